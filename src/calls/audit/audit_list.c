@@ -181,14 +181,3 @@ enum sonde_status sonde__audit_list_parse(char *text, const struct sonde__audit_
                                : sonde__base_fail(ret_error, SONDE_ABSENT,
                                                   "no function is named in it", NULL, 0, 0);
 }
-
-bool sonde__audit_list_has_methods(const struct sonde__audit_list *list)
-{
-    struct sonde__hook_method_name method;
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (sonde__hook_method_parse(list->names[i], &method)) {
-            return true;
-        }
-    }
-    return false;
-}

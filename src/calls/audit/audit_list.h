@@ -43,7 +43,6 @@ sonde__audit_list_parse(char *text, const struct sonde__audit_list_flaws *flaws,
 /* Is it a glob, or a C++ name as people write it? */
 bool sonde__audit_list_is_pattern(const char *text);
 bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name);
-bool sonde__audit_list_has_methods(const struct sonde__audit_list *list);
 
 /* The number of what is listed as a system call; else -1. */
 int64_t sonde__audit_list_number(const char *name);

@@ -44,6 +44,14 @@ static inline bool sonde__base_is_one_of(const char *text, const char *const *li
     return false;
 }
 
+/* The value of a hexadecimal digit in lower case; 16: it is none. */
+static inline unsigned sonde__base_hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                                  : 16;
+}
+
 /* The part of a path after its last slash: "" when that ends it. */
 const char *sonde__base_file_name(const char *path);
 

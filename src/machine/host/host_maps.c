@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base_text.h"
 #include "mem_heap.h"
 
 struct line {
@@ -22,16 +23,11 @@ static bool take_hex(struct line *l, char behind, uint64_t *ret_value)
 {
     uint64_t value = 0;
     char *start = l->at;
-    for (; l->at < l->end; l->at++) {
-        unsigned c = (unsigned char)*l->at;
-        unsigned digit = c - '0' < 10u ? c - '0' : c - 'a' < 6u ? c - 'a' + 10u : 16u;
-        if (digit == 16) {
-            break;
-        }
+    for (; l->at < l->end && sonde__base_hex_digit(*l->at) < 16; l->at++) {
         if (value >> 60 != 0) {
             return false;
         }
-        value = value << 4 | digit;
+        value = value << 4 | sonde__base_hex_digit(*l->at);
     }
     if (l->at == start || l->at == l->end || *l->at != behind) {
         return false;

@@ -143,8 +143,6 @@ enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t ti
 /* A number that changes when the process executes another program (where its stack begins, which is
  * random); 0: unknown. */
 uint64_t sonde__host_program_mark(int32_t pid);
-/* The text of the thread's `syscall` file: one line. False: not to be had. */
-bool sonde__host_thread_wait_line(int32_t pid, uint64_t tid, char *ret_line, size_t capacity);
 /* Where descriptor `fd` of the process leads ("/data/app.db", "socket:[123]"). */
 bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacity);
 

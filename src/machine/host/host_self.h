@@ -18,6 +18,9 @@ SONDE_NODISCARD enum sonde_status sonde__host_thread_number(pthread_t thread, ui
 /* A variable of the environment; null: it is not set, or this program has more rights than whoever
  * set it. */
 const char *sonde__host_environment(const char *name);
+/* The user's folder of a kind, by the XDG specification: the path in variable `name`, with *below
+ * set to ""; else the home folder, of which it is the folder *below. Null: neither is known. */
+const char *sonde__host_own_folder(const char *name, const char **below);
 
 /* All of them, as for execve(). */
 char *const *sonde__host_environ(void);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base_text.h"
 #include "host_replace.h"
 #include "host_self.h"
 
@@ -23,13 +24,9 @@ enum { BUILD_ID_BYTES_MIN = 8 };
 
 bool symfile_cache_file(const char *name, char *ret_path)
 {
-    const char *base = sonde__host_environment("XDG_CACHE_HOME");
-    const char *below = "";
-    if (base == NULL || base[0] != '/') { /* the XDG specification ignores relative paths */
-        base = sonde__host_environment("HOME");
-        below = "/.cache";
-    }
-    if (base == NULL || base[0] != '/') {
+    const char *below = "/.cache";
+    const char *base = sonde__host_own_folder("XDG_CACHE_HOME", &below);
+    if (base == NULL) {
         return false;
     }
     int size = snprintf(ret_path, SONDE__SYMFILE_KEPT_PATH, "%s%s/%s", base, below, name);
@@ -134,11 +131,6 @@ void sonde__symfile_id_text(const struct sonde__build_id *id, char *ret_text)
     ret_text[2 * (size_t)id->size] = '\0';
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool sonde__symfile_id_parse(const char *text, struct sonde__build_id *ret_id)
 {
     size_t size = strlen(text);
@@ -147,9 +139,9 @@ bool sonde__symfile_id_parse(const char *text, struct sonde__build_id *ret_id)
     }
     memset(ret_id, 0, sizeof *ret_id);
     for (size_t i = 0; i < size; i += 2) {
-        int high = digit(text[i]);
-        int low = digit(text[i + 1]);
-        if (high < 0 || low < 0) {
+        unsigned high = sonde__base_hex_digit(text[i]);
+        unsigned low = sonde__base_hex_digit(text[i + 1]);
+        if (high > 15 || low > 15) {
             return false;
         }
         ret_id->bytes[ret_id->size++] = (uint8_t)(high << 4 | low);

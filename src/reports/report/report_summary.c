@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base_math.h"
+#include "base_text.h"
 #include "report_view.h"
 #include "report_walk.h"
 
@@ -181,15 +182,8 @@ static uint64_t address_of(const char *text)
 {
     uint64_t value = 0;
     const char *at = strstr(text, "0x");
-    for (at = at != NULL ? at + 2 : ""; *at != '\0'; at++) {
-        char c = *at;
-        if (c >= '0' && c <= '9') {
-            value = value << 4 | (uint64_t)(c - '0');
-        } else if (c >= 'a' && c <= 'f') {
-            value = value << 4 | (uint64_t)(c - 'a' + 10);
-        } else {
-            break;
-        }
+    for (at = at != NULL ? at + 2 : ""; sonde__base_hex_digit(*at) < 16; at++) {
+        value = value << 4 | sonde__base_hex_digit(*at);
     }
     return value;
 }

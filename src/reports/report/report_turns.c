@@ -7,7 +7,7 @@
 
 #define NS_PER_S 1000000000u
 
-void sonde__report_put_turns(struct sonde__report_out *out, const struct sonde__report_end *end)
+static void put_turns(struct sonde__report_out *out, const struct sonde__report_end *end)
 {
     const char *before = "long turns: ";
     for (uint32_t i = 0; i < end->turn_count_count && !out->stopped; i++) {
@@ -26,7 +26,7 @@ void sonde__report_put_turns(struct sonde__report_out *out, const struct sonde__
     }
 }
 
-void sonde__report_put_frames(struct sonde__report_out *out, const struct sonde__report_end *end)
+static void put_frames(struct sonde__report_out *out, const struct sonde__report_end *end)
 {
     if (end->frame_ns != 0) {
         sonde__report_out_print(out, "%" PRIu64 " frame%s dropped at %" PRIu64 " a second",
@@ -47,8 +47,8 @@ void sonde__report_turns_text(const struct sonde__report_end *end, char *ret_tex
     struct sonde__text text;
     sonde__base_text_init(&text, ret_text, capacity);
     sonde__report_out_init(&out, (struct sonde__report_sink){write_text, &text}, false);
-    sonde__report_put_turns(&out, end);
+    put_turns(&out, end);
     sonde__report_out_str(&out, out.column != 0 && end->frame_ns != 0 ? "; " : "");
-    sonde__report_put_frames(&out, end);
+    put_frames(&out, end);
     sonde__report_out_flush(&out);
 }

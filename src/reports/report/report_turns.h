@@ -6,11 +6,8 @@
 #include "report_model.h"
 #include "report_out.h"
 
-/* "long turns: 12 of 31 ms to 62 ms, 1 of 500 ms and more"; nothing where there were none. */
-void sonde__report_put_turns(struct sonde__report_out *out, const struct sonde__report_end *end);
-/* "37 frames dropped at 60 a second"; nothing where no rate was asked about. */
-void sonde__report_put_frames(struct sonde__report_out *out, const struct sonde__report_end *end);
-/* Both, without an end of line, into the caller's buffer; "": nothing. */
+/* "long turns: 12 of 31 ms to 62 ms, 1 of 500 ms and more; 37 frames dropped at 60 a second", as
+ * far as there were any, into the caller's buffer; "": nothing. */
 void sonde__report_turns_text(const struct sonde__report_end *end, char *ret_text, size_t capacity);
 
 #endif

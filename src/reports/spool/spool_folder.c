@@ -17,13 +17,9 @@
 
 bool sonde__spool_own_folder(char ret_path[SONDE__SPOOL_PATH])
 {
-    const char *base = sonde__host_environment("XDG_STATE_HOME");
-    const char *below = "";
-    if (base == NULL || base[0] != '/') { /* the XDG specification ignores relative paths */
-        base = sonde__host_environment("HOME");
-        below = "/.local/state";
-    }
-    if (base == NULL || base[0] != '/') {
+    const char *below = "/.local/state";
+    const char *base = sonde__host_own_folder("XDG_STATE_HOME", &below);
+    if (base == NULL) {
         return false;
     }
     int size = snprintf(ret_path, SONDE__SPOOL_PATH, "%s%s/sonde/spool", base, below);

@@ -38,12 +38,10 @@ struct sonde__depot;
 #define SONDE__DEPOT_GAP    ((uint64_t)1 << 60) /* no frame: so many left out, by the low bits */
 #define SONDE__DEPOT_CLOSED ((uint64_t)1 << 59) /* an image of it was unloaded */
 
-/* Ids. 0: none. Below FIRST are the roots: why the walk ended, by enum sonde_end_reason; FOLDED is
- * that of folded stacks. */
+/* Ids. 0: none. Below FIRST are the roots: why the walk ended, by enum sonde_end_reason. */
 enum {
     SONDE__DEPOT_NONE = 0,
     SONDE__DEPOT_ROOT = 1,
-    SONDE__DEPOT_FOLDED = 31,
     SONDE__DEPOT_FIRST = 32,
 };
 #define SONDE__DEPOT_NODES_MAX ((uint32_t)0xfffffe) /* ids have 24 bits in the table */
@@ -116,12 +114,6 @@ uint32_t sonde__depot_close(struct sonde__depot *depot, uint64_t start, uint64_t
 /* The same of all addresses but those that are kept. */
 uint32_t sonde__depot_close_others(struct sonde__depot *depot, sonde__depot_is_kept *is_kept,
                                    void *ctx);
-
-/* The stack of those frames of `id` only that are kept (the program's own: is_kept says so of a
- * pc), as another stack of the depot that begins at FOLDED. Asked of each node once. NONE: no room.
- */
-uint32_t sonde__depot_fold(struct sonde__depot *depot, uint32_t id, sonde__depot_is_kept *is_kept,
-                           void *ctx);
 
 struct sonde__depot_stat {
     uint32_t nodes;   /* in use, of frames and labels */

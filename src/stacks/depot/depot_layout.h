@@ -23,7 +23,6 @@ enum {
 struct sonde__depot_node {
     uint64_t frame;
     uint32_t caller;
-    uint32_t folded; /* depot_fold.c; 0: not asked for yet */
 };
 
 /* What every look-up reads comes first: it is in the same few lines of the cache. */

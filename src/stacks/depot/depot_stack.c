@@ -108,8 +108,7 @@ bool sonde__depot_get(const struct sonde__depot *depot, uint32_t id, struct sond
         }
         id = caller;
     }
-    stack->end =
-        id == SONDE__DEPOT_FOLDED ? (uint8_t)SONDE_END_ROOT : (uint8_t)(id - SONDE__DEPOT_ROOT);
+    stack->end = (uint8_t)(id - SONDE__DEPOT_ROOT);
     stack->lost_at = lost_at < stack->count ? lost_at : stack->count;
     stack->end_at =
         stack->end == SONDE_END_NO_CODE && stack->count > 0 ? stack->pcs[stack->count - 1] : 0;

@@ -1,6 +1,5 @@
 set(sources
     depot_close.c
-    depot_fold.c
     depot_intern.c
     depot_memory.c
     depot_stack.c

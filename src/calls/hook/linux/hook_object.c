@@ -112,8 +112,9 @@ const char *sonde__hook_symbol_name(const struct sonde__hook_object *object, uin
 
 enum { VERSION_GLOBAL = 1, VERSION_HIDDEN = 0x8000, VERDEFS_MAX = 4096 };
 
-/* gABI, "Symbol Versioning". */
-const char *sonde__hook_symbol_version(const struct sonde__hook_object *object, uint32_t index)
+/* The version of a definition; "" where it has none, or that of the object. gABI, "Symbol
+ * Versioning". */
+static const char *version_of(const struct sonde__hook_object *object, uint32_t index)
 {
     if (object->versions == NULL || object->verdefs == NULL) {
         return "";
@@ -160,7 +161,8 @@ uint32_t sonde__hook_symbol_count(const struct sonde__hook_object *object)
     return last + 1;
 }
 
-bool sonde__hook_is_name(const char *symbol_name, const char *name)
+/* "realpath@GLIBC_2.3" means that version of the name, "realpath" each. */
+static bool is_called(const char *symbol_name, const char *name)
 {
     while (*symbol_name != '\0' && *symbol_name == *name) {
         symbol_name++;
@@ -180,9 +182,8 @@ static void inspect_entry(const struct look_up *look_up, uint32_t index)
 {
     const struct sonde__hook_object *object = look_up->object;
     if (object->symbols[index].st_shndx != SHN_UNDEF &&
-        sonde__hook_is_name(sonde__hook_symbol_name(object, index), look_up->name) &&
-        (*look_up->version == '\0' ||
-         strcmp(sonde__hook_symbol_version(object, index), look_up->version) == 0)) {
+        is_called(sonde__hook_symbol_name(object, index), look_up->name) &&
+        (*look_up->version == '\0' || strcmp(version_of(object, index), look_up->version) == 0)) {
         look_up->each(look_up->ctx, &object->symbols[index]);
     }
 }

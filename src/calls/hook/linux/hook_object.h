@@ -32,9 +32,6 @@ void sonde__hook_object_read(const struct dl_phdr_info *info,
 /* "" when it lies outside of the strings. */
 const char *sonde__hook_symbol_name(const struct sonde__hook_object *object, uint32_t index);
 
-/* The version of a definition; "" where it has none, or that of the object. */
-const char *sonde__hook_symbol_version(const struct sonde__hook_object *object, uint32_t index);
-
 /* Is it a version that only those get who ask for it? */
 bool sonde__hook_is_hidden(const struct sonde__hook_object *object, uint32_t index);
 
@@ -43,9 +40,6 @@ uint32_t sonde__hook_hash(const char *name);
 
 /* How many symbols the hash table covers. */
 uint32_t sonde__hook_symbol_count(const struct sonde__hook_object *object);
-
-/* "realpath@GLIBC_2.3" means that version of the name, "realpath" each. */
-bool sonde__hook_is_name(const char *symbol_name, const char *name);
 
 /* Calls `each` with every definition of `name`: there may be several versions. */
 void sonde__hook_each_definition(const struct sonde__hook_object *object, const char *name,

@@ -137,11 +137,6 @@ uint64_t sonde__host_program_mark(int32_t pid)
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-bool sonde__host_thread_wait_line(int32_t pid, uint64_t tid, char *ret_line, size_t capacity)
-{
-    return read_thread_file(pid, tid, "syscall", ret_line, capacity);
-}
-
 bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacity)
 {
     char link[64];

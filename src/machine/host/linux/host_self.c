@@ -41,6 +41,17 @@ const char *sonde__host_environment(const char *name)
     return secure_getenv(name);
 }
 
+const char *sonde__host_own_folder(const char *name, const char **below)
+{
+    const char *base = sonde__host_environment(name);
+    if (base != NULL && base[0] == '/') { /* the XDG specification ignores relative paths */
+        *below = "";
+        return base;
+    }
+    base = sonde__host_environment("HOME");
+    return base != NULL && base[0] == '/' ? base : NULL;
+}
+
 char *const *sonde__host_environ(void)
 {
     return environ;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base_mem.h"
+#include "base_text.h"
 #include "target_self_elf.h"
 
 /* A line: its numbers take less than 100 bytes, its path at most PATH_MAX. */
@@ -22,15 +23,8 @@ bool self_path_is_asked(const struct sonde__image *image, const char *path)
 static uint64_t read_hex(const char **at, const char *end)
 {
     uint64_t value = 0;
-    for (; *at < end; (*at)++) {
-        char c = **at;
-        if (c >= '0' && c <= '9') {
-            value = value << 4 | (uint64_t)(c - '0');
-        } else if (c >= 'a' && c <= 'f') {
-            value = value << 4 | (uint64_t)(c - 'a' + 10);
-        } else {
-            break;
-        }
+    for (; *at < end && sonde__base_hex_digit(**at) < 16; (*at)++) {
+        value = value << 4 | sonde__base_hex_digit(**at);
     }
     return value;
 }

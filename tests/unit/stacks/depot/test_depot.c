@@ -234,41 +234,6 @@ TEST(labels_are_numbered_apart_from_frames)
     free(depot);
 }
 
-static unsigned asked;
-
-static bool is_low(void *ctx, uint64_t pc)
-{
-    (void)ctx;
-    asked++;
-    return pc < 0x5000;
-}
-
-TEST(folding_keeps_the_programs_own_frames)
-{
-    struct sonde__depot *depot = open_depot(2000);
-    const uint64_t a[] = {0x9000, 0x9100, 0x2000, 0x9200, 0x1000};
-    const uint64_t b[] = {0x9100, 0x2000, 0x9000, 0x9000, 0x1000}, own[] = {0x2000, 0x1000};
-    uint32_t id_a = put(depot, a, 5), id_b = put(depot, b, 5);
-    uint32_t folded = sonde__depot_fold(depot, id_a, is_low, NULL);
-    CHECK(id_a != id_b && folded != id_a);
-    CHECK_EQ(sonde__depot_fold(depot, id_b, is_low, NULL), folded);
-    check_stack(depot, folded, own, 2);
-    asked = 0;
-    CHECK_EQ(sonde__depot_fold(depot, id_a, is_low, NULL), folded);
-    CHECK_EQ(asked, 0);
-    /* longer than what is folded at once */
-    uint64_t deep[DEPTH_MAX], kept[DEPTH_MAX];
-    for (unsigned i = 0; i < DEPTH_MAX; i++) {
-        deep[i] = i % 2 == 0 ? 0x1000 + i : 0x8000 + i;
-        kept[i / 2] = 0x1000 + i / 2 * 2;
-    }
-    check_stack(depot, sonde__depot_fold(depot, put(depot, deep, DEPTH_MAX), is_low, NULL), kept,
-                DEPTH_MAX / 2);
-    CHECK_EQ(sonde__depot_fold(depot, 0, is_low, NULL), 0);
-    CHECK_EQ(sonde__depot_fold(depot, 1999, is_low, NULL), 0);
-    free(depot);
-}
-
 /* --- threads, and handlers that interrupt them --- */
 
 #if defined(SONDE_SANITIZED) /* everything takes ten times as long */
