@@ -15,7 +15,7 @@
 #include "symbolize_tails.h"
 
 struct request {
-    struct symbolize_modules modules;
+    struct symbolize_images images;
     struct sonde__cli_symbols symbols;
     const char *maps_path, *report_path, *jit_path;
     struct sonde__jit jit; /* of jit_path */
@@ -26,7 +26,7 @@ struct request {
     unsigned printed;
     /* the previous frame, for tail calls between it and the next one */
     int last_number; /* -1: none */
-    struct symbolize_module *last_module;
+    struct symbolize_image *last_image;
     uint64_t last_lookup; /* vaddr */
 };
 
@@ -35,12 +35,12 @@ static const struct sonde__cli_option options[] = {
     {"image", 'm', "[NAME=]FILE",
      "a program, library, debug file or index for addresses of that file name (or of NAME); the "
      "first one is also for addresses without an image; may be repeated",
-     sonde__cli_take_list, offsetof(struct request, modules.files)},
+     sonde__cli_take_list, offsetof(struct request, images.files)},
     {"exe", 'e', "FILE", "the same as --image, for users of addr2line", sonde__cli_take_list,
-     offsetof(struct request, modules.files)},
+     offsetof(struct request, images.files)},
     /* its former name */
     {"module", 0, "[NAME=]FILE", NULL, sonde__cli_take_list,
-     offsetof(struct request, modules.files)},
+     offsetof(struct request, images.files)},
     {"maps", 0, "FILE", "the memory map of the process (/proc/PID/maps), for plain addresses",
      sonde__cli_take_text, offsetof(struct request, maps_path)},
     {"perf-map", 0, "FILE",
@@ -52,7 +52,7 @@ static const struct sonde__cli_option options[] = {
     {"arch", 0, "NAME",
      "the code for this machine in universal Mach-O files (arm64, x86_64, ...); not needed with a "
      "UUID",
-     sonde__cli_take_text, offsetof(struct request, modules.arch)},
+     sonde__cli_take_text, offsetof(struct request, images.arch)},
     {"return", 'r', NULL, "the addresses given are return addresses: name the calls before them",
      sonde__cli_take_flag, offsetof(struct request, returns)},
     {"no-demangle", 0, NULL, "C++ and Rust names as in the file", sonde__cli_take_flag,
@@ -67,9 +67,9 @@ static void ask(struct request *request, const struct symbolize_place *place,
 {
     struct sonde__jit_code code;
     uint64_t back = place->returns || request->returns ? 1 : 0;
-    bool plain = place->module[0] == '\0' && request->jit_path != NULL;
+    bool plain = place->image[0] == '\0' && request->jit_path != NULL;
     if (plain && sonde__jit_find(&request->jit, place->offset - back, &code)) {
-        ret_answer->module = NULL;
+        ret_answer->image = NULL;
         ret_answer->vaddr = place->offset;
         ret_answer->names.function =
             (struct sonde__function){code.name, code.start, true, SONDE__NAME_JIT};
@@ -77,7 +77,7 @@ static void ask(struct request *request, const struct symbolize_place *place,
         ret_answer->names.tails.count = 0;
         return;
     }
-    symbolize_ask(&request->modules, &request->maps, request->returns, place, ret_answer);
+    symbolize_ask(&request->images, &request->maps, request->returns, place, ret_answer);
 }
 
 /* A frame of a stack, in a line with this number (-1: it has none). */
@@ -88,14 +88,14 @@ static void follow_stack(struct request *request, int number, const char *line, 
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
-        answer->module != NULL &&
-        symbolize_find_tails(&request->modules, answer->module, answer->vaddr, request->last_module,
+        answer->image != NULL &&
+        symbolize_find_tails(&request->images, answer->image, answer->vaddr, request->last_image,
                              request->last_lookup, &answer->names.tails) &&
         !request->json) {
-        symbolize_print_tail_calls(&request->modules, request->raw, answer);
+        symbolize_print_tail_calls(&request->images, request->raw, answer);
     }
-    request->last_number = answer->module != NULL ? number : -1;
-    request->last_module = answer->module;
+    request->last_number = answer->image != NULL ? number : -1;
+    request->last_image = answer->image;
     request->last_lookup = answer->vaddr - (returns ? 1 : 0);
 }
 
@@ -110,15 +110,15 @@ static bool symbolize_address_line(struct request *request, const char *line, si
     while (end != 0 && (line[end - 1] == '\n' || line[end - 1] == '\r' || line[end - 1] == ' ')) {
         end--;
     }
-    if (request->modules.files.count == 0 || request->maps.count != 0 ||
-        request->jit_path != NULL || !symbolize_scan_address(line, end, &place)) {
+    if (request->images.files.count == 0 || request->maps.count != 0 || request->jit_path != NULL ||
+        !symbolize_scan_address(line, end, &place)) {
         return false;
     }
     ask(request, &place, &answer);
     if (request->json) {
-        if (answer.module != NULL) {
-            symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, line,
-                                 end, &answer);
+        if (answer.image != NULL) {
+            symbolize_print_json(&request->images, request->raw, request->printed++ == 0, line, end,
+                                 &answer);
         }
         return true;
     }
@@ -156,9 +156,9 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
             first = false;
         }
         if (request->json) {
-            if (answer.module != NULL || symbolize_is_named(&answer)) {
+            if (answer.image != NULL || symbolize_is_named(&answer)) {
                 size_t end = size > 0 && line[size - 1] == '\n' ? size - 1 : size;
-                symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, line,
+                symbolize_print_json(&request->images, request->raw, request->printed++ == 0, line,
                                      end, &answer);
             }
         } else {
@@ -196,8 +196,8 @@ static void name_frame(void *ctx, const struct symbolize_place *place, const cha
     struct request *request = ctx;
     ask(request, place, &answer);
     if (request->json) {
-        if (answer.module != NULL) {
-            symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, asked,
+        if (answer.image != NULL) {
+            symbolize_print_json(&request->images, request->raw, request->printed++ == 0, asked,
                                  size, &answer);
         }
     } else if (symbolize_is_named(&answer) && in_json) {
@@ -377,15 +377,15 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
         (!symbolize_scan(text, size, 0, true, &place) || place.end != size)) {
         return sonde__cli_usage_error(command, "not IMAGE+0xOFFSET or [0x]ADDRESS: %s", text);
     }
-    if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.files.count == 0 &&
+    if (place.image[0] == '\0' && request->maps.count == 0 && request->images.files.count == 0 &&
         request->jit_path == NULL) {
         return sonde__cli_usage_error(command, "%s: of which image? --image or --maps says it",
                                       text);
     }
-    request->modules.asked = true;
+    request->images.asked = true;
     ask(request, &place, &answer);
     if (request->json) {
-        symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, text, size,
+        symbolize_print_json(&request->images, request->raw, request->printed++ == 0, text, size,
                              &answer);
     } else {
         symbolize_print_block(request->raw, text, &answer);
@@ -467,8 +467,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return sonde__cli_usage_error(command, "--report names all of a report: no addresses");
     }
     sonde__cli_symbols_start(&request.symbols, command, 0);
-    request.modules.command = command;
-    request.modules.symbols = &request.symbols;
+    request.images.command = command;
+    request.images.symbols = &request.symbols;
     sonde__jit_init(&request.jit);
     exit_code = open_maps(command, &request);
     if (exit_code == SONDE__CLI_OK) {
@@ -479,7 +479,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
             putchar('[');
         }
         if (request.report_path != NULL) {
-            exit_code = symbolize_report(&request.modules, request.report_path, request.raw,
+            exit_code = symbolize_report(&request.images, request.report_path, request.raw,
                                          symbolize_report_line, &request);
         } else if (operands.count == 0) {
             exit_code = symbolize_stream(command, &request);
@@ -492,9 +492,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         }
     }
     if (exit_code == SONDE__CLI_OK && operands.count != 0) {
-        exit_code = request.modules.exit_code; /* a stream continues without missing modules */
+        exit_code = request.images.exit_code; /* a stream continues without missing images */
     }
-    symbolize_modules_done(&request.modules);
+    symbolize_images_done(&request.images);
     sonde__host_maps_done(&request.maps);
     sonde__jit_done(&request.jit);
     sonde__cli_input_done(&request.maps_text);

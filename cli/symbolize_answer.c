@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* Where a function begins, for lines with offsets from one. */
-static bool function_start(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
+static bool function_start(struct symbolize_image *image, const char *name, uint64_t *ret_vaddr)
 {
-    struct sonde__symfile_index_file *index = &module->index;
+    struct sonde__symfile_index_file *index = &image->index;
     for (uint32_t i = 0; i < index->index.symbols; i++) {
         struct sonde__symindex_symbol symbol;
         if (!sonde__symindex_symbol_at(&index->index, i, &symbol)) {
@@ -24,13 +24,13 @@ static bool function_start(struct symbolize_module *module, const char *name, ui
     return false;
 }
 
-/* The module that is mapped at a plain address, and the vaddr in it. */
-static struct symbolize_module *module_at(struct symbolize_modules *modules,
-                                          const struct sonde__host_maps *maps, uint64_t address,
-                                          uint64_t *ret_vaddr)
+/* The image that is mapped at a plain address, and the vaddr in it. */
+static struct symbolize_image *image_at(struct symbolize_images *images,
+                                        const struct sonde__host_maps *maps, uint64_t address,
+                                        uint64_t *ret_vaddr)
 {
     const struct sonde__host_map *first = NULL;
-    struct symbolize_module *module;
+    struct symbolize_image *image;
     for (uint32_t i = 0; i < maps->count; i++) {
         const struct sonde__host_map *map = &maps->items[i];
         if (first == NULL || strcmp(first->path, map->path) != 0) {
@@ -42,27 +42,27 @@ static struct symbolize_module *module_at(struct symbolize_modules *modules,
         if (map->path[0] != '/') {
             return NULL;
         }
-        module = symbolize_module(modules, map->path, NULL);
-        if (module != NULL) {
-            uint64_t base = module->index.index.base;
+        image = symbolize_open_image(images, map->path, NULL);
+        if (image != NULL) {
+            uint64_t base = image->index.index.base;
             /* linked to a fixed address: it is mapped there */
-            *ret_vaddr = address >= base && address - base < module->index.index.code_bytes
+            *ret_vaddr = address >= base && address - base < image->index.index.code_bytes
                              ? address
                              : address - (first->start - first->offset);
         }
-        return module;
+        return image;
     }
     return NULL;
 }
 
-void symbolize_find_names(struct symbolize_module *module, uint64_t vaddr,
+void symbolize_find_names(struct symbolize_image *image, uint64_t vaddr,
                           struct sonde__answer *ret_names)
 {
     ret_names->function = (struct sonde__function){.name = ""};
-    sonde__symfile_index_calls(&module->index, vaddr, ret_names);
+    sonde__symfile_index_calls(&image->index, vaddr, ret_names);
 }
 
-void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_maps *maps,
+void symbolize_ask(struct symbolize_images *images, const struct sonde__host_maps *maps,
                    bool returns, const struct symbolize_place *place,
                    struct symbolize_answer *ret_answer)
 {
@@ -72,24 +72,24 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
     ret_answer->names.count = 0;
     ret_answer->names.tails.count = 0;
     ret_answer->vaddr = place->offset;
-    if (place->module[0] == '\0' && maps->count != 0) {
-        ret_answer->module = module_at(modules, maps, place->offset, &ret_answer->vaddr);
+    if (place->image[0] == '\0' && maps->count != 0) {
+        ret_answer->image = image_at(images, maps, place->offset, &ret_answer->vaddr);
     } else {
-        ret_answer->module = symbolize_module(modules, place->module, build_id);
+        ret_answer->image = symbolize_open_image(images, place->image, build_id);
     }
-    if (ret_answer->module == NULL) {
+    if (ret_answer->image == NULL) {
         return;
     }
     if (place->symbol[0] != '\0') {
         uint64_t start;
-        if (!function_start(ret_answer->module, place->symbol, &start)) {
+        if (!function_start(ret_answer->image, place->symbol, &start)) {
             return;
         }
         ret_answer->vaddr = start + place->offset;
     }
-    const struct sonde__symindex *index = &ret_answer->module->index.index;
+    const struct sonde__symindex *index = &ret_answer->image->index.index;
     if (index->from_header && ret_answer->vaddr < index->base) {
         ret_answer->vaddr += index->base; /* offsets of Apple's logs are from the image's header */
     }
-    symbolize_find_names(ret_answer->module, ret_answer->vaddr - back, &ret_answer->names);
+    symbolize_find_names(ret_answer->image, ret_answer->vaddr - back, &ret_answer->names);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "mem_heap.h"
-#include "symbolize_images.h"
+#include "symbolize_log.h"
 
 /* --- where a log begins --- */
 
@@ -214,7 +214,7 @@ static bool read_image(struct line line, struct symbolize_log_image *ret_image)
     if (close == NULL || image.end < image.base) {
         return false;
     }
-    symbolize_images_uuid(open + 1, (size_t)(close - open - 1), image.uuid);
+    symbolize_log_uuid(open + 1, (size_t)(close - open - 1), image.uuid);
     line.at = close + 1;
     skip_spaces(&line);
     image.path = line.at;
@@ -247,7 +247,7 @@ static bool begins_with(struct line line, const char *text)
 
 /* The images of the next list, which apply to all text up to its end (*ret_end). False: no
  * memory. */
-static bool collect_images(const char *log, const char *end, struct symbolize_images *images,
+static bool collect_images(const char *log, const char *end, struct symbolize_log *images,
                            const char **ret_end)
 {
     const char *next;
@@ -260,7 +260,7 @@ static bool collect_images(const char *log, const char *end, struct symbolize_im
         if (!listed) {
             listed = begins_with(line, "Binary Images:");
         } else if (begins_with(rest, "0x")) {
-            if (read_image(line, &image) && !symbolize_images_add(images, &image)) {
+            if (read_image(line, &image) && !symbolize_log_add(images, &image)) {
                 return false;
             }
         } else if (images->count != 0 || rest.at < rest.end) {
@@ -272,24 +272,24 @@ static bool collect_images(const char *log, const char *end, struct symbolize_im
     return true;
 }
 
-static bool find_image(const struct symbolize_images *images, uint64_t address,
+static bool find_image(const struct symbolize_log *images, uint64_t address,
                        struct symbolize_place *place)
 {
-    const struct symbolize_log_image *image = symbolize_images_at(images, address);
-    if (image == NULL || image->path_size >= sizeof place->module) {
+    const struct symbolize_log_image *image = symbolize_log_at(images, address);
+    if (image == NULL || image->path_size >= sizeof place->image) {
         return false;
     }
-    memcpy(place->module, image->path, image->path_size);
-    place->module[image->path_size] = '\0';
+    memcpy(place->image, image->path, image->path_size);
+    place->image[image->path_size] = '\0';
     memcpy(place->build_id, image->uuid, sizeof image->uuid);
     place->symbol[0] = '\0';
     place->offset = address - image->base;
-    return place->module[0] != '\0' || place->build_id[0] != '\0';
+    return place->image[0] != '\0' || place->build_id[0] != '\0';
 }
 
 /* A part of a log with the images that its addresses lie in. */
 struct part {
-    struct symbolize_images images;
+    struct symbolize_log images;
     const struct symbolize_apple_sink *sink;
     struct symbolize_apple_seen *seen;
     bool exception; /* in the stack of an exception: all its frames are return addresses */

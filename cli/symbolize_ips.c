@@ -8,7 +8,7 @@
 
 #include "mem_heap.h"
 #include "symbolize_apple.h"
-#include "symbolize_images.h"
+#include "symbolize_log.h"
 
 /* Logs have eight levels. Deeper ones are ignored. */
 enum { DEPTH_MAX = 64 };
@@ -32,7 +32,7 @@ struct walk {
     const char *at, *end;
     struct level levels[DEPTH_MAX];
     unsigned depth;
-    struct symbolize_images images;
+    struct symbolize_log images;
     const struct symbolize_apple_sink *sink; /* null: images are collected */
     struct symbolize_apple_seen *seen;
     const char *given; /* text up to here was written */
@@ -112,7 +112,7 @@ static void see_string(struct walk *w, struct text value)
         return;
     }
     if (is_text(level->key, "uuid")) {
-        symbolize_images_uuid(value.at, value.size, level->used.uuid);
+        symbolize_log_uuid(value.at, value.size, level->used.uuid);
     } else if (is_text(level->key, "path")) {
         level->used.path = value.at;
         level->used.path_size = value.size;
@@ -143,17 +143,17 @@ static void give_frame(struct walk *w, const struct level *level)
         return;
     }
     image = &w->images.all[level->image];
-    w->place.module[0] = '\0';
+    w->place.image[0] = '\0';
     if (image->path != NULL && !unescape((struct text){image->path, image->path_size},
-                                         w->place.module, sizeof w->place.module)) {
-        w->place.module[0] = '\0';
+                                         w->place.image, sizeof w->place.image)) {
+        w->place.image[0] = '\0';
     }
     memcpy(w->place.build_id, image->uuid, sizeof image->uuid);
     w->place.symbol[0] = '\0';
     w->place.offset = level->offset;
     /* only the first frame of a thread has an exact pc; all others have return addresses */
     w->place.returns = !(array != NULL && array->index == 0 && is_text(array_key(w), "frames"));
-    if (w->place.module[0] == '\0' && w->place.build_id[0] == '\0') {
+    if (w->place.image[0] == '\0' && w->place.build_id[0] == '\0') {
         return;
     }
     w->seen->outside--;
@@ -170,7 +170,7 @@ static void end_object(struct walk *w)
         return;
     }
     if (w->sink == NULL && array_of(w) != NULL && is_text(array_key(w), "usedImages")) {
-        w->out_of_memory = !symbolize_images_add(&w->images, &level->used);
+        w->out_of_memory = !symbolize_log_add(&w->images, &level->used);
     } else if (w->sink != NULL && level->has_image && level->has_offset) {
         give_frame(w, level);
     }
@@ -262,7 +262,7 @@ static const char *give_object(const char *log, const char *end,
                                struct symbolize_apple_seen *seen)
 {
     static struct walk w;
-    struct symbolize_images images;
+    struct symbolize_log images;
     bool done;
     memset(&w, 0, sizeof w);
     w.at = log;

@@ -77,17 +77,17 @@ void symbolize_print_frames_json(bool raw, const struct sonde__answer *names)
 }
 
 /* The frame of a tail call. */
-static const struct symbolize_answer *tail_call(const struct symbolize_modules *modules,
+static const struct symbolize_answer *tail_call(const struct symbolize_images *images,
                                                 const struct sonde__tail_place *place)
 {
     static struct symbolize_answer inferred;
-    inferred.module = symbolize_module_at(modules, place->image);
+    inferred.image = symbolize_image_at(images, place->image);
     inferred.vaddr = place->vaddr;
-    symbolize_find_names(inferred.module, inferred.vaddr, &inferred.names);
+    symbolize_find_names(inferred.image, inferred.vaddr, &inferred.names);
     return &inferred;
 }
 
-static void json_tail_calls(struct sonde__json *json, const struct symbolize_modules *modules,
+static void json_tail_calls(struct sonde__json *json, const struct symbolize_images *images,
                             bool raw, const struct sonde__tail_frames *tails)
 {
     sonde__json_array(json, "tail_calls");
@@ -97,9 +97,9 @@ static void json_tail_calls(struct sonde__json *json, const struct symbolize_mod
         sonde__json_close(json);
     }
     for (uint32_t i = 0; i < tails->count; i++) {
-        const struct symbolize_answer *call = tail_call(modules, &tails->places[i]);
+        const struct symbolize_answer *call = tail_call(images, &tails->places[i]);
         sonde__json_object(json, NULL);
-        sonde__json_string(json, "image", call->module->name);
+        sonde__json_string(json, "image", call->image->name);
         sonde__json_hex(json, "vaddr", call->vaddr);
         json_frames(json, "frames", raw, &call->names);
         sonde__json_close(json);
@@ -107,7 +107,7 @@ static void json_tail_calls(struct sonde__json *json, const struct symbolize_mod
     sonde__json_close(json);
 }
 
-void symbolize_print_json(const struct symbolize_modules *modules, bool raw, bool is_first,
+void symbolize_print_json(const struct symbolize_images *images, bool raw, bool is_first,
                           const char *asked, size_t size, const struct symbolize_answer *answer)
 {
     const struct sonde__answer *names = &answer->names;
@@ -120,9 +120,9 @@ void symbolize_print_json(const struct symbolize_modules *modules, bool raw, boo
     sonde__json_object(&json, NULL);
     snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
     sonde__json_string(&json, "input", text);
-    if (answer->module != NULL) {
-        sonde__symfile_id_text(&answer->module->index.index.build_id, id);
-        sonde__json_string(&json, "image", answer->module->name);
+    if (answer->image != NULL) {
+        sonde__symfile_id_text(&answer->image->index.index.build_id, id);
+        sonde__json_string(&json, "image", answer->image->name);
         sonde__json_string(&json, "build_id", id);
         sonde__json_hex(&json, "vaddr", answer->vaddr);
     }
@@ -131,14 +131,14 @@ void symbolize_print_json(const struct symbolize_modules *modules, bool raw, boo
         sonde__json_string(&json, "jit", names->function.name);
     }
     if (names->tails.count != 0) {
-        json_tail_calls(&json, modules, raw, &names->tails);
+        json_tail_calls(&json, images, raw, &names->tails);
     }
     json_frames(&json, "frames", raw, names);
     sonde__json_close(&json);
     sonde__report_out_flush(&out);
 }
 
-void symbolize_print_tail_calls(const struct symbolize_modules *modules, bool raw,
+void symbolize_print_tail_calls(const struct symbolize_images *images, bool raw,
                                 const struct symbolize_answer *answer)
 {
     const struct sonde__tail_frames *tails = &answer->names.tails;
@@ -150,13 +150,13 @@ void symbolize_print_tail_calls(const struct symbolize_modules *modules, bool ra
         sonde__report_out_flush(&out);
     }
     for (uint32_t i = 0; i < tails->count; i++) {
-        const struct symbolize_answer *call = tail_call(modules, &tails->places[i]);
+        const struct symbolize_answer *call = tail_call(images, &tails->places[i]);
         printf("      tail call (inferred)");
         if (call->names.count != 0) {
             symbolize_print_inside(raw, call);
         } else {
             putchar(' ');
-            sonde__cli_print_visible(stdout, call->module->name);
+            sonde__cli_print_visible(stdout, call->image->name);
             printf("+0x%" PRIx64, call->vaddr);
         }
         putchar('\n');

@@ -12,12 +12,12 @@ void symbolize_print_inside(bool raw, const struct symbolize_answer *answer);
 /* The address as it was given, and a line for each call. */
 void symbolize_print_block(bool raw, const char *asked, const struct symbolize_answer *answer);
 /* An element of an array, and its member "frames" alone. */
-void symbolize_print_json(const struct symbolize_modules *modules, bool raw, bool is_first,
+void symbolize_print_json(const struct symbolize_images *images, bool raw, bool is_first,
                           const char *asked, size_t size, const struct symbolize_answer *answer);
 void symbolize_print_frames_json(bool raw, const struct sonde__answer *names);
 /* The tail calls between a frame and the previous one (answer->names.tails), on lines of their own;
  * in JSON they are the member "tail_calls" of the frame that made the call. */
-void symbolize_print_tail_calls(const struct symbolize_modules *modules, bool raw,
+void symbolize_print_tail_calls(const struct symbolize_images *images, bool raw,
                                 const struct symbolize_answer *answer);
 
 #endif

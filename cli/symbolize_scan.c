@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Forms:
  *
- *     module+0x12                          alone, or in any text
+ *     image+0x12                          alone, or in any text
  *     #1 0x7f12 (/lib/x.so+0x12) (BuildId: 0a1b)     sanitizers: moved before the call already
  *     /lib/x.so(+0x12) [0x7f12]            backtrace_symbols: return addresses
  *     ./prog(main+0x12) [0x7f12]           the same, from a function
- *     #1  function+0x1   module+0x12       sonde: return addresses behind frame 0
- *         function+0x1   module+0x12  [tail call, inferred]    sonde: the place of the jump */
+ *     #1  function+0x1   image+0x12       sonde: return addresses behind frame 0
+ *         function+0x1   image+0x12  [tail call, inferred]    sonde: the place of the jump */
 #include "symbolize_scan.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ static bool is_tail_call(const char *line, size_t size)
     return memmem(line, size, mark, sizeof mark - 1) != NULL;
 }
 
-/* Is there another "+0x"? The last one of a frame belongs to the module, those before to
+/* Is there another "+0x"? The last one of a frame belongs to the image, those before to
  * functions. */
 static bool has_more(const char *line, size_t size, size_t from)
 {
@@ -109,7 +109,7 @@ static bool has_more(const char *line, size_t size, size_t from)
     return false;
 }
 
-/* The module before "+0x" at `plus`. False: nothing that could be one. */
+/* The image before "+0x" at `plus`. False: nothing that could be one. */
 static bool read_before(const char *line, size_t size, size_t plus, struct symbolize_place *place)
 {
     size_t begin = plus;
@@ -124,28 +124,28 @@ static bool read_before(const char *line, size_t size, size_t plus, struct symbo
         while (path > least && !is_space(line[path - 1])) {
             path--;
         }
-        copy(place->module, sizeof place->module, line + path, begin - 1 - path);
+        copy(place->image, sizeof place->image, line + path, begin - 1 - path);
         copy(place->symbol, sizeof place->symbol, line + begin, plus - begin);
         place->returns = true;
-        return place->module[0] != '\0';
+        return place->image[0] != '\0';
     }
     if (parenthesis) { /* (path with spaces+0x12) */
-        copy(place->module, sizeof place->module, line + begin, plus - begin);
-        return place->module[0] != '\0';
+        copy(place->image, sizeof place->image, line + begin, plus - begin);
+        return place->image[0] != '\0';
     }
     for (size_t i = plus; i > least && line[i - 1] != ')'; i--) {
         if (line[i - 1] == '(' && i < plus && line[i] == '/' && (i == 1 || is_space(line[i - 2]))) {
-            copy(place->module, sizeof place->module, line + i, plus - i);
-            return place->module[0] != '\0';
+            copy(place->image, sizeof place->image, line + i, plus - i);
+            return place->image[0] != '\0';
         }
     }
     int number = symbolize_frame_number(line, size);
     if ((number >= 0 || is_tail_call(line, size)) && has_more(line, size, plus + 3)) {
         return false;
     }
-    copy(place->module, sizeof place->module, line + begin, plus - begin);
+    copy(place->image, sizeof place->image, line + begin, plus - begin);
     place->returns = number > 0;
-    return place->module[0] != '\0';
+    return place->image[0] != '\0';
 }
 
 bool symbolize_scan(const char *line, size_t size, size_t from, bool addresses,
@@ -165,7 +165,7 @@ bool symbolize_scan(const char *line, size_t size, size_t from, bool addresses,
         if (end == digits || (plain && end - digits < ADDRESS_DIGITS_MIN)) {
             continue;
         }
-        place->module[0] = place->symbol[0] = place->build_id[0] = '\0';
+        place->image[0] = place->symbol[0] = place->build_id[0] = '\0';
         place->returns = false;
         if (plus && !read_before(line, size, at, place)) {
             continue;
@@ -186,7 +186,7 @@ bool symbolize_scan_address(const char *text, size_t size, struct symbolize_plac
     if (size == begin || read_hex(text, size, begin, &place->offset) != size) {
         return false;
     }
-    place->module[0] = place->symbol[0] = place->build_id[0] = '\0';
+    place->image[0] = place->symbol[0] = place->build_id[0] = '\0';
     place->returns = false;
     place->end = size;
     return true;

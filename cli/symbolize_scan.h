@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Places in a line of text that name an address: module+0x12, also in lines of sanitizers, of
+/* Places in a line of text that name an address: image+0x12, also in lines of sanitizers, of
  * glibc's backtrace_symbols and of sonde. No files are read here. */
 #ifndef SONDE_SYMBOLIZE_SCAN_H
 #define SONDE_SYMBOLIZE_SCAN_H
@@ -12,9 +12,9 @@ enum { SYMBOLIZE_NAME_BYTES = 4096, SYMBOLIZE_BUILD_ID_BYTES = 80 };
 
 struct symbolize_place {
     size_t end;                              /* offset in the line, behind it and a parenthesis */
-    char module[SYMBOLIZE_NAME_BYTES];       /* "" when it is a plain address */
+    char image[SYMBOLIZE_NAME_BYTES];        /* "" when it is a plain address */
     char build_id[SYMBOLIZE_BUILD_ID_BYTES]; /* "" when the line says none */
-    char symbol[SYMBOLIZE_NAME_BYTES]; /* the offset is from this function; "" when from the module
+    char symbol[SYMBOLIZE_NAME_BYTES]; /* the offset is from this function; "" when from the image
                                         */
     uint64_t offset;
     bool returns; /* a return address: the call is before it */

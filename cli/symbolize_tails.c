@@ -9,13 +9,13 @@ enum { NAME_BYTES = 4096 };
 
 /* --- who has a name --- */
 
-/* The entry of the function that a name with its version is bound to, in one module. The loader
- * accepts names of a module without versions for any version. */
-static bool find_export(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
+/* The entry of the function that a name with its version is bound to, in one image. The loader
+ * accepts names of a image without versions for any version. */
+static bool find_export(struct symbolize_image *image, const char *name, uint64_t *ret_vaddr)
 {
     char bare[NAME_BYTES];
     size_t size = strcspn(name, "@");
-    if (sonde__symindex_export(&module->index.strings, name, ret_vaddr)) {
+    if (sonde__symindex_export(&image->index.strings, name, ret_vaddr)) {
         return true;
     }
     if (name[size] == '\0' || size >= sizeof bare) {
@@ -23,21 +23,21 @@ static bool find_export(struct symbolize_module *module, const char *name, uint6
     }
     memcpy(bare, name, size);
     bare[size] = '\0';
-    return sonde__symindex_export(&module->index.strings, bare, ret_vaddr);
+    return sonde__symindex_export(&image->index.strings, bare, ret_vaddr);
 }
 
-static bool find_name(struct symbolize_modules *modules, const char *name,
+static bool find_name(struct symbolize_images *images, const char *name,
                       struct sonde__tail_place *ret_place)
 {
     bool is_known = false;
     if (name[0] == '\0') {
         return false;
     }
-    symbolize_open_named(modules);
-    for (struct symbolize_module *module = modules->opened; module != NULL; module = module->next) {
+    symbolize_open_named(images);
+    for (struct symbolize_image *image = images->opened; image != NULL; image = image->next) {
         uint64_t vaddr;
-        if (module->found && find_export(module, name, &vaddr)) {
-            uint32_t number = symbolize_module_number(modules, module);
+        if (image->found && find_export(image, name, &vaddr)) {
+            uint32_t number = symbolize_image_number(images, image);
             if (vaddr == UINT64_MAX ||
                 (is_known && (ret_place->image != number || ret_place->vaddr != vaddr))) {
                 return false; /* several define it: their order is not known here */
@@ -51,23 +51,23 @@ static bool find_name(struct symbolize_modules *modules, const char *name,
 
 /* --- the search --- */
 
-static const struct sonde__tail_graph *graph_of(void *ctx, uint32_t image, uint64_t *ret_base)
+static const struct sonde__tail_graph *graph_of(void *ctx, uint32_t number, uint64_t *ret_base)
 {
-    struct symbolize_module *module = symbolize_module_at(ctx, image);
-    *ret_base = module->index.index.base;
-    return &module->tails;
+    struct symbolize_image *image = symbolize_image_at(ctx, number);
+    *ret_base = image->index.index.base;
+    return &image->tails;
 }
 
 static bool word_of(void *ctx, const struct sonde__tail_place *at, struct sonde__tail_place *ret_to)
 {
-    const struct symbolize_module *module = symbolize_module_at(ctx, at->image);
-    return find_name(ctx, sonde__symindex_word(&module->index.index, at->vaddr), ret_to);
+    const struct symbolize_image *image = symbolize_image_at(ctx, at->image);
+    return find_name(ctx, sonde__symindex_word(&image->index.index, at->vaddr), ret_to);
 }
 
 static bool entry_of(void *ctx, const struct sonde__tail_place *at, uint64_t *ret_vaddr)
 {
     struct sonde__symindex_symbol symbol;
-    if (!sonde__symindex_symbol(&symbolize_module_at(ctx, at->image)->index.index, at->vaddr,
+    if (!sonde__symindex_symbol(&symbolize_image_at(ctx, at->image)->index.index, at->vaddr,
                                 &symbol)) {
         return false;
     }
@@ -77,8 +77,8 @@ static bool entry_of(void *ctx, const struct sonde__tail_place *at, uint64_t *re
 
 /* What the call before `back` enters. Start-up code calls main, taken to be that of the image whose
  * code follows. */
-static bool find_callee(struct symbolize_modules *modules, const struct symbolize_module *caller,
-                        uint64_t back, const struct symbolize_module *inner,
+static bool find_callee(struct symbolize_images *images, const struct symbolize_image *caller,
+                        uint64_t back, const struct symbolize_image *inner,
                         struct sonde__tail_place *ret_entry)
 {
     uint64_t base = caller->index.index.base;
@@ -88,27 +88,27 @@ static bool find_callee(struct symbolize_modules *modules, const struct symboliz
         return false;
     }
     if (sonde__tail_site(&caller->tails, (uint32_t)(back - base), &entry, &is_main)) {
-        const struct symbolize_module *where = is_main ? inner : caller;
+        const struct symbolize_image *where = is_main ? inner : caller;
         if (is_main && !sonde__tail_main(&inner->tails, &entry)) {
             return false;
         }
-        *ret_entry = (struct sonde__tail_place){symbolize_module_number(modules, where),
+        *ret_entry = (struct sonde__tail_place){symbolize_image_number(images, where),
                                                 where->index.index.base + entry};
         return true;
     }
     return sonde__tail_leaving_call(&caller->tails, (uint32_t)(back - base), &cell) &&
-           find_name(modules, sonde__symindex_word(&caller->index.index, base + cell), ret_entry);
+           find_name(images, sonde__symindex_word(&caller->index.index, base + cell), ret_entry);
 }
 
-bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_module *caller,
-                          uint64_t back, struct symbolize_module *inner, uint64_t pc,
+bool symbolize_find_tails(struct symbolize_images *images, struct symbolize_image *caller,
+                          uint64_t back, struct symbolize_image *inner, uint64_t pc,
                           struct sonde__tail_frames *ret_tails)
 {
-    const struct sonde__tail_images images = {modules, graph_of, word_of, entry_of};
+    const struct sonde__tail_images access = {images, graph_of, word_of, entry_of};
     struct sonde__tail_place entry, there;
-    if (!find_callee(modules, caller, back, inner, &entry)) {
+    if (!find_callee(images, caller, back, inner, &entry)) {
         return false;
     }
-    there = (struct sonde__tail_place){symbolize_module_number(modules, inner), pc};
-    return sonde__tail_across(&images, &entry, &there, ret_tails) != SONDE__TAIL_NOTHING;
+    there = (struct sonde__tail_place){symbolize_image_number(images, inner), pc};
+    return sonde__tail_across(&access, &entry, &there, ret_tails) != SONDE__TAIL_NOTHING;
 }

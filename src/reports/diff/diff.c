@@ -50,7 +50,7 @@ static uint64_t build_of(const struct sonde__diff_side *side, const char *name, 
     for (uint32_t r = 0; r < side->count; r++) {
         for (uint32_t i = 1; i <= sonde__report_image_count(side->reports[r]); i++) {
             const struct sonde__report_image *image = sonde__report_image(side->reports[r], i);
-            const char *module = sonde__report_module(side->reports[r], i);
+            const char *module = sonde__report_image_name(side->reports[r], i);
             struct sonde__report_hash hash;
             if (sonde__report_canonical_library(module) != size ||
                 memcmp(module, name, size) != 0) {

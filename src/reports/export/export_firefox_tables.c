@@ -412,7 +412,7 @@ static void put_strings(struct sonde__export_firefox *f)
     sonde__report_out_str(&f->out, ",\"Stall\",\"Stack\"");
     for (uint32_t id = 1; id <= sonde__report_image_count(r); id++) { /* names of resources */
         sonde__report_out_str(&f->out, ",");
-        sonde__export_json_string(&f->out, sonde__report_module(r, id));
+        sonde__export_json_string(&f->out, sonde__report_image_name(r, id));
     }
     sonde__report_out_str(&f->out, "]");
 }

@@ -170,7 +170,7 @@ static void put_nameless(struct sonde__report_out *out, const struct sonde__repo
 {
     uint64_t start = f->name_offset <= f->offset ? f->offset - f->name_offset : f->offset;
     if (f->image != 0) {
-        sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_module(report, f->image),
+        sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_image_name(report, f->image),
                                 start);
     } else if (f->code_id != 0) {
         sonde__report_out_str(out, "(code ");

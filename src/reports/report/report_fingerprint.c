@@ -69,7 +69,7 @@ static void add_line(struct work *w, const char *what, const char *bytes, size_t
 /* "libgtk-3.so" */
 static void add_library(struct work *w, uint32_t image)
 {
-    const char *module = sonde__report_module(w->report, image);
+    const char *module = sonde__report_image_name(w->report, image);
     add_bytes(w, module, sonde__report_canonical_library(module));
 }
 

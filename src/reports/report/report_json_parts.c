@@ -98,8 +98,9 @@ static void put_place(struct sonde__json *j, const struct sonde__report *report,
 {
     if (f->image != 0) {
         sonde__json_uint(j, "image", f->image);
-        sonde__json_string(j, "image_name", sonde__report_module(report, f->image));
-        sonde__json_string(j, "module", sonde__report_module(report, f->image)); /* its old key */
+        sonde__json_string(j, "image_name", sonde__report_image_name(report, f->image));
+        sonde__json_string(j, "module",
+                           sonde__report_image_name(report, f->image)); /* its old key */
         sonde__json_hex(j, "offset", f->offset);
     } else {
         sonde__json_hex(j, "address", f->offset);

@@ -43,7 +43,7 @@ sonde__report_element_name(const struct sonde__report *report,
         name.size = sonde__report_canonical_function(name.bytes);
         return name;
     }
-    name.bytes = sonde__report_module(report, element->image);
+    name.bytes = sonde__report_image_name(report, element->image);
     name.size = sonde__report_canonical_library(name.bytes);
     if (element->start != 0) {
         sonde__base_text_init(&text, name.start, sizeof name.start);

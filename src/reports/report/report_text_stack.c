@@ -22,7 +22,7 @@
 
 #define NAME_COLUMN_MAX 56u /* a longer name moves only its own last column */
 
-const char *sonde__report_module(const struct sonde__report *report, uint32_t image)
+const char *sonde__report_image_name(const struct sonde__report *report, uint32_t image)
 {
     const char *name =
         sonde__base_file_name(sonde__report_text(report, sonde__report_image(report, image)->path));
@@ -66,7 +66,7 @@ static void put_place(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_hex(out, frame->offset);
         return;
     }
-    sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_module(report, frame->image),
+    sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_image_name(report, frame->image),
                             frame->offset);
 }
 

@@ -203,7 +203,7 @@ static void put_weight(struct sonde__report_out *out, const struct sonde__report
     sonde__report_put_function(out, report, frame);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (frame->name != 0 && frame->image != 0) {
-        sonde__report_out_print(out, " (%s)", sonde__report_module(report, frame->image));
+        sonde__report_out_print(out, " (%s)", sonde__report_image_name(report, frame->image));
     }
     sonde__report_out_print(out, "  %s\n", sonde__report_share(weight->weight_ns, whole_ns).text);
 }

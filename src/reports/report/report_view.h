@@ -124,7 +124,7 @@ void sonde__report_put_syscall(struct sonde__report_out *out, const struct sonde
                                int64_t syscall);
 
 /* The last part of an image's path: "libc.so.6". */
-const char *sonde__report_module(const struct sonde__report *report, uint32_t image);
+const char *sonde__report_image_name(const struct sonde__report *report, uint32_t image);
 /* Name of system call `number` on the report's architecture, or null. */
 const char *sonde__report_syscall_name(const struct sonde__report *report, int64_t number);
 
