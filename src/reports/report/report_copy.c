@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Images, frames and nodes are copied when they are first referred to. A node's parent has a
- * smaller id, and stacks are copied from the outermost node on. What the new report had when it was
- * read is not found again (report_store.h), so it may have a thing twice, but never another one's.
+ * smaller id, and stacks are copied from the outermost node on. Entries that the new report was
+ * read with are not searched (report_store.h): it may have an entry twice, but never a wrong one.
  */
 #include "report_copy.h"
 

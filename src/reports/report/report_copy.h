@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stalls of one report into another one, with all that they refer to. Context: any thread. */
+/* Copies stalls of one report into another one, with all that they refer to. Context: any thread.
+ */
 #ifndef SONDE_REPORT_COPY_H
 #define SONDE_REPORT_COPY_H
 

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* Stalls that last at the same time: one a watched loop. A hostile file costs this many comparisons
- * a part. */
+/* Stalls at the same time: at most one for each watched loop. A hostile file costs this many
+ * comparisons for each part. */
 #define STALLS_MAX 256u
 
 /* A stall in the making. */
 struct growing {
     struct sonde__report_stall stall; /* counts: how many its parts have; arrays: null */
-    bool is_back;                     /* taken back */
+    bool is_withdrawn;                /* withdrawn */
 };
 
 static bool is_same(const struct sonde__report_stall *a, const struct sonde__report_stall *b)
@@ -64,7 +64,7 @@ static void take_values(struct sonde__report_stall *to, const struct sonde__repo
     }
 }
 
-/* Room for the elements of all parts; null, and counted: none. */
+/* Room for the elements of all parts; null: there is none, which is counted. */
 static void *take_room(struct sonde__report *report, uint32_t *count, uint32_t max, size_t size,
                        uint64_t *lost)
 {
@@ -87,7 +87,7 @@ static void add_samples(struct sonde__report_sample *to, uint32_t room, uint32_t
     }
 }
 
-/* A stall is over before its last sample, if that was taken after the end. */
+/* Drop samples that were taken after the end of the stall, and shorten the last one. */
 static void cut_samples(struct sonde__report_sample *samples, struct sonde__report_stall *stall)
 {
     uint32_t *count = &stall->sample_count;
@@ -167,11 +167,11 @@ void sonde__report_fold_growing(struct sonde__report *report,
                 .tid = part->tid, .begin_ns = part->begin_ns, .process = part->process};
         }
         take_values(&list[at].stall, part);
-        list[at].is_back = part->duration_ns == 0;
+        list[at].is_withdrawn = part->duration_ns == 0;
     }
     report->lost.stalls += list == NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (!list[i].is_back && !is_in(report, before, &list[i].stall)) {
+        if (!list[i].is_withdrawn && !is_in(report, before, &list[i].stall)) {
             add_stall(report, parts, list[i].stall);
         }
     }

@@ -186,12 +186,12 @@ struct sonde__report_header {
     uint32_t tag_count;
 };
 
-/* Totals, known when the report is closed. */
 /* Turns of one length: from_ns and more, less than to_ns (0: no limit). */
 struct sonde__report_turn_count {
     uint64_t from_ns, to_ns, count;
 };
 
+/* Totals, known when the report is closed. */
 struct sonde__report_end {
     uint64_t stall_count; /* stalls seen, including those left out of the report */
     uint64_t turn_count;

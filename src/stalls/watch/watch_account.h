@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* CPU time of a turn, from looks at its thread that do not fall on the turn's begin and end.
+/* CPU time of a turn, from readings that do not fall on its begin and end.
  *
- * What a thread used between two looks is the turn's as far as that interval lies in the turn, and
- * at most that long. So the part of a turn that nobody saw is accounted for, too. Pure. Context:
- * any thread. */
+ * Of what a thread used between two readings, the turn gets what falls into it, at most the length
+ * of that overlap. So time between readings is accounted for, too. A pure function. Context: any
+ * thread. */
 #ifndef SONDE_WATCH_ACCOUNT_H
 #define SONDE_WATCH_ACCOUNT_H
 
 #include <stdint.h>
 
 struct sonde__watch_account {
-    uint64_t at_ns;               /* the last look; 0: none */
+    uint64_t at_ns;               /* the last reading; 0: none */
     uint64_t cpu_ns, runqueue_ns; /* of the thread's whole life, then */
     uint64_t turn_cpu_ns, turn_runqueue_ns;
 };
 
-/* A turn begins that no look has seen yet. */
+/* A turn begins that no reading has covered yet. */
 void sonde__watch_account_begin(struct sonde__watch_account *account);
 /* Returns what the thread ran and waited for a CPU since the last look; 0: there was none.
  * since_ns, until_ns: the turn, as far as it is known (until_ns is now_ns or earlier). */

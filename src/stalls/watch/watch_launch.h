@@ -13,8 +13,8 @@
 
 /* No loop in this time: none is expected. */
 #define SONDE__WATCH_LAUNCH_MAX_NS ((uint64_t)60 * 1000000000u)
-/* So long, or SONDE__PROBE_YOUNG_TURNS turns, a loop must last to be the one that the launch ended
- * with: start-up code may wait a few times for one thing. */
+/* A loop ends the launch only if it lasts so long, or SONDE__PROBE_YOUNG_TURNS turns: start-up code
+ * may wait a few times for one thing. */
 #define SONDE__WATCH_LAUNCH_RIPE_NS ((uint64_t)2 * 1000000000u)
 
 /* The session begins; nothing without options.launch_ns. */

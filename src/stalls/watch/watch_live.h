@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stalls that last, in the live file of the spool (spool_stream.h): each sample is there when it
- * was taken, so it survives whoever is killed. Names are not looked up here.
+/* Stalls that last, in the live file of the spool (spool_stream.h): each sample is written when it
+ * is taken, so it survives the death of the program and of the watch. Names are not looked up here.
  *
  * A stall is written from the threshold on, with the samples before, in parts (Record.growing).
- * When all stalls are over and the writer's thread has them in the report of the run, the file
- * begins anew. Its size is bounded: of a stall that does not fit only the duration goes on.
+ * When all stalls are over and the writer's thread has them in the report of the run, the file is
+ * emptied. Its size is bounded: of a stall that does not fit, only the duration is updated.
  * Context: the thread that samples. */
 #ifndef SONDE_WATCH_LIVE_H
 #define SONDE_WATCH_LIVE_H
@@ -18,15 +18,15 @@ struct sonde__watch_live *sonde__watch_live_create(struct sonde__spool_session *
                                                    const struct sonde__report *like);
 void sonde__watch_live_destroy(struct sonde__watch_live *live);
 
-/* All of them do nothing without a live file. The stall has begun; it has another sample, or the
- * last one lasts; it is over and goes to the writer; it was none. */
+/* These do nothing without a live file. The stall has begun; it has another sample, or its last one
+ * continues; it has ended and goes to the writer; it was no stall. */
 void sonde__watch_live_begin(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_go_on(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_end(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
                            uint64_t duration_ns, bool open);
 void sonde__watch_live_take_back(struct sonde__watch_session *session,
                                  struct sonde__watch_loop *loop);
-/* Begin the file anew if nothing in it is needed any more. is_written: the writer is idle. */
+/* Empty the file if nothing in it is needed any more. is_written: the writer is idle. */
 void sonde__watch_live_settle(struct sonde__watch_session *session, bool is_written);
 
 #endif

@@ -29,12 +29,12 @@ void sonde__watch_output_say(struct sonde__watch_output *output, const char *for
 
 void sonde__watch_output_stall(struct sonde__watch_output *output,
                                const struct sonde__watch_ended *ended);
-/* Threads, as they were captured. why: of a static string. */
+/* Captured threads. why: a static string. */
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 const struct sonde__watch_stall *threads,
                                 struct sonde__target *images, const char *why);
 
-/* What former runs left in the spool folder (watch_spooled.h). */
+/* What earlier runs left in the spool folder (watch_spooled.h). */
 void sonde__watch_output_tidy(struct sonde__watch_output *output);
 /* For its header. */
 const struct sonde__report *sonde__watch_output_report(const struct sonde__watch_output *output);
