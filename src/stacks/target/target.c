@@ -64,6 +64,10 @@ enum sonde_status sonde__target_threads(struct sonde__target *target,
                                         const struct sonde__thread **ret_threads,
                                         uint32_t *ret_count, struct sonde_error *ret_error)
 {
+    if (target->ops->list == NULL) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "threads of a frozen target", NULL, 0,
+                                0);
+    }
     SONDE_TRY(target->ops->list(target, ret_error));
     *ret_threads = target->threads;
     *ret_count = target->thread_count;
@@ -73,7 +77,8 @@ enum sonde_status sonde__target_threads(struct sonde__target *target,
 enum sonde_status sonde__target_thread(struct sonde__target *target, uint64_t tid,
                                        struct sonde__thread *ret_thread)
 {
-    return target->ops->find(target, tid, ret_thread);
+    return target->ops->find != NULL ? target->ops->find(target, tid, ret_thread)
+                                     : SONDE_UNSUPPORTED;
 }
 
 const struct sonde__image_set *sonde__target_images(struct sonde__target *target)
@@ -83,7 +88,7 @@ const struct sonde__image_set *sonde__target_images(struct sonde__target *target
 
 enum sonde_status sonde__target_refresh(struct sonde__target *target, struct sonde_error *ret_error)
 {
-    return target->ops->refresh(target, ret_error);
+    return target->ops->refresh != NULL ? target->ops->refresh(target, ret_error) : SONDE_OK;
 }
 
 size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
@@ -96,7 +101,10 @@ enum sonde_status sonde__target_own_memory(struct sonde__target *target,
                                            struct sonde__target_memory *ret_memory,
                                            struct sonde_error *ret_error)
 {
-    return target->ops->own_memory(target, ret_memory, ret_error);
+    return target->ops->own_memory != NULL
+               ? target->ops->own_memory(target, ret_memory, ret_error)
+               : sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "memory of a frozen target", NULL,
+                                  0, 0);
 }
 
 void sonde__target_memory_done(struct sonde__target_memory *memory)
@@ -151,7 +159,11 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
 {
     *ret_capture = (struct sonde__capture){.status = SONDE_ABSENT, .syscall = -1};
     sonde__stack_reset(stack);
-    target->ops->capture(target, thread, stack, ret_capture);
+    if (target->ops->capture != NULL) {
+        target->ops->capture(target, thread, stack, ret_capture);
+    } else {
+        ret_capture->status = SONDE_UNSUPPORTED;
+    }
 }
 
 void sonde__target_rest(struct sonde__target *target)
@@ -163,13 +175,15 @@ void sonde__target_rest(struct sonde__target *target)
 
 enum sonde_status sonde__target_stop(struct sonde__target *target, struct sonde_error *ret_error)
 {
-    return target->ops->stop(target, ret_error);
+    return target->ops->stop != NULL ? target->ops->stop(target, ret_error) : SONDE_OK;
 }
 
 void sonde__target_resume(struct sonde__target *target, uint64_t *ret_pause_ns)
 {
     uint64_t pause_ns = 0;
-    target->ops->resume(target, &pause_ns);
+    if (target->ops->resume != NULL) {
+        target->ops->resume(target, &pause_ns);
+    }
     if (ret_pause_ns != NULL) {
         *ret_pause_ns = pause_ns;
     }

@@ -267,12 +267,6 @@ static enum sonde_status own_memory_of_core(struct sonde__target *target,
     return SONDE_OK;
 }
 
-static enum sonde_status refresh_core(struct sonde__target *target, struct sonde_error *ret_error)
-{
-    (void)target, (void)ret_error; /* a core does not change */
-    return SONDE_OK;
-}
-
 /* --- threads --- */
 
 static int compare_threads(const void *a, const void *b)
@@ -346,12 +340,6 @@ static void capture_core(struct sonde__target *target, const struct sonde__threa
     sonde__target_note(ret_capture, "the core has no registers of this thread");
 }
 
-static enum sonde_status stop_core(struct sonde__target *target, struct sonde_error *ret_error)
-{
-    (void)target, (void)ret_error; /* it never changes */
-    return SONDE_OK;
-}
-
 static enum sonde_status find_in_core(struct sonde__target *target, uint64_t tid,
                                       struct sonde__thread *ret_thread)
 {
@@ -368,22 +356,13 @@ static enum sonde_status find_in_core(struct sonde__target *target, uint64_t tid
     return SONDE_ABSENT;
 }
 
-static void resume_core(struct sonde__target *target, uint64_t *ret_pause_ns)
-{
-    (void)target;
-    *ret_pause_ns = 0;
-}
-
 static const struct sonde__target_ops core_ops = {.close = close_core,
                                                   .list = list_core,
                                                   .find = find_in_core,
-                                                  .refresh = refresh_core,
                                                   .read = read_core,
                                                   .own_memory = own_memory_of_core,
                                                   .capture = capture_core,
-                                                  .may_be_code = may_be_code_in_core,
-                                                  .stop = stop_core,
-                                                  .resume = resume_core};
+                                                  .may_be_code = may_be_code_in_core};
 
 static enum sonde_status check_core(struct core *c, const char *path, struct sonde_error *ret_error)
 {

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base_status.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "target_private.h"
@@ -27,67 +26,13 @@ static void close_frozen(struct sonde__target *target)
     sonde__mem_free(f);
 }
 
-static enum sonde_status list_none(struct sonde__target *target, struct sonde_error *ret_error)
-{
-    (void)target;
-    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "threads of a frozen target", NULL, 0, 0);
-}
-
-static enum sonde_status find_none(struct sonde__target *target, uint64_t tid,
-                                   struct sonde__thread *ret_thread)
-{
-    (void)target, (void)tid, (void)ret_thread;
-    return SONDE_UNSUPPORTED;
-}
-
-static enum sonde_status stay(struct sonde__target *target, struct sonde_error *ret_error)
-{
-    (void)target, (void)ret_error;
-    return SONDE_OK;
-}
-
 static size_t read_process(struct sonde__target *target, uint64_t address, void *ret_bytes,
                            size_t size)
 {
     return sonde__os_read_process(target->pid, address, ret_bytes, size, NULL);
 }
 
-static enum sonde_status no_memory(struct sonde__target *target,
-                                   struct sonde__target_memory *ret_memory,
-                                   struct sonde_error *ret_error)
-{
-    (void)target, (void)ret_memory;
-    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "memory of a frozen target", NULL, 0, 0);
-}
-
-static void capture_none(struct sonde__target *target, const struct sonde__thread *thread,
-                         struct sonde_stack *stack, struct sonde__capture *ret_capture)
-{
-    (void)target, (void)thread, (void)stack;
-    ret_capture->status = SONDE_UNSUPPORTED;
-}
-
-static bool may_be_code(struct sonde__target *target, uint64_t address)
-{
-    (void)target, (void)address;
-    return true;
-}
-
-static void resume_none(struct sonde__target *target, uint64_t *ret_pause_ns)
-{
-    (void)target, (void)ret_pause_ns;
-}
-
-static const struct sonde__target_ops frozen_ops = {.close = close_frozen,
-                                                    .list = list_none,
-                                                    .find = find_none,
-                                                    .refresh = stay,
-                                                    .read = read_process,
-                                                    .own_memory = no_memory,
-                                                    .capture = capture_none,
-                                                    .may_be_code = may_be_code,
-                                                    .stop = list_none,
-                                                    .resume = resume_none};
+static const struct sonde__target_ops frozen_ops = {.close = close_frozen, .read = read_process};
 
 static void *copy_array(const void *from, size_t count, size_t size)
 {

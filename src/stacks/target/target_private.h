@@ -8,6 +8,8 @@
 #include "target_images.h"
 #include "target_jit.h"
 
+/* Null but for `close` and `read`: a target without threads and memory to list (frozen); one that
+ * does not change (refresh, stop, resume); nothing to release (rest). */
 struct sonde__target_ops {
     void (*close)(struct sonde__target *target);
     enum sonde_status (*list)(struct sonde__target *target, struct sonde_error *ret_error);
@@ -20,7 +22,7 @@ struct sonde__target_ops {
                                     struct sonde_error *ret_error);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
-    void (*rest)(struct sonde__target *target); /* null: there is nothing to release */
+    void (*rest)(struct sonde__target *target);
     /* An address that the images say is no code: may it be some all the same? */
     bool (*may_be_code)(struct sonde__target *target, uint64_t address);
     enum sonde_status (*stop)(struct sonde__target *target, struct sonde_error *ret_error);
