@@ -447,17 +447,18 @@ uint32_t sonde__report_add_phase(struct sonde__report *report,
 uint32_t sonde__report_add_rule(struct sonde__report *report,
                                 const struct sonde__report_rule *rule);
 /* A sample outside stalls; a wait outside stalls. */
-void sonde__report_add_sample(struct sonde__report *report,
-                              const struct sonde__report_sample *sample);
-void sonde__report_add_wait(struct sonde__report *report, const struct sonde__report_wait *wait);
-void sonde__report_add_stall_count(struct sonde__report *report,
-                                   const struct sonde__report_stall_count *count);
-void sonde__report_add_thread(struct sonde__report *report,
-                              const struct sonde__report_thread *thread);
+uint32_t sonde__report_add_sample(struct sonde__report *report,
+                                  const struct sonde__report_sample *sample);
+uint32_t sonde__report_add_wait(struct sonde__report *report,
+                                const struct sonde__report_wait *wait);
+uint32_t sonde__report_add_stall_count(struct sonde__report *report,
+                                       const struct sonde__report_stall_count *count);
+uint32_t sonde__report_add_thread(struct sonde__report *report,
+                                  const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);
 void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call);
-void sonde__report_add_heap_blocks(struct sonde__report *report,
-                                   const struct sonde__report_heap_blocks *blocks);
+uint32_t sonde__report_add_heap_blocks(struct sonde__report *report,
+                                       const struct sonde__report_heap_blocks *blocks);
 
 /* Reading the model. Ids outside the dictionaries give empty values, never null. sonde__report_end
  * is null until it is set or read. */

@@ -104,33 +104,21 @@ uint32_t sonde__report_add_process(struct sonde__report *report,
     return sonde__report_append(report, SONDE__PART_PROCESSES, &kept);
 }
 
-uint32_t sonde__report_add_phase(struct sonde__report *report,
-                                 const struct sonde__report_named_phase *phase)
-{
-    return sonde__report_append(report, SONDE__PART_PHASES, phase);
-}
+/* Adding an object without arrays of its own. */
+#define ADD(name, s, part)                                                                         \
+    uint32_t sonde__report_add_##name(struct sonde__report *report,                                \
+                                      const struct sonde__report_##s *object)                      \
+    {                                                                                              \
+        return sonde__report_append(report, SONDE__PART_##part, object);                           \
+    }
 
-uint32_t sonde__report_add_rule(struct sonde__report *report, const struct sonde__report_rule *rule)
-{
-    return sonde__report_append(report, SONDE__PART_RULES, rule);
-}
-
-void sonde__report_add_sample(struct sonde__report *report,
-                              const struct sonde__report_sample *sample)
-{
-    (void)sonde__report_append(report, SONDE__PART_SAMPLES, sample);
-}
-
-void sonde__report_add_wait(struct sonde__report *report, const struct sonde__report_wait *wait)
-{
-    (void)sonde__report_append(report, SONDE__PART_WAITS, wait);
-}
-
-void sonde__report_add_stall_count(struct sonde__report *report,
-                                   const struct sonde__report_stall_count *count)
-{
-    (void)sonde__report_append(report, SONDE__PART_STALL_COUNTS, count);
-}
+ADD(phase, named_phase, PHASES)
+ADD(rule, rule, RULES)
+ADD(sample, sample, SAMPLES)
+ADD(wait, wait, WAITS)
+ADD(stall_count, stall_count, STALL_COUNTS)
+ADD(thread, thread, THREADS)
+ADD(heap_blocks, heap_blocks, HEAP_BLOCKS)
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -144,12 +132,6 @@ const char *sonde__report_build_id_text(const struct sonde__build_id *id,
     }
     buffer[2 * size] = '\0';
     return buffer;
-}
-
-void sonde__report_add_thread(struct sonde__report *report,
-                              const struct sonde__report_thread *thread)
-{
-    (void)sonde__report_append(report, SONDE__PART_THREADS, thread);
 }
 
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall)
@@ -166,12 +148,6 @@ void sonde__report_add_call(struct sonde__report *report, const struct sonde__re
         sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_CALLS].message, &kept);
     }
     (void)sonde__report_append(report, SONDE__PART_CALLS, &kept);
-}
-
-void sonde__report_add_heap_blocks(struct sonde__report *report,
-                                   const struct sonde__report_heap_blocks *blocks)
-{
-    (void)sonde__report_append(report, SONDE__PART_HEAP_BLOCKS, blocks);
 }
 
 const struct sonde__report_header *sonde__report_header(const struct sonde__report *report)
