@@ -43,13 +43,13 @@ static void put_byte(struct sonde__report_out *out, char byte)
     }
 }
 
-/* Write the printable ASCII that `text` begins with, as far as the buffer has room. Returns the
- * rest of the text. */
-static const char *put_ascii(struct sonde__report_out *out, const char *text)
+/* Write the printable ASCII that `text` begins with, up to a `stop`, as far as the buffer has room.
+ * Returns the rest of the text. */
+static inline const char *put_ascii(struct sonde__report_out *out, const char *text, char stop)
 {
     const char *from = text;
     char *to = out->buffer + out->used, *end = out->buffer + sizeof out->buffer;
-    for (; to != end && *from >= ' ' && *from <= '~'; from++) {
+    for (; to != end && *from >= ' ' && *from <= '~' && *from != stop; from++) {
         *to++ = *from;
     }
     out->used = (size_t)(to - out->buffer);
@@ -59,7 +59,7 @@ static const char *put_ascii(struct sonde__report_out *out, const char *text)
 
 void sonde__report_out_str(struct sonde__report_out *out, const char *text)
 {
-    while (*(text = put_ascii(out, text)) != '\0') {
+    while (*(text = put_ascii(out, text, '\0')) != '\0') {
         put_byte(out, *text++);
     }
 }
@@ -84,7 +84,7 @@ static unsigned control_bytes(const char *text)
 void sonde__report_out_text(struct sonde__report_out *out, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
-    while (*(text = put_ascii(out, text)) != '\0') {
+    while (*(text = put_ascii(out, text, '\0')) != '\0') {
         unsigned control = control_bytes(text);
         if (control == 0) {
             put_byte(out, *text++);
@@ -177,7 +177,9 @@ static const char *put_conversion(struct sonde__report_out *out, const char *for
     char data[24];
     struct sonde__text text;
     bool is_long = *format == 'l';
-    format += strspn(format, "l");
+    while (*format == 'l') {
+        format++;
+    }
     switch (*format) {
     case 's':
         sonde__report_out_text(out, va_arg(*list, const char *));
@@ -204,12 +206,11 @@ void sonde__report_out_print(struct sonde__report_out *out, const char *format, 
 {
     va_list list;
     va_start(list, format);
-    while (*format != '\0') {
-        size_t plain = strcspn(format, "%");
-        sonde__report_out_bytes(out, format, plain);
-        format += plain;
+    while (*(format = put_ascii(out, format, '%')) != '\0') {
         if (*format == '%') {
             format = put_conversion(out, format + 1, &list);
+        } else {
+            put_byte(out, *format++);
         }
     }
     va_end(list);
