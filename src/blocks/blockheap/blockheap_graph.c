@@ -124,6 +124,13 @@ static uint64_t word_at(const uint8_t *body, uint32_t offset)
     return word;
 }
 
+/* A word of unknown form as a pointer: small tags are kept in the low bits of pointers to what is
+ * aligned. A pointer into the middle of something leads there, too. */
+static uint64_t without_tag(uint64_t word)
+{
+    return word & ~(uint64_t)7;
+}
+
 /* The variable of a box that may lie after padding or be a C++ object: its place, size and type are
  * needed. Null: they are not. */
 static const struct sonde__block_member *variable_of_box(struct building *b,
@@ -191,6 +198,9 @@ static void add_cxx(struct building *b, const struct sonde__blockheap_item *item
                                              .kind = SONDE_BLOCK_OBJECT,
                                              .owned = owner != SONDE__BLOCKHEAP_NOT_OWNER,
                                              .maybe = owner == SONDE__BLOCKHEAP_OWNER_UNKNOWN};
+        if (owner == SONDE__BLOCKHEAP_OWNER_UNKNOWN) {
+            edge.to = without_tag(edge.to);
+        }
         if (edge.to < ADDRESS_MIN || is_part(captures, i, at) ||
             blockheap_own_left(b->heap, edge.to) == 0) {
             continue;
@@ -286,10 +296,11 @@ static bool is_strong(const struct node *node, uint32_t at)
 
 /* Add the edge of one word. In an object with a known layout, other pointers to objects are weak or
  * unretained; pointers to memory may be C or C++ variables. */
-static void add_word(struct building *b, const struct node *node, uint32_t at, uint64_t to)
+static void add_word(struct building *b, const struct node *node, uint32_t at, uint64_t word)
 {
     struct sonde__blockheap_object other;
     bool strong = is_strong(node, at);
+    uint64_t to = strong ? word : without_tag(word);
     bool is_block, is_object;
     struct sonde__blockheap_edge edge = {.from = node->address,
                                          .to = to,

@@ -106,6 +106,8 @@ static void check_typed(void)
     check("shared", "shared, in a C++ object at 32: std::shared_ptr<Plain>, owner\n");
     check("weak", "weak, in a C++ object at 32: std::weak_ptr<Plain>, no owner\n");
     check("by_hand", "at 32: Shared<Plain>, ownership not known; perhaps by way of 0x");
+    check("tagged", "tagged, in a C++ object at 32: Tagged, ownership not known\n");
+    check("many_tagged", "ownership not known; perhaps by way of 0x");
     check("unique", "unique, __block variable at 32, in a C++ object at 4");
     check("unique", " of it: std::unique_ptr<Plain, std::default_delete<Plain> >, owner\n");
     check("loose", NULL);
@@ -210,8 +212,9 @@ TEST_TIMEOUT(finds_holders_in_cpp_objects_and_collections, 300)
 /* By the names of helpers; then by nothing but the flag that says that there is some C++ object. */
 TEST_TIMEOUT(finds_holders_in_a_stripped_program, 300)
 {
-    static const char *const held[] = {"shared", "by_hand",      "unique", "vector",   "list",
-                                       "map",    "shared_value", "nested", "function", "lambda"};
+    static const char *const held[] = {"shared",   "by_hand", "unique",       "vector",
+                                       "list",     "map",     "shared_value", "nested",
+                                       "function", "lambda",  "tagged"};
     start("-O0", "-Wl,--strip-debug");
     check("shared", "    in a C++ object at 32: std::shared_ptr<Plain>, owner\n");
     check("weak", "    in a C++ object at 32: std::weak_ptr<Plain>, no owner\n");

@@ -38,6 +38,13 @@ template <typename T> struct Shared { // a smart pointer by hand
     Shared(const Shared &other) : count(other.count) { count->uses++; }
     ~Shared() { count->uses--; }
 };
+struct Tagged { // a flag in the low bit of a pointer
+    unsigned long word;
+    explicit Tagged(Plain *object) : word((unsigned long)object | 1) {}
+    Tagged(const Tagged &other) : word(other.word) {}
+    ~Tagged() { word = 0; }
+    Plain *get() const { return (Plain *)(word & ~1UL); }
+};
 struct Outer {
     int n = 3;
     struct Inner {
@@ -49,7 +56,7 @@ struct Owner {
     std::unique_ptr<Plain> plain;
 };
 
-static corpus_block kept[32];
+static corpus_block kept[40];
 static unsigned kept_count;
 
 static void keep(const char *name, const void *object, corpus_block block)
@@ -69,6 +76,13 @@ static void pointers()
     auto *plain = new Plain;
     Shared<Plain> by_hand(plain);
     keep("by_hand", plain, ^{ NUMBER(by_hand.count->object->a); });
+    plain = new Plain;
+    Tagged tagged(plain);
+    keep("tagged", plain, ^{ NUMBER(tagged.get()->a); });
+    std::vector<Tagged> many(20, Tagged(new Plain));
+    plain = new Plain;
+    many[13] = Tagged(plain);
+    keep("many_tagged", plain, ^{ NUMBER(many[13].get()->a); });
     plain = new Plain;
     __block std::unique_ptr<Plain> unique(plain);
     keep("unique", plain, ^{ NUMBER(unique->a); });
