@@ -59,6 +59,7 @@ void sonde__report_put_thread_name(struct sonde__report_out *out,
     }
 }
 
+/* A view is mostly frames: what each has is printed piece by piece, which is faster. */
 static void put_place(struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_frame *frame)
 {
@@ -66,8 +67,9 @@ static void put_place(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_hex(out, frame->offset);
         return;
     }
-    sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_image_name(report, frame->image),
-                            frame->offset);
+    sonde__report_out_text(out, sonde__report_image_name(report, frame->image));
+    sonde__report_out_str(out, "+");
+    sonde__report_out_hex(out, frame->offset);
 }
 
 const char *sonde__report_function(const struct sonde__report_out *out,
@@ -221,7 +223,8 @@ static bool put_name(struct sonde__report_out *out, const struct sonde__report *
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (named && step->kind != SONDE__REPORT_STEP_INLINED &&
         (step->frame->how & SONDE_HOW_SIGNAL) == 0) {
-        sonde__report_out_print(out, "+0x%" PRIx64, step->frame->name_offset);
+        sonde__report_out_str(out, "+");
+        sonde__report_out_hex(out, step->frame->name_offset);
     }
     return named;
 }
@@ -358,7 +361,8 @@ static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__rep
         put_folded(out, &folded, layout.name_column);
         if (is_numbered(step.kind)) {
             sonde__report_out_tab(out, indent);
-            sonde__report_out_print(out, "#%" PRIu64, step.depth);
+            sonde__report_out_str(out, "#");
+            sonde__report_out_dec(out, step.depth);
         }
         sonde__report_out_tab(out, layout.name_column);
         put_step(out, report, &step, &layout);
