@@ -56,6 +56,9 @@ struct sonde__cli_command {
     const struct sonde__cli_option *options;
     const char *examples;        /* lines, or null */
     bool options_before_operand; /* options end at the first operand (`run CMD -x`) */
+    /* Options may also come from variables of the environment: "SONDE_WATCH_" for SONDE_WATCH_STALL
+     * (a flag is set by "1"). Those of the command line come later, and win. Null: they may not. */
+    const char *environment;
     int (*run)(const struct sonde__cli_command *command, int argc, char **argv); /* exit code */
 };
 

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "host_self.h"
+
 struct args {
     const struct sonde__cli_command *command;
     char **argv;
@@ -106,13 +108,45 @@ static int take_letters(struct args *args, const char *letters)
     return exit_code;
 }
 
+/* The option's variable: PREFIX and its name in capitals, "-" as "_". */
+static const char *read_variable(const char *prefix, const struct sonde__cli_option *option,
+                                 char ret_name[64])
+{
+    size_t n = (size_t)snprintf(ret_name, 64, "%s%s", prefix, option->name);
+    for (char *c = ret_name; *c != '\0'; c++) {
+        *c = *c == '-' ? '_' : (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+    }
+    return n < 64 ? sonde__host_environment(ret_name) : NULL;
+}
+
+static int take_variables(const struct args *args)
+{
+    char name[64];
+    const struct sonde__cli_option *o = args->command->options;
+    for (; args->command->environment != NULL && o != NULL && o->name != NULL; o++) {
+        const char *value =
+            o->help != NULL ? read_variable(args->command->environment, o, name) : NULL;
+        if (value == NULL || value[0] == '\0' || (o->value == NULL && strcmp(value, "0") == 0)) {
+            continue;
+        }
+        if (o->value == NULL && strcmp(value, "1") != 0) {
+            return sonde__cli_usage_error(args->command, "%s: not 0 or 1: %s", name, value);
+        }
+        const char *wrong = o->take(o, value, args->request + o->member);
+        if (wrong != NULL) {
+            return sonde__cli_usage_error(args->command, "%s: %s: %s", name, wrong, value);
+        }
+    }
+    return SONDE__CLI_GO_ON;
+}
+
 int sonde__cli_parse(const struct sonde__cli_command *command, int argc, char **argv, void *request,
                      struct sonde__cli_operands *ret_operands)
 {
     struct args args = {command, argv, argc, 1, request};
     struct sonde__cli_operands operands = {argv + 1, 0};
     bool operands_only = false;
-    int exit_code = SONDE__CLI_GO_ON;
+    int exit_code = take_variables(&args);
     while (args.at < argc && exit_code == SONDE__CLI_GO_ON) {
         char *arg = argv[args.at++];
         if (!operands_only && strcmp(arg, "--") == 0) {

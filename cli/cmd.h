@@ -19,5 +19,6 @@ extern const struct sonde__cli_command sonde__cmd_symbolize;
 extern const struct sonde__cli_command sonde__cmd_types;
 extern const struct sonde__cli_command sonde__cmd_upload;
 extern const struct sonde__cli_command sonde__cmd_version;
+extern const struct sonde__cli_command sonde__cmd_watch;
 
 #endif

@@ -10,6 +10,7 @@
 #include "cli_report.h"
 #include "cmd.h"
 #include "host_doctor.h"
+#include "watch_run.h"
 
 struct request {
     bool json;
@@ -93,6 +94,33 @@ static void check_probe(struct sonde__findings *findings)
              "it is of another build or damaged: install sonde again");
 }
 
+static bool is_ok(const struct sonde__findings *findings, const char *name)
+{
+    for (uint32_t i = 0; i < findings->count; i++) {
+        if (strcmp(findings->list[i].name, name) == 0) {
+            return findings->list[i].state == SONDE__FINDING_OK;
+        }
+    }
+    return false;
+}
+
+/* Whether `sonde watch PID` would see stalls, after what the process is was found out. */
+static void check_watch(int32_t pid, struct sonde__findings *findings)
+{
+    bool readable = is_ok(findings, "rights") && is_ok(findings, "program");
+    struct sonde__finding *finding = sonde__host_finding_add(findings, "sonde watch");
+    int32_t supervisor;
+    if (!readable) {
+        sonde__host_finding_set(finding, SONDE__FINDING_NO,
+                                "its threads cannot be looked at: see rights and program");
+    } else if (sonde__watch_find_supervisor(pid, &supervisor)) {
+        sonde__host_finding_set(finding, SONDE__FINDING_OK,
+                                "sonde run watches it already (supervisor %d)", (int)supervisor);
+    } else {
+        sonde__host_finding_set(finding, SONDE__FINDING_OK, "its threads can be looked at");
+    }
+}
+
 static int verdict(const struct sonde__findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
@@ -123,6 +151,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (request.pid != 0 && !sonde__host_doctor_process(request.pid, &findings)) {
         sonde__cli_error(command, "process %d: no such process", (int)request.pid);
         return SONDE__CLI_ABSENT;
+    }
+    if (request.pid != 0) {
+        check_watch(request.pid, &findings);
     }
     if (request.json) {
         print_json(&findings);

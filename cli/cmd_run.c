@@ -389,5 +389,6 @@ const struct sonde__cli_command sonde__cmd_run = {
                 "  sonde run --blocks --blocks-every 10s -- ./server\n"
                 "  sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,
+    .environment = "SONDE_RUN_",
     .run = run,
 };

@@ -16,6 +16,7 @@
 #include "arch_regs.h"
 #include "base_text.h"
 #include "level.h"
+#include "probe_runtime.h"
 #include "unwind_program.h"
 
 #pragma weak _dl_find_object
@@ -224,10 +225,6 @@ uint64_t preload_level(uint64_t caller, uint64_t sp)
 
 /* --- whose code it is --- */
 
-static const char *const runtimes[] = {
-    "python", "libpython", "ruby", "libruby",    "java",    "libjvm",
-    "node",   "libnode",   "mono", "libcoreclr", "libmono",
-};
 static char program[32];
 
 void preload_learn_program(void)
@@ -250,10 +247,5 @@ bool preload_in_runtime(uint64_t caller)
     }
     const char *name = sonde__base_file_name(found.dlfo_link_map->l_name);
     name = name[0] != '\0' ? name : program; /* the loader does not name the program itself */
-    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
-        if (sonde__base_starts_with(name, runtimes[i])) {
-            return true;
-        }
-    }
-    return false;
+    return sonde__probe_is_runtime(name);
 }

@@ -65,6 +65,11 @@ SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
 /* The program's path as the process sees it (" (deleted)" is cut off). False: cannot be read. */
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
 
+/* The environment that the process started with: "NAME=VALUE" entries, each ended by a zero.
+ * Returns OK | ABSENT | DENIED | LIMIT (the first capacity - 1 bytes are there) | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_environ_read(int32_t pid, char *buffer,
+                                                           size_t capacity, size_t *ret_size);
+
 /* Paths that open the file of the program, or of a mapping, even if it was deleted or replaced;
  * opening them may still fail. pid 0: this process (program only). "": not on this system. */
 void sonde__host_program_file(int32_t pid, char *ret_path, size_t capacity);

@@ -83,6 +83,9 @@ enum sonde__host_event {
  * If the system refuses pidfds, pid and start time identify the process; both are checked each
  * time. */
 struct sonde__host_waiter;
+/* Before a waiter is created: it takes SIGINT and SIGHUP for TERMINATE, too. Of a watch that has a
+ * terminal. */
+void sonde__host_heed_terminal(void);
 /* sleep_word: in shared memory; see sonde__host_wait(). */
 SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
                                                             struct sonde__host_waiter **ret_waiter,

@@ -22,6 +22,10 @@ const char *sonde__host_environment(const char *name);
  * set to ""; else the home folder, of which it is the folder *below. Null: neither is known. */
 const char *sonde__host_own_folder(const char *name, const char **below);
 
+/* Is this descriptor the journal's stream (JOURNAL_STREAM of sd-daemon(3))? Then lines may begin
+ * with their priority, "<4>". */
+bool sonde__host_is_journal(int32_t fd);
+
 /* All of them, as for execve(). */
 char *const *sonde__host_environ(void);
 

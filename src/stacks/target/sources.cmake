@@ -7,6 +7,7 @@ set(sources
     target_frozen.c
     target_images.c
     target_jit.c
+    target_place.c
     target_process.c
     target_sample.c
     target_self.c

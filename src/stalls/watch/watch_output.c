@@ -12,6 +12,7 @@
 #include "drain_origin.h"
 #include "host_process.h"
 #include "host_run.h"
+#include "host_self.h"
 #include "host_writer.h"
 #include "report_fingerprint.h"
 #include "report_view.h"
@@ -37,6 +38,9 @@ struct sonde__watch_output {
     uint32_t forgotten; /* stalls in reports before this one */
     bool stacks;        /* stacks were written, too */
     int write_error;    /* of the report: errno */
+    bool journal;       /* stderr is the journal's; then: */
+    bool in_line;       /* the last text had no end of line */
+    bool of_stall;      /* it is about a stall */
     char who[300];      /* "NAME[PID]: " where programs are followed, else "" */
 };
 
@@ -61,6 +65,11 @@ static enum sonde_status write_spool(void *ctx, const void *bytes, size_t size)
     return SONDE_OS;
 }
 
+static const char *command_of(const struct sonde__watch_output *output)
+{
+    return output->options->command != NULL ? output->options->command : "run";
+}
+
 static void say_lost_report(struct sonde__watch_output *output)
 {
     const char *name = output->options->report_name;
@@ -70,12 +79,30 @@ static void say_lost_report(struct sonde__watch_output *output)
 
 /* The parent of a followed program may read its stderr, so text goes to the stderr of the first
  * program as long as that lives. */
-static bool write_stderr(void *ctx, const char *bytes, size_t size)
+static bool write_bytes(struct sonde__watch_output *output, const char *bytes, size_t size)
 {
-    const struct sonde__watch_output *output = ctx;
     int32_t root = output->options->root;
     return (root != 0 && sonde__host_write_stderr_of(root, bytes, size)) ||
            sonde__host_write_all(2, bytes, size);
+}
+
+/* For the journal, each line begins with its priority: a warning for a stall, else a notice. */
+static bool write_stderr(void *ctx, const char *bytes, size_t size)
+{
+    struct sonde__watch_output *output = ctx;
+    bool done = true;
+    while (output->journal && size > 0) {
+        const char *end = memchr(bytes, '\n', size);
+        size_t line = end != NULL ? (size_t)(end - bytes) + 1 : size;
+        if (!output->in_line) {
+            done = write_bytes(output, output->of_stall ? "<4>" : "<5>", 3) && done;
+        }
+        done = write_bytes(output, bytes, line) && done;
+        output->in_line = end == NULL;
+        bytes += line;
+        size -= line;
+    }
+    return (size == 0 || write_bytes(output, bytes, size)) && done;
 }
 
 static void fill_who(struct sonde__watch_output *output, int32_t pid)
@@ -104,7 +131,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
                           ? output->options->argv[0]
                           : executable,
         .arch = sonde__arch_name(SONDE__ARCH_HOST),
-        .source = output->options->on_stall != NULL ? "self" : "run",
+        .source = output->options->on_stall != NULL ? "self" : command_of(output),
         .pid = pid,
         .threshold_ns = output->options->plugin != NULL ? 0 : output->options->threshold_ns,
         .build = output->options->build,
@@ -165,6 +192,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
         return SONDE_MEMORY;
     }
     output->options = options;
+    output->journal = sonde__host_is_journal(2);
     sonde__watch_equals_init(&output->equals, options->equal_max);
     output->parent_pid = sonde__host_parent(pid);
     fill_who(output, pid);
@@ -194,7 +222,7 @@ void sonde__watch_output_say(struct sonde__watch_output *output, const char *for
 {
     char line[512];
     va_list list;
-    snprintf(line, sizeof line, "sonde run: %s", output->who);
+    snprintf(line, sizeof line, "sonde %s: %s", command_of(output), output->who);
     size_t prefix = strlen(line);
     va_start(list, format);
     vsnprintf(line + prefix, sizeof line - prefix - 1, format, list);
@@ -232,7 +260,9 @@ static void show_stall(struct sonde__watch_output *output, const struct sonde__w
         if (output->who[0] != '\0') {
             sonde__watch_output_say(output, "its event loop stalled:");
         }
+        output->of_stall = true;
         sonde__report_text_stall(output->report, count - 1, &view, to_stderr);
+        output->of_stall = false;
     }
 }
 
@@ -243,8 +273,8 @@ static void show_again(struct sonde__watch_output *output, const struct sonde__w
     char line[512];
     uint64_t times = equal->full + equal->counted;
     snprintf(line, sizeof line,
-             "sonde run: %sstall %llu again: %llu ms; %llu times by now, up to %llu ms\n",
-             output->who, (unsigned long long)equal->number,
+             "sonde %s: %sstall %llu again: %llu ms; %llu times by now, up to %llu ms\n",
+             command_of(output), output->who, (unsigned long long)equal->number,
              (unsigned long long)(duration_ns / 1000000u), (unsigned long long)times,
              (unsigned long long)(equal->longest_ns / 1000000u));
     (void)write_stderr(output, line, strlen(line));
@@ -433,7 +463,7 @@ static void tell(void *ctx, const char *line)
     struct sonde__watch_output *output = ctx;
     char text[600];
     if (output->options->on_stall == NULL) {
-        snprintf(text, sizeof text, "sonde run: %s\n", line);
+        snprintf(text, sizeof text, "sonde %s: %s\n", command_of(output), line);
         (void)write_stderr(output, text, strlen(text));
     }
 }

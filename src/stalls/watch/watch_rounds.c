@@ -10,10 +10,12 @@
 #include "watch_launch.h"
 #include "watch_live.h"
 #include "watch_loop.h"
+#include "watch_outside.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
 #include "watch_spool.h"
 #include "watch_summary.h"
+#include "watch_watchdog.h"
 #include "watch_workers.h"
 
 #define MS 1000000ull
@@ -86,6 +88,29 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     }
 }
 
+/* Once a turn, shortly before a service manager would end the program. */
+static void watch_watchdog(struct sonde__watch_session *s)
+{
+    for (uint32_t i = 0; i < s->used; i++) {
+        struct sonde__watch_loop *loop = &s->loops[i];
+        const struct sonde__watch_decision *d = &loop->decision;
+        if (d->phase < SONDE__WATCH_SUSPECT || loop->warned_ns == d->since_ns ||
+            !sonde__watch_watchdog_is_due(s->watchdog_ns, d->counted_ns)) {
+            continue;
+        }
+        loop->warned_ns = d->since_ns;
+        sonde__watch_say(s->writer,
+                         "thread %u has not been back in its loop for %llu ms; the watchdog of the "
+                         "service allows %llu ms",
+                         (unsigned)loop->tid, (unsigned long long)(d->counted_ns / MS),
+                         (unsigned long long)(s->watchdog_ns / MS));
+        if (s->sampler != NULL) {
+            show_stacks(s, "watchdog");
+        }
+        return; /* all threads are shown */
+    }
+}
+
 /* --- the clock of a plugin --- */
 
 static bool may_read_plugin(const struct sonde__watch_session *s)
@@ -114,7 +139,9 @@ static void watch_plugin(struct sonde__watch_session *s, uint64_t now_ns)
 
 static uint64_t until_timeout(const struct sonde__watch_session *s, uint64_t now_ns)
 {
-    uint64_t at = s->kill_at_ns != 0 ? s->kill_at_ns
+    uint64_t end_ns = s->options.for_ns != 0 ? s->begin_ns + s->options.for_ns : 0;
+    uint64_t at = end_ns != 0          ? end_ns
+                  : s->kill_at_ns != 0 ? s->kill_at_ns
                   : !s->timed_out && s->options.timeout_ns != 0
                       ? s->begin_ns + s->options.timeout_ns
                       : 0;
@@ -303,6 +330,8 @@ static void finish(struct sonde__watch_session *s)
     sonde__watch_writer_finish(s->writer, turns, now_ns - s->begin_ns, &s->turns);
     s->writer = NULL;
     sonde__watch_spool_end(s);
+    sonde__watch_outside_destroy(s->outside);
+    s->outside = NULL;
     atomic_store(&s->page->finished, 1);
     (void)sonde__os_wake((const uint32_t *)&s->page->finished, false, true);
 }
@@ -341,7 +370,7 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
     limit = look < limit ? look : limit;
     uint64_t period = s->turns.period_ns;
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
-    bool asleep = settle(s) && runs && s->idle_since_ns != 0 &&
+    bool asleep = settle(s) && runs && s->outside == NULL && s->idle_since_ns != 0 &&
                   now_ns - s->idle_since_ns > SLEEP_AFTER_NS && may_wake(s) &&
                   !sonde__watch_expects_workers(s, now_ns);
     if (starting) {
@@ -366,8 +395,40 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
         }
         return s->wait(s, limit, true);
     }
+    if (s->outside != NULL) {
+        uint64_t look_ns = sonde__watch_outside_period(s, now_ns);
+        wait_ns = look_ns < wait_ns ? look_ns : wait_ns;
+    }
     s->planned_ns = wait_ns < limit ? wait_ns : limit;
     return s->wait(s, s->planned_ns, false);
+}
+
+/* A program without a probe has executed another one, which is as good. */
+static void begin_anew(struct sonde__watch_session *s)
+{
+    s->replaced = false;
+    s->carry = SONDE__WATCH_CARRIES;
+    s->program_mark = 0;
+    sonde__watch_outside_forget(s);
+    sonde__watch_sampler_close(s->sampler);
+    s->sampler = NULL;
+    sonde__watch_say(s->writer, "the process has executed another program, which is watched now");
+}
+
+/* After the looks of this round, if there is no probe. */
+static uint64_t look_outside(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    if (s->outside == NULL) {
+        return now_ns;
+    }
+    sonde__watch_outside_look(s, now_ns);
+    return sonde__host_monotonic_ns();
+}
+
+static bool ends_now(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    return atomic_load(&s->page->exiting) != 0 ||
+           (s->options.for_ns != 0 && now_ns - s->begin_ns >= s->options.for_ns);
 }
 
 static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now_ns)
@@ -392,7 +453,7 @@ static void watch(struct sonde__watch_session *s)
         bool runs = probe_runs(s, now_ns);
         note_pause(s, now_ns);
         atomic_store_explicit(&s->page->looked_ns, now_ns, memory_order_relaxed);
-        if (atomic_load(&s->page->exiting) != 0) {
+        if (ends_now(s, now_ns)) {
             break;
         }
         watch_timeout(s, now_ns);
@@ -403,7 +464,9 @@ static void watch(struct sonde__watch_session *s)
         if (s->checks) {
             (void)is_confined(s, (uint64_t)s->pid);
         }
-        if (runs && s->checks && has_replaced_itself(s)) {
+        if (runs && s->checks && has_replaced_itself(s) && s->outside != NULL) {
+            begin_anew(s);
+        } else if (runs && s->replaced) {
             runs = false;
             if (s->options.root != 0) {
                 break; /* the next program has its own supervisor; the first one stays, since all
@@ -411,7 +474,9 @@ static void watch(struct sonde__watch_session *s)
             }
         }
         if (runs) {
+            now_ns = look_outside(s, now_ns);
             wait_ns = inspect_all(s, now_ns);
+            watch_watchdog(s);
             if (s->sampler == NULL && any_loop_known(s)) {
                 (void)sonde__watch_open_sampler(s, now_ns);
             }
@@ -428,7 +493,7 @@ void sonde__watch_session_run(struct sonde__watch_session *s)
     s->begin_ns = sonde__host_monotonic_ns();
     sonde__watch_budget_init(&s->budget, s->begin_ns);
     sonde__watch_turns_init(&s->turns, s->options.threshold_ns, s->options.fps);
-    s->cpu_ns = sonde__host_cpu_ns();
+    s->cpu_ns = s->begin_cpu_ns = sonde__host_cpu_ns();
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         s->loops[i].slot = &s->page->slots[i];
         s->loops[i].threshold_ns = s->options.threshold_ns;

@@ -70,6 +70,8 @@ struct sonde__watch_options {
     const char *tool;  /* "sonde 0.1.0" */
     uint64_t threshold_ns;
     uint64_t timeout_ns; /* 0: none */
+    uint64_t for_ns;     /* the watch ends after so long; 0: not before the program */
+    const char *command; /* of sonde, for messages; null: run */
     enum sonde__watch_timeout_action timeout_action;
     enum sonde__watch_sampler_kind sampler;
     const struct sonde__symfile_options *symbols; /* as of sonde__watch_sampler_open() */
@@ -110,6 +112,15 @@ int sonde__watch_attend(const struct sonde__watch_options *options, const char *
 /* "FD:INDEX:PID"; false: it is none. */
 bool sonde__watch_parse_place(const char *place, int32_t *ret_fd, uint32_t *ret_index,
                               int32_t *ret_pid);
+
+/* `sonde watch`: watch a process that runs, from outside, until it ends, for_ns have passed, or
+ * SIGINT, SIGTERM or SIGHUP. Of the options, those of the program's start are not used. Returns OK
+ * | ABSENT | DENIED | UNSUPPORTED | MEMORY | OS; the watch is over then. */
+SONDE_NODISCARD enum sonde_status sonde__watch_pid(const struct sonde__watch_options *options,
+                                                   int32_t pid, struct sonde_error *ret_error);
+
+/* Does a supervisor of `sonde run` watch the process? Then its pid. */
+bool sonde__watch_find_supervisor(int32_t pid, int32_t *ret_supervisor);
 
 /* Becomes the program: returns only when it could not be started, with the exit status that a
  * shell gives (127 not found, 126 found but not executable). */

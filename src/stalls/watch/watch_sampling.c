@@ -11,6 +11,7 @@
 #include "watch_cause.h"
 #include "watch_live.h"
 #include "watch_scopes.h"
+#include "watch_outside.h"
 
 #define MS 1000000ull
 /* The pause after a failed attempt to open the program. */
@@ -26,6 +27,8 @@ bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
         return false;
     }
     static const uint32_t ways[] = {
+        /* from outside, the program is stopped on request only */
+        [SONDE__WATCH_SAMPLER_AUTO] = SONDE__TARGET_BY_PERF,
         [SONDE__WATCH_SAMPLER_PERF] = SONDE__TARGET_BY_PERF,
         [SONDE__WATCH_SAMPLER_PTRACE] = SONDE__TARGET_BY_PTRACE,
         [SONDE__WATCH_SAMPLER_SIGNAL] = SONDE__TARGET_BY_SIGNAL,
@@ -33,7 +36,7 @@ bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
     };
     const struct sonde__target_options options = {
         .mode = SONDE__TARGET_PASSIVE,
-        .restricted = s->options.sampler != SONDE__WATCH_SAMPLER_AUTO,
+        .restricted = s->options.sampler != SONDE__WATCH_SAMPLER_AUTO || s->outside != NULL,
         .ways = ways[s->options.sampler],
         .sample = &s->page->sample,
     };
@@ -147,6 +150,9 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
         return;
     }
     uint64_t taken_ns = sonde__host_monotonic_ns();
+    if (s->outside != NULL) {
+        sonde__watch_outside_look_again(s, loop);
+    }
     if (!is_still_busy(loop)) {
         sonde__sample_done(&sample);
         return;

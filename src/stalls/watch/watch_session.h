@@ -19,6 +19,7 @@ struct sonde__spool_session; /* spool_session.h */
 struct sonde__watch_live;    /* watch_live.h */
 struct sonde__probe_scopes;  /* probe_scope.h */
 struct sonde__watch_scope_list;
+struct sonde__watch_outside;
 
 /* An event loop: one slot of the page. Or a level of nested scopes (watch_scopes.h). */
 struct sonde__watch_loop {
@@ -50,12 +51,14 @@ struct sonde__watch_loop {
     struct sonde__watch_account head; /* when sampling began */
     struct sonde__watch_load load;    /* of this turn, once sampling has begun */
     uint64_t begin_cpu_ns;            /* likewise: CPU time of the watch */
+    uint64_t warned_ns; /* the begin of the turn in which a watchdog was nearly due; 0: none */
     bool unread;                      /* no sample could be taken since the last one */
     /* a scope: */
     struct sonde__watch_loop *outer;      /* the level around it; null: there is none */
     char scope[SONDE__WATCH_SCOPE_BYTES]; /* what it is called, and its limit */
     uint64_t scope_caller;                /* where it was entered */
     uint64_t inner_ns;                    /* reported of the scopes inside it, meanwhile */
+
     /* in the live file: */
     bool is_live;
     uint32_t live_samples, live_uncovered; /* so many of them, of this stall */
@@ -72,9 +75,10 @@ struct sonde__watch_session {
     int32_t attended[SONDE__PROBE_WORKERS]; /* pids that have a supervisor */
     uint32_t attended_count, attended_failed;
     uint32_t forks_seen;
-    uint64_t forked_ns;                 /* when that changed; 0: never */
-    struct sonde__probe_worker *worker; /* this is the supervisor of a child: its place */
-    void *plugin_memory;                /* options.plugin; null: none */
+    uint64_t forked_ns;                   /* when that changed; 0: never */
+    struct sonde__probe_worker *worker;   /* this is the supervisor of a child: its place */
+    void *plugin_memory;                  /* options.plugin; null: none */
+    struct sonde__watch_outside *outside; /* the program has no probe (watch_outside.h); or null */
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;
@@ -88,10 +92,10 @@ struct sonde__watch_session {
     struct sonde__watch_writer *writer;
     struct sonde__spool_session *spool; /* of options.spool; null: none */
     struct sonde__watch_live *live;     /* null: no spool, or no live file */
-    uint64_t begin_ns;
-    uint64_t searched_ns;      /* when all processes were last searched; 0: never */
-    uint64_t idle_since_ns;    /* all threads have been idle since then; 0: some are not */
-    uint64_t sampler_retry_ns; /* the program could not be read: no new attempt before */
+    uint64_t begin_ns, begin_cpu_ns;    /* of the watch */
+    uint64_t searched_ns;               /* when all processes were last searched; 0: never */
+    uint64_t idle_since_ns;             /* all threads have been idle since then; 0: some are not */
+    uint64_t sampler_retry_ns;          /* the program could not be read: no new attempt before */
     bool sampler_said;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool replaced;         /* the program has executed another one */
@@ -101,8 +105,9 @@ struct sonde__watch_session {
     bool timed_out;
     char unread[160]; /* why running threads could not be sampled: the last message */
     uint64_t kill_at_ns;
-    uint64_t looked_ns;                        /* when the plugin was read */
-    uint64_t cpu_ns;                           /* CPU time of the supervisor until the last round */
+    uint64_t watchdog_ns; /* the period of a service manager's watchdog; 0: none */
+    uint64_t looked_ns;   /* when the plugin was read */
+    uint64_t cpu_ns;      /* CPU time of the supervisor until the last round */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
     uint64_t own_ns;                           /* both, in that round and the pause after it */
     struct sonde__watch_budget budget;

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "host_clock.h"
 #include "report_turns.h"
+#include "watch_outside.h"
 #include "watch_writer.h"
 
 #define MS 1000000u
@@ -67,8 +69,10 @@ static void say_watched(struct sonde__watch_session *s, const struct summary *su
     bool known = s->longest_ns >= sure_ns;
     sonde__watch_count_text(sum->turns, turns);
     sonde__watch_say(
-        s->writer, "watched %u loop%s, %s turn%s, longest %s%" PRIu64 " ms, %" PRIu64 " stall%s",
-        (unsigned)sum->loops, sum->loops == 1 ? "" : "s", turns, sum->turns == 1 ? "" : "s",
+        s->writer,
+        "watched %u loop%s%s, %s%s turn%s, longest %s%" PRIu64 " ms, %" PRIu64 " stall%s",
+        (unsigned)sum->loops, sum->loops == 1 ? "" : "s", s->outside != NULL ? " from outside" : "",
+        s->outside != NULL ? "at least " : "", turns, sum->turns == 1 ? "" : "s",
         known ? "" : "under ", known ? s->longest_ns / MS : (sure_ns + MS - 1) / MS, s->stalls,
         s->stalls == 1 ? "" : "s");
 }
@@ -110,6 +114,42 @@ static const char *describe_wait(const struct sonde__probe_slot *slot)
     }
 }
 
+/* What a watch without a probe did, and what it cannot tell. */
+static void say_outside(struct sonde__watch_session *s)
+{
+    const struct sonde__watch_outside_counts counts = sonde__watch_outside_counts(s->outside);
+    uint64_t lasted_ns = sonde__host_monotonic_ns() - s->begin_ns;
+    uint64_t cpu_ns = sonde__host_cpu_ns() - s->begin_cpu_ns;
+    if (lasted_ns == 0) {
+        return;
+    }
+    sonde__watch_say(
+        s->writer,
+        "%u thread%s looked at %" PRIu64 " times a second, for %.2f %% of a CPU; a turn "
+        "between two looks is not seen",
+        (unsigned)counts.threads, counts.threads == 1 ? "" : "s",
+        counts.looks * 1000000000u / lasted_ns, 100.0 * (double)cpu_ns / (double)lasted_ns);
+    if (counts.of_go > 0) {
+        sonde__watch_say(
+            s->writer,
+            "%u of the threads run Go, whose goroutines move between threads: no thread "
+            "has a loop, so its stalls are not seen",
+            (unsigned)counts.of_go);
+    }
+    if (counts.unwatched > 0) {
+        sonde__watch_say(s->writer, "%u threads were not watched: there are %u places",
+                         (unsigned)counts.unwatched, (unsigned)SONDE__PROBE_SLOTS);
+    }
+    if (counts.doubtful > 0) {
+        sonde__watch_say(
+            s->writer,
+            "%" PRIu64 " times a thread was not seen in its loop's wait for the threshold, "
+            "and gave up its CPU where no look saw it: it may have turned, and no stall is "
+            "reported",
+            counts.doubtful);
+    }
+}
+
 static void say_nothing_found(struct sonde__watch_session *s, const struct summary *sum)
 {
     char waits[32];
@@ -124,8 +164,8 @@ static void say_nothing_found(struct sonde__watch_session *s, const struct summa
                      (unsigned)sum->threads, sum->threads == 1 ? "" : "s",
                      sum->threads == 1 ? "it" : "one", waits, sum->waits == 1 ? "" : "s",
                      describe_wait(sum->most));
-    if (sum->most->candidates[0].kind == SONDE__PROBE_CHILD && !s->options.follow &&
-        s->options.root == 0) {
+    if (sum->most->candidates[0].kind == SONDE__PROBE_CHILD && s->outside == NULL &&
+        !s->options.follow && s->options.root == 0) {
         sonde__watch_say(s->writer, "programs that its children execute are watched with --follow");
     }
 }
@@ -155,6 +195,9 @@ void sonde__watch_say_summary(struct sonde__watch_session *s)
         say_lengths(s);
     } else if (!replaced) {
         say_nothing_found(s, &sum);
+    }
+    if (s->outside != NULL) {
+        say_outside(s);
     }
     if (replaced) {
         sonde__watch_say(s->writer, "the program executed another one, which is %s",

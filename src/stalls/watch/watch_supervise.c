@@ -7,6 +7,7 @@
 #include "report_model.h"
 #include "watch_rounds.h"
 #include "watch_spool.h"
+#include "watch_watchdog.h"
 #include "watch_workers.h"
 
 static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
@@ -44,6 +45,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     struct sonde__watch_session *s = ctx;
     struct sonde_error error = {0};
     s->pid = pid;
+    s->watchdog_ns = sonde__watch_watchdog_of(pid);
     s->wait = wait_outside;
     int signal = stand_by(s);
     atomic_store(&s->page->supervisor, (int32_t)getpid());

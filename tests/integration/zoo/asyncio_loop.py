@@ -38,6 +38,9 @@ stalls = {"sleep": lambda: time.sleep(duration), "burn": burn, "flock": flock, "
 
 async def main():
     loop = asyncio.get_running_loop()
+    print("started", os.getpid(), flush=True)
+    for _ in range(int(os.environ.get("INJECT_AFTER", "0"))):
+        await asyncio.gather(*(asyncio.sleep(i / 50) for i in range(20)))
     await asyncio.gather(*(asyncio.sleep(i / 50) for i in range(20)))
     for kind in sys.argv[2:]:
         if kind == "idle" or kind == "late":

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -226,6 +227,8 @@ void inject_start(int argc, char **argv)
         stall_ms = 1000;
         kinds = idle;
     }
+    const char *after = getenv("INJECT_AFTER");
+    ticks -= after != NULL ? (unsigned)strtoul(after, NULL, 10) * INJECT_EACH : 0;
     idle_until_ms = now_ms() + stall_ms;
     printf("started %d\n", (int)getpid());
     fflush(stdout);
@@ -240,7 +243,7 @@ bool inject_tick(void)
         kinds += now_ms() >= idle_until_ms;
         return *kinds != NULL;
     }
-    if (++ticks % INJECT_EACH != 0) {
+    if (++ticks % INJECT_EACH != 0 || ticks > UINT_MAX / 2) {
         return true;
     }
     if (*kinds == NULL) {

@@ -17,7 +17,8 @@ enum { INJECT_TICK_MS = 20, INJECT_EACH = 20 };
 /* Usage of a program: PROGRAM MILLISECONDS KIND...; kinds: burn sleep read poll flock mutex cond
  * child, or `idle` (ticks for that time without a stall), `work` (the same, busy for 18 of each
  * 20 ms), `late` (sleeps that long before the loop's first turn, then idles a second). Starts two
- * named threads that wait. */
+ * named threads that wait. INJECT_AFTER=N in the environment: N times as many ticks come before the
+ * first stall as between two of them, for whoever attaches to the program. */
 void inject_start(int argc, char **argv);
 /* False: all is done, the loop shall end. */
 bool inject_tick(void);

@@ -17,14 +17,14 @@ if (kinds[0] === 'late') {
   kinds[0] = 'idle';
 }
 console.log('started', process.pid);
-let ticks = 0;
+let ticks = -20 * Number(process.env.INJECT_AFTER || 0);
 const until = Date.now() + duration;
 const timer = setInterval(() => {
   if (kinds[0] === 'idle') {
     if (Date.now() >= until) clearInterval(timer);
     return;
   }
-  if (++ticks % 20 !== 0) return;
+  if (++ticks % 20 !== 0 || ticks <= 0) return;
   if (kinds.length === 0) { clearInterval(timer); return; }
   const kind = kinds.shift();
   const begin = Date.now();

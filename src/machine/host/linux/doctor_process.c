@@ -115,14 +115,15 @@ static void inspect_libc(struct sonde__findings *findings, int32_t pid)
                                 sonde_status_text(status));
     } else if (strstr(maps, "/ld-musl-") != NULL || strstr(maps, "-linux-musl/") != NULL) {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
-                                "musl: stacks can be read; `sonde run` cannot follow its loop");
+                                "musl: stacks can be read; `sonde run` cannot follow its loop, "
+                                "`sonde watch` can");
     } else if (strstr(maps, "/ld-linux") != NULL || strstr(maps, "/ld-2.") != NULL ||
                strstr(maps, "/libc.so.6") != NULL) {
         sonde__host_finding_set(finding, SONDE__FINDING_OK, "glibc, dynamically linked");
     } else {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
                                 "no known dynamic loader (a static program?): stacks can be read; "
-                                "`sonde run` cannot follow its loop");
+                                "`sonde run` cannot follow its loop, `sonde watch` can");
     }
 }
 

@@ -220,6 +220,14 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
     return SONDE_OK;
 }
 
+enum sonde_status sonde__host_environ_read(int32_t pid, char *buffer, size_t capacity,
+                                           size_t *ret_size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    return sonde__host_file_read(path, buffer, capacity, ret_size, NULL);
+}
+
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
 {
     static const char deleted[] = " (deleted)";

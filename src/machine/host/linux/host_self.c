@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +52,15 @@ const char *sonde__host_own_folder(const char *name, const char **below)
     }
     base = sonde__host_environment("HOME");
     return base != NULL && base[0] == '/' ? base : NULL;
+}
+
+bool sonde__host_is_journal(int32_t fd)
+{
+    const char *text = sonde__host_environment("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+    return text != NULL && sscanf(text, "%llu:%llu", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
+           st.st_dev == device && st.st_ino == inode;
 }
 
 char *const *sonde__host_environ(void)

@@ -112,12 +112,28 @@ static bool take_process(struct sonde__host_waiter *w)
     return true;
 }
 
+void sonde__host_heed_terminal(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static void block_signals(sigset_t *set)
 {
+    sigset_t former;
     sigemptyset(set);
     sigaddset(set, SIGQUIT);
     sigaddset(set, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, set, NULL);
+    pthread_sigmask(SIG_BLOCK, set, &former);
+    if (sigismember(&former, SIGINT)) {
+        sigaddset(set, SIGINT);
+    }
+    if (sigismember(&former, SIGHUP)) {
+        sigaddset(set, SIGHUP);
+    }
 }
 
 enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,

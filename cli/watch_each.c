@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_each.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_wait.h"
+
+/* New children are looked for so often. */
+#define LOOK_NS 500000000l
+
+struct watch {
+    pid_t child;    /* that watches; 0: it has ended */
+    int32_t pid;    /* whom */
+    bool asked_for; /* not found by following */
+};
+
+struct watches {
+    struct watch list[SONDE__CLI_WATCHES_MAX];
+    uint32_t count;
+    uint32_t running;
+    uint32_t missed;
+    int worst;
+    sonde__cli_watch_one *one;
+    void *ctx;
+    sigset_t former;
+};
+
+static bool is_listed(const struct watches *w, int32_t pid)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->list[i].pid == pid || w->list[i].child == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A place of a watch that has ended, or a new one. Null: none. */
+static struct watch *find_place(struct watches *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->list[i].child == 0 && !w->list[i].asked_for) {
+            return &w->list[i];
+        }
+    }
+    return w->count < SONDE__CLI_WATCHES_MAX ? &w->list[w->count++] : NULL;
+}
+
+static void start(struct watches *w, int32_t pid, bool asked_for)
+{
+    struct watch *watch = find_place(w);
+    if (watch == NULL) {
+        w->missed++;
+        return;
+    }
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        sigprocmask(SIG_SETMASK, &w->former, NULL);
+        int code = w->one(w->ctx, pid);
+        (void)fflush(NULL);
+        _exit(code);
+    }
+    *watch = (struct watch){.child = child > 0 ? child : 0, .pid = pid, .asked_for = asked_for};
+    w->running += child > 0;
+    w->worst = child > 0 || w->worst != 0 ? w->worst : 1;
+}
+
+static void take_ends(struct watches *w)
+{
+    int status;
+    pid_t child;
+    while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
+        int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+        for (uint32_t i = 0; i < w->count; i++) {
+            struct watch *watch = &w->list[i];
+            if (watch->child == child) {
+                watch->child = 0;
+                w->running--;
+                w->worst = watch->asked_for && code > w->worst ? code : w->worst;
+            }
+        }
+    }
+}
+
+static void follow_children(struct watches *w)
+{
+    int32_t children[SONDE__CLI_WATCHES_MAX];
+    for (uint32_t i = 0; i < w->count; i++) {
+        size_t count = w->list[i].child != 0 ? sonde__host_children_read(w->list[i].pid, children,
+                                                                         SONDE__CLI_WATCHES_MAX)
+                                             : 0;
+        for (size_t n = 0; n < count && n < SONDE__CLI_WATCHES_MAX; n++) {
+            if (!is_listed(w, children[n]) && children[n] != getpid()) {
+                start(w, children[n], false);
+            }
+        }
+    }
+}
+
+static void pass_on(const struct watches *w, int signal)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->list[i].child > 0) {
+            (void)kill(w->list[i].child, signal);
+        }
+    }
+}
+
+int sonde__cli_watch_each(const int32_t *pids, uint32_t count, bool follow,
+                          sonde__cli_watch_one *one, void *ctx, uint32_t *ret_missed)
+{
+    static struct watches w;
+    static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    const struct timespec pause = {0, LOOK_NS};
+    bool ending = false;
+    sigset_t set;
+    w = (struct watches){.one = one, .ctx = ctx};
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
+        sigaddset(&set, passed_on[i]);
+    }
+    sigprocmask(SIG_BLOCK, &set, &w.former);
+    for (uint32_t i = 0; i < count; i++) {
+        start(&w, pids[i], true);
+    }
+    while (w.running > 0) {
+        siginfo_t info;
+        int signal = sigtimedwait(&set, &info, follow ? &pause : NULL);
+        if (signal > 0 && signal != SIGCHLD) {
+            ending = ending || signal != SIGQUIT;
+            pass_on(&w, signal);
+        }
+        take_ends(&w);
+        if (follow && !ending) {
+            follow_children(&w);
+        }
+    }
+    *ret_missed = w.missed;
+    return w.worst;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_outside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_math.h"
+#include "host_clock.h"
+#include "host_process.h"
+#include "host_run.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "watch_capture.h"
+#include "watch_outside_wait.h"
+#include "watch_sampling.h"
+#include "watch_session.h"
+
+#define MS 1000000ull
+/* New threads are looked for so often. */
+#define LIST_NS (500 * MS)
+/* A thread that has run lately may do so again; before that the looks are rarer. */
+#define LATELY_NS (2000 * MS)
+/* How often a thread is read again that ran while it was read. */
+enum { ATTEMPTS = 3 };
+
+struct thread {
+    uint64_t tid;
+    int32_t wait_fd, stat_fd;
+    struct sonde__probe_slot *slot; /* null: it has not waited in a way that matters */
+    struct sonde__os_schedstat stat;
+    struct sonde__os_wait wait;
+    uint64_t seen_ns; /* of what follows; 0: never */
+    bool blocked;
+    bool idle;           /* in a wait that enter() has noted: leave() comes next */
+    bool held;           /* its loop may not be learned: it runs code of Go */
+    uint64_t voluntary;  /* switches; UINT64_MAX: not read */
+    uint64_t away_ns;    /* it was in its loop's wait until then, as far as it was seen; 0: it is */
+    uint64_t turn_ns;    /* it may have been back there then */
+    uint64_t longest_ns; /* of the times between */
+};
+
+struct sonde__watch_outside {
+    struct sonde__watch_outside_calls calls;
+    struct thread threads[SONDE__PROBE_SLOTS];
+    uint32_t count;
+    uint64_t listed_ns, ran_ns; /* threads were listed; one had run */
+    struct sonde__watch_outside_counts counts;
+};
+
+enum sonde_status sonde__watch_outside_create(struct sonde__watch_outside **ret)
+{
+    struct sonde__watch_outside *outside = calloc(1, sizeof *outside);
+    if (outside == NULL) {
+        return SONDE_MEMORY;
+    }
+    sonde__watch_outside_calls_init(&outside->calls);
+    *ret = outside;
+    return SONDE_OK;
+}
+
+static void drop_thread(struct sonde__watch_outside *o, uint32_t index)
+{
+    struct thread *t = &o->threads[index];
+    sonde__os_close(t->wait_fd);
+    sonde__os_close(t->stat_fd);
+    if (t->slot != NULL) {
+        atomic_store(&t->slot->beat, SONDE__PROBE_IDLE);
+        atomic_store(&t->slot->tid, 0);
+    }
+    *t = o->threads[--o->count];
+}
+
+void sonde__watch_outside_destroy(struct sonde__watch_outside *outside)
+{
+    if (outside == NULL) {
+        return;
+    }
+    while (outside->count > 0) {
+        drop_thread(outside, outside->count - 1);
+    }
+    free(outside);
+}
+
+void sonde__watch_outside_forget(struct sonde__watch_session *s)
+{
+    struct sonde__watch_outside *o = s->outside;
+    while (o->count > 0) {
+        drop_thread(o, o->count - 1);
+    }
+    o->listed_ns = 0;
+}
+
+/* --- the list --- */
+
+static bool add_thread(struct sonde__watch_outside *o, int32_t pid, uint64_t tid)
+{
+    struct thread *t = &o->threads[o->count];
+    if (o->count == SONDE__PROBE_SLOTS) {
+        return false;
+    }
+    *t = (struct thread){.tid = tid, .voluntary = UINT64_MAX};
+    if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SYSCALL, &t->wait_fd, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &t->stat_fd, NULL) !=
+        SONDE_OK) {
+        sonde__os_close(t->wait_fd);
+        return false;
+    }
+    o->count++;
+    return true;
+}
+
+static bool is_listed(const struct sonde__watch_outside *o, uint64_t tid)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        if (o->threads[i].tid == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void list_threads(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    struct sonde__watch_outside *o = s->outside;
+    uint64_t *tids;
+    size_t count;
+    if (o->listed_ns != 0 && now_ns - o->listed_ns < LIST_NS) {
+        return;
+    }
+    o->listed_ns = now_ns;
+    if (sonde__host_tids_read(s->pid, &tids, &count, NULL) != SONDE_OK) {
+        return;
+    }
+    o->counts.threads = (uint32_t)count;
+    o->counts.unwatched = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_listed(o, tids[i]) && !add_thread(o, s->pid, tids[i])) {
+            o->counts.unwatched++;
+        }
+    }
+    sonde__mem_free(tids);
+}
+
+/* --- one look --- */
+
+struct look {
+    struct sonde__os_schedstat stat;
+    struct sonde__os_wait wait;
+    uint64_t now_ns;
+    bool blocked;
+    uint64_t voluntary; /* UINT64_MAX: not read */
+};
+
+/* False: the thread is gone. It may run while it is read: then it is read again, and the last time
+ * counts as running. */
+static bool read_thread(const struct sonde__watch_session *s, const struct thread *t,
+                        bool voluntary, struct look *ret_look)
+{
+    struct sonde__host_thread_look status;
+    struct sonde__os_schedstat after;
+    struct look look;
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        look = (struct look){.voluntary = UINT64_MAX, .now_ns = sonde__host_monotonic_ns()};
+        if (sonde__os_read_schedstat(t->stat_fd, &look.stat, NULL) != SONDE_OK ||
+            sonde__os_read_wait(t->wait_fd, &look.wait, NULL) != SONDE_OK) {
+            return false;
+        }
+        look.blocked = sonde__os_wait_is_blocked(&look.wait);
+        if (voluntary && sonde__host_look_thread(s->pid, t->tid, &status)) {
+            look.voluntary = status.voluntary;
+        }
+        if (sonde__os_read_schedstat(t->stat_fd, &after, NULL) != SONDE_OK) {
+            return false;
+        }
+        if (after.slices == look.stat.slices) {
+            break;
+        }
+        look.blocked = false;
+    }
+    *ret_look = look;
+    return true;
+}
+
+/* When the loop's wait was left, or entered, between two looks. What the thread ran in between and
+ * waited for a CPU is known; of the rest, half. */
+static uint64_t moment_between(const struct thread *t, const struct look *look, bool was_running,
+                               bool is_running)
+{
+    if (t->seen_ns == 0) {
+        return look->now_ns;
+    }
+    uint64_t gap_ns = look->now_ns - t->seen_ns;
+    uint64_t ran_ns =
+        sonde__base_min(gap_ns, sonde__base_minus(look->stat.cpu_ns, t->stat.cpu_ns) +
+                                    sonde__base_minus(look->stat.runqueue_ns, t->stat.runqueue_ns));
+    if (is_running) {
+        return look->now_ns - ran_ns;
+    }
+    return was_running ? t->seen_ns + ran_ns : t->seen_ns + (gap_ns - ran_ns) / 2;
+}
+
+static void end_turn(struct thread *t, uint64_t now_ns)
+{
+    if (atomic_load_explicit(&t->slot->stamp, memory_order_relaxed) != 0) {
+        atomic_store_explicit(&t->slot->ended_ns, now_ns, memory_order_release);
+        atomic_store_explicit(&t->slot->stamp, 0, memory_order_release);
+    }
+}
+
+/* It may have been back in its loop's wait at at_ns. */
+static void note_turn(struct thread *t, uint64_t at_ns)
+{
+    t->longest_ns = sonde__base_max(t->longest_ns, sonde__base_minus(at_ns, t->turn_ns));
+    t->turn_ns = at_ns;
+}
+
+/* It is there. Were all of its possible turns too short for a stall, and all together not? */
+static void close_doubt(struct sonde__watch_session *s, struct thread *t, uint64_t now_ns)
+{
+    uint64_t threshold_ns = s->options.threshold_ns;
+    note_turn(t, now_ns);
+    s->outside->counts.doubtful +=
+        t->away_ns != 0 && now_ns - t->away_ns >= threshold_ns && t->longest_ns < threshold_ns;
+    t->away_ns = 0;
+}
+
+static void leave(struct thread *t, uint64_t at_ns)
+{
+    if (t->idle) {
+        t->idle = false;
+        t->away_ns = t->turn_ns = at_ns;
+        t->longest_ns = 0;
+        sonde__probe_leave_any(t->slot, at_ns);
+    }
+}
+
+/* The thread waits, and not as it did at the last look. */
+static void enter(struct sonde__watch_session *s, struct thread *t, const struct look *look,
+                  uint64_t at_ns)
+{
+    struct sonde__target *target = sonde__watch_sampler_target(s->sampler);
+    struct sonde__probe_wait wait;
+    t->held = t->held || sonde__watch_outside_is_go(target, &look->wait);
+    if (t->held ||
+        !sonde__watch_outside_describe(&s->outside->calls, target, t->tid,
+                                       t->tid == (uint64_t)s->pid, &look->wait, at_ns, &wait)) {
+        return;
+    }
+    if (t->slot == NULL) {
+        if (sonde__probe_is_weak(wait.kind) && !wait.learn) {
+            return; /* no reason to watch it */
+        }
+        t->slot = sonde__probe_claim(s->page, (uint32_t)t->tid);
+    }
+    if (t->slot == NULL) {
+        return;
+    }
+    enum sonde__probe_turn turn = sonde__probe_enter_any(t->slot, &wait);
+    t->idle = turn != SONDE__PROBE_NESTED;
+    if (t->idle && turn != SONDE__PROBE_UNSURE) {
+        end_turn(t, at_ns);
+        close_doubt(s, t, at_ns);
+    }
+}
+
+/* It was away from its loop at the last look and is now. It gave up its CPU where it waits now, and
+ * anywhere else once for each further switch: perhaps in its loop's wait. */
+static bool may_have_turned(const struct thread *t, const struct look *look)
+{
+    uint64_t seen = look->blocked ? 1 : 0;
+    return t->voluntary != UINT64_MAX && look->voluntary != UINT64_MAX &&
+           look->voluntary > t->voluntary + seen;
+}
+
+static bool is_away(const struct thread *t)
+{
+    return t->slot != NULL && !t->idle && t->slot->loop.kind != SONDE__PROBE_NONE;
+}
+
+static void take_look(struct sonde__watch_session *s, struct thread *t, const struct look *look)
+{
+    bool was_away = is_away(t), was_running = !t->blocked;
+    if (t->idle) {
+        leave(t, moment_between(t, look, false, !look->blocked));
+    } else if (was_away && may_have_turned(t, look)) {
+        end_turn(t, t->seen_ns);
+        note_turn(t, look->now_ns);
+        sonde__probe_leave(t->slot, look->now_ns);
+    }
+    if (look->blocked) {
+        enter(s, t, look, moment_between(t, look, was_running, false));
+    }
+    t->stat = look->stat;
+    t->wait = look->wait;
+    t->blocked = look->blocked;
+    t->seen_ns = look->now_ns;
+    t->voluntary = look->voluntary;
+}
+
+/* False: the thread is gone. */
+static bool look_at(struct sonde__watch_session *s, struct thread *t)
+{
+    struct sonde__os_schedstat stat;
+    struct look look;
+    if (sonde__os_read_schedstat(t->stat_fd, &stat, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (t->blocked && sonde__os_schedstat_is_same(&stat, &t->stat)) {
+        t->seen_ns = sonde__host_monotonic_ns();
+        return true;
+    }
+    s->outside->ran_ns = sonde__host_monotonic_ns();
+    if (!read_thread(s, t, t->slot != NULL && t->slot->loop.kind != SONDE__PROBE_NONE, &look)) {
+        return false;
+    }
+    take_look(s, t, &look);
+    return true;
+}
+
+void sonde__watch_outside_look(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    struct sonde__watch_outside *o = s->outside;
+    list_threads(s, now_ns);
+    if (!sonde__watch_open_sampler(s, now_ns)) {
+        return;
+    }
+    o->counts.looks++;
+    for (uint32_t i = 0; i < o->count;) {
+        if (look_at(s, &o->threads[i])) {
+            i++;
+        } else {
+            drop_thread(o, i);
+        }
+    }
+    o->counts.of_go = 0;
+    for (uint32_t i = 0; i < o->count; i++) {
+        o->counts.of_go += o->threads[i].held;
+    }
+}
+
+void sonde__watch_outside_look_again(struct sonde__watch_session *s,
+                                     const struct sonde__watch_loop *loop)
+{
+    struct sonde__watch_outside *o = s->outside;
+    for (uint32_t i = 0; i < o->count; i++) {
+        if (o->threads[i].slot == loop->slot) {
+            (void)look_at(s, &o->threads[i]);
+            return;
+        }
+    }
+}
+
+uint64_t sonde__watch_outside_period(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    const struct sonde__watch_outside *o = s->outside;
+    uint64_t often = sonde__base_max(s->options.threshold_ns / 25, 5 * MS);
+    uint64_t lately = sonde__base_min(often, 10 * MS);
+    return now_ns - o->ran_ns < LATELY_NS ? lately : sonde__base_min(2 * lately, 20 * MS);
+}
+
+struct sonde__watch_outside_counts sonde__watch_outside_counts(const struct sonde__watch_outside *o)
+{
+    return o->counts;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From what the system tells of a blocked thread to what the probe would have said of the same
+ * wait.
+ *
+ * Where the probe reads its caller's frame, this walks the thread's stack passively. What a wait
+ * may be taken for follows the probe's rules; what cannot be told from outside is no loop. Context:
+ * any thread, one at a time. */
+#ifndef SONDE_WATCH_OUTSIDE_WAIT_H
+#define SONDE_WATCH_OUTSIDE_WAIT_H
+
+#include "os.h"
+#include "probe_turn.h"
+#include "target.h"
+
+/* The numbers of the calls that threads wait in. */
+struct sonde__watch_outside_calls {
+    struct {
+        int64_t number; /* -1: this system has no such call */
+        uint8_t call;   /* which: watch_outside_wait.c */
+    } list[24];
+    uint32_t count;
+};
+void sonde__watch_outside_calls_init(struct sonde__watch_outside_calls *calls);
+
+/* What `wait` is, now_ns and flags included. main: of the main thread. False: it is no wait that
+ * could be a loop's or say where the thread is. */
+bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *calls,
+                                   struct sonde__target *target, uint64_t tid, bool main,
+                                   const struct sonde__os_wait *wait, uint64_t now_ns,
+                                   struct sonde__probe_wait *ret_wait);
+
+/* Is the program, or the part of it that waits here, one of Go? Its goroutines move between
+ * threads, so no thread has a loop. */
+bool sonde__watch_outside_is_go(struct sonde__target *target, const struct sonde__os_wait *wait);
+
+#endif
