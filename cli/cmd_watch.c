@@ -33,7 +33,7 @@ static const struct sonde__cli_option options[] = {
      "60s)",
      sonde__cli_take_duration, offsetof(struct request, watch.threshold_ns), STALL_MIN_NS,
      STALL_MAX_NS},
-    {"for", 'f', "DUR", "end the watch after this long (default: when the process ends)",
+    {"for", 0, "DUR", "end the watch after this long (default: when the process ends)",
      sonde__cli_take_duration, offsetof(struct request, watch.for_ns), 1},
     {"timeout", 't', "DUR", "the same as --for", sonde__cli_take_duration,
      offsetof(struct request, watch.for_ns), 1},
@@ -53,7 +53,7 @@ static const struct sonde__cli_option options[] = {
      "them), none",
      sonde__cli_take_word, offsetof(struct request, watch.sampler),
      .words = sonde__watch_sampler_names},
-    {"follow", 0, NULL,
+    {"follow", 'f', NULL,
      "also watch the children of the processes, those that come later, and theirs",
      sonde__cli_take_flag, offsetof(struct request, watch.follow)},
     {"fps", 0, "N", "count the frames that long turns drop at N a second (1 to 120)",
@@ -221,9 +221,14 @@ const struct sonde__cli_command sonde__cmd_watch = {
     .usage = "[OPTION...] PID...",
     .about = "Watches the event loops of a process that runs already, from outside: nothing is\n"
              "put into it, and none of its threads is stopped or signalled. Static programs,\n"
-             "programs of other C libraries and processes in containers are watched like others.\n"
+             "programs of other C libraries and processes in containers are watched, too.\n"
              "The watch ends when the process does, after --for, or by Ctrl-C.\n"
-             "A turn that is shorter than the time between two looks (10 ms) is not seen.\n",
+             "\n"
+             "Threads are looked at 100 times a second: a turn between two looks is not seen.\n"
+             "A thread that may have turned between two looks is not called stalled; one that\n"
+             "never waits, turn after turn, looks like one long turn. Go is not seen.\n"
+             "\n"
+             "Options may also come from the environment: SONDE_WATCH_STALL=100ms.",
     .options = options,
     .examples = "  sonde watch 4711\n"
                 "  sonde watch --stall 100ms --for 10m --report stalls.sonde $(pidof nginx)\n"

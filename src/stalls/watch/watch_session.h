@@ -58,7 +58,6 @@ struct sonde__watch_loop {
     char scope[SONDE__WATCH_SCOPE_BYTES]; /* what it is called, and its limit */
     uint64_t scope_caller;                /* where it was entered */
     uint64_t inner_ns;                    /* reported of the scopes inside it, meanwhile */
-
     /* in the live file: */
     bool is_live;
     uint32_t live_samples, live_uncovered; /* so many of them, of this stall */
