@@ -28,7 +28,8 @@ struct thread {
     int32_t wait_fd, stat_fd;
     struct sonde__probe_slot *slot; /* null: it has not waited in a way that matters */
     struct sonde__os_schedstat stat;
-    struct sonde__os_wait wait;
+    struct sonde__os_wait wait, idle_wait; /* the last one, and that of its loop */
+    struct sonde__watch_outside_places places;
     uint64_t seen_ns; /* of what follows; 0: never */
     bool blocked;
     bool idle;           /* in a wait that enter() has noted: leave() comes next */
@@ -168,7 +169,8 @@ static bool read_thread(const struct sonde__watch_session *s, const struct threa
             return false;
         }
         look.blocked = sonde__os_wait_is_blocked(&look.wait);
-        if (voluntary && sonde__host_look_thread(s->pid, t->tid, &status)) {
+        bool is_back = look.blocked && sonde__watch_outside_is_same(&look.wait, &t->idle_wait);
+        if (voluntary && !is_back && sonde__host_look_thread(s->pid, t->tid, &status)) {
             look.voluntary = status.voluntary;
         }
         if (sonde__os_read_schedstat(t->stat_fd, &after, NULL) != SONDE_OK) {
@@ -244,14 +246,13 @@ static void enter(struct sonde__watch_session *s, struct thread *t, const struct
     struct sonde__probe_wait wait;
     t->held = t->held || sonde__watch_outside_is_go(target, &look->wait);
     if (t->held ||
-        !sonde__watch_outside_describe(&s->outside->calls, target, t->tid,
-                                       t->tid == (uint64_t)s->pid, &look->wait, at_ns, &wait)) {
+        !sonde__watch_outside_describe(&s->outside->calls, &t->places, target, t->tid,
+                                       t->tid == (uint64_t)s->pid, t->slot != NULL, &look->wait,
+                                       at_ns, &wait) ||
+        (t->slot == NULL && !wait.learn)) {
         return;
     }
     if (t->slot == NULL) {
-        if (sonde__probe_is_weak(wait.kind) && !wait.learn) {
-            return; /* no reason to watch it */
-        }
         t->slot = sonde__probe_claim(s->page, (uint32_t)t->tid);
     }
     if (t->slot == NULL) {
@@ -259,6 +260,7 @@ static void enter(struct sonde__watch_session *s, struct thread *t, const struct
     }
     enum sonde__probe_turn turn = sonde__probe_enter_any(t->slot, &wait);
     t->idle = turn != SONDE__PROBE_NESTED;
+    t->idle_wait = t->idle ? look->wait : t->idle_wait;
     if (t->idle && turn != SONDE__PROBE_UNSURE) {
         end_turn(t, at_ns);
         close_doubt(s, t, at_ns);

@@ -59,8 +59,11 @@ void sonde__watch_outside_calls_init(struct sonde__watch_outside_calls *calls)
 }
 
 /* futex(2): the operation without its flags. Of the C libraries, glibc's conditions and semaphores
- * wait by WAIT_BITSET, everybody's mutexes by WAIT: who waits for a mutex is inside something. */
-enum { FUTEX_OPERATION = 0x7f, FUTEX_WAIT_FOR_VALUE = 0, FUTEX_WAIT_FOR_BITS = 9 };
+ * wait by WAIT_BITSET, everybody's mutexes by WAIT: that says nothing, for it is part of something
+ * else, which may be the wait on a condition. */
+enum { FUTEX_OPERATION = 0x7f, FUTEX_WAIT_FOR_BITS = 9 };
+/* glibc's condition has two words that are waited for in turns, side by side. */
+#define FUTEX_PAIR 7u
 
 /* The first descriptor of a poll: its array may be anywhere. */
 static uint64_t first_descriptor(struct sonde__target *target, uint64_t address)
@@ -115,9 +118,8 @@ static bool describe_call(enum call call, const uint64_t args[6], struct sonde__
         be(wait, SONDE__PROBE_TIMER, (uint32_t)args[0], false);
         return true;
     case FUTEX:
-        be(wait, SONDE__PROBE_FUTEX, args[0], args[3] != 0);
-        wait->learn = (args[1] & FUTEX_OPERATION) == FUTEX_WAIT_FOR_BITS;
-        return wait->learn || (args[1] & FUTEX_OPERATION) == FUTEX_WAIT_FOR_VALUE;
+        be(wait, SONDE__PROBE_FUTEX, args[0] & ~(uint64_t)FUTEX_PAIR, args[3] != 0);
+        return (args[1] & FUTEX_OPERATION) == FUTEX_WAIT_FOR_BITS;
     case SLEEP:
         be(wait, SONDE__PROBE_SLEEP, caller, true);
         return true;
@@ -169,34 +171,83 @@ static void judge(struct sonde__probe_wait *wait, const struct sonde__image *of,
     }
 }
 
-bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *calls,
-                                   struct sonde__target *target, uint64_t tid, bool main,
-                                   const struct sonde__os_wait *wait, uint64_t now_ns,
-                                   struct sonde__probe_wait *ret_wait)
+bool sonde__watch_outside_is_same(const struct sonde__os_wait *a, const struct sonde__os_wait *b)
 {
-    const struct sonde__os_call call = sonde__os_wait_call(wait);
-    struct sonde__target_place place;
-    uint32_t i = 0;
-    while (i < calls->count && (call.number < 0 || calls->list[i].number != call.number)) {
-        i++;
-    }
-    if (i == calls->count) {
+    const struct sonde__os_call x = sonde__os_wait_call(a), y = sonde__os_wait_call(b);
+    struct sonde__regs at, there;
+    if (x.number != y.number || x.args[0] != y.args[0] || x.args[1] != y.args[1] ||
+        sonde__os_wait_sp(a) != sonde__os_wait_sp(b)) {
         return false;
     }
+    sonde__os_wait_regs(a, &at);
+    sonde__os_wait_regs(b, &there);
+    return at.pc == there.pc;
+}
+
+static int find_call(const struct sonde__watch_outside_calls *calls, int64_t number)
+{
+    for (uint32_t i = 0; number >= 0 && i < calls->count; i++) {
+        if (calls->list[i].number == number) {
+            return calls->list[i].call;
+        }
+    }
+    return -1;
+}
+
+/* Of no use for a thread that is not watched otherwise (describe(): any). */
+static bool is_of_workers(enum call call)
+{
+    return call == FUTEX || call == SLEEP || call == CHILD;
+}
+
+static bool describe_anew(enum call call, struct sonde__target *target, uint64_t tid, bool main,
+                          const struct sonde__os_wait *wait, struct sonde__probe_wait *ret_wait)
+{
+    const struct sonde__os_call made = sonde__os_wait_call(wait);
+    struct sonde__target_place place;
     sonde__target_place(target, wait, &place);
     if (place.count == 0) {
         return false;
     }
     const struct sonde__image_set *images = sonde__target_images(target);
     uint32_t at = find_caller(images, &place);
-    *ret_wait = (struct sonde__probe_wait){.sp = sonde__os_wait_sp(wait),
-                                           .caller = place.pcs[at],
-                                           .level = place.begins[at],
-                                           .now_ns = now_ns};
-    if (!describe_call((enum call)calls->list[i].call, call.args, target, tid, ret_wait)) {
+    *ret_wait = (struct sonde__probe_wait){
+        .sp = sonde__os_wait_sp(wait), .caller = place.pcs[at], .level = place.begins[at]};
+    if (!describe_call(call, made.args, target, tid, ret_wait)) {
         return false;
     }
     judge(ret_wait, sonde__image_find(images, place.pcs[at]), main);
+    return true;
+}
+
+bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *calls,
+                                   struct sonde__watch_outside_places *places,
+                                   struct sonde__target *target, uint64_t tid, bool main, bool any,
+                                   const struct sonde__os_wait *wait, uint64_t now_ns,
+                                   struct sonde__probe_wait *ret_wait)
+{
+    int call = find_call(calls, sonde__os_wait_call(wait).number);
+    uint32_t i = 0;
+    if (call < 0 || (!main && !any && is_of_workers((enum call)call))) {
+        return false;
+    }
+    while (i < SONDE__WATCH_OUTSIDE_PLACES &&
+           !sonde__watch_outside_is_same(&places->list[i].wait, wait)) {
+        i++;
+    }
+    if (i == SONDE__WATCH_OUTSIDE_PLACES) {
+        struct sonde__probe_wait is = {0};
+        (void)describe_anew((enum call)call, target, tid, main, wait, &is);
+        i = places->next++ % SONDE__WATCH_OUTSIDE_PLACES;
+        places->list[i].wait = *wait;
+        places->list[i].is = is;
+    } else if (call != READ) { /* its time-out, or what it points to, may have changed */
+        struct sonde__probe_wait *is = &places->list[i].is;
+        (void)describe_call((enum call)call, sonde__os_wait_call(wait).args, target, tid, is);
+        judge(is, sonde__image_find(sonde__target_images(target), is->caller), main);
+    }
+    *ret_wait = places->list[i].is;
+    ret_wait->now_ns = now_ns;
     return ret_wait->learn || ret_wait->note;
 }
 

@@ -10,8 +10,8 @@
 #include "report_model.h"
 #include "watch_cause.h"
 #include "watch_live.h"
-#include "watch_scopes.h"
 #include "watch_outside.h"
+#include "watch_scopes.h"
 
 #define MS 1000000ull
 /* The pause after a failed attempt to open the program. */

@@ -52,7 +52,7 @@ struct sonde__watch_loop {
     struct sonde__watch_load load;    /* of this turn, once sampling has begun */
     uint64_t begin_cpu_ns;            /* likewise: CPU time of the watch */
     uint64_t warned_ns; /* the begin of the turn in which a watchdog was nearly due; 0: none */
-    bool unread;                      /* no sample could be taken since the last one */
+    bool unread;        /* no sample could be taken since the last one */
     /* a scope: */
     struct sonde__watch_loop *outer;      /* the level around it; null: there is none */
     char scope[SONDE__WATCH_SCOPE_BYTES]; /* what it is called, and its limit */
