@@ -200,24 +200,31 @@ static bool is_of_workers(enum call call)
     return call == FUTEX || call == SLEEP || call == CHILD;
 }
 
-static bool describe_anew(enum call call, struct sonde__target *target, uint64_t tid, bool main,
-                          const struct sonde__os_wait *wait, struct sonde__probe_wait *ret_wait)
+/* All but its place, which *wait_is has. */
+static void describe_again(enum call call, struct sonde__target *target, uint64_t tid, bool main,
+                           const struct sonde__os_wait *wait, struct sonde__probe_wait *wait_is)
 {
     const struct sonde__os_call made = sonde__os_wait_call(wait);
+    if (wait_is->sp != 0 && describe_call(call, made.args, target, tid, wait_is)) {
+        judge(wait_is, sonde__image_find(sonde__target_images(target), wait_is->caller), main);
+    } else {
+        wait_is->learn = wait_is->note = false;
+    }
+}
+
+static void describe_anew(enum call call, struct sonde__target *target, uint64_t tid, bool main,
+                          const struct sonde__os_wait *wait, struct sonde__probe_wait *ret_wait)
+{
     struct sonde__target_place place;
     sonde__target_place(target, wait, &place);
     if (place.count == 0) {
-        return false;
+        return;
     }
     const struct sonde__image_set *images = sonde__target_images(target);
     uint32_t at = find_caller(images, &place);
     *ret_wait = (struct sonde__probe_wait){
         .sp = sonde__os_wait_sp(wait), .caller = place.pcs[at], .level = place.begins[at]};
-    if (!describe_call(call, made.args, target, tid, ret_wait)) {
-        return false;
-    }
-    judge(ret_wait, sonde__image_find(images, place.pcs[at]), main);
-    return true;
+    describe_again(call, target, tid, main, wait, ret_wait);
 }
 
 bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *calls,
@@ -237,14 +244,12 @@ bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *call
     }
     if (i == SONDE__WATCH_OUTSIDE_PLACES) {
         struct sonde__probe_wait is = {0};
-        (void)describe_anew((enum call)call, target, tid, main, wait, &is);
+        describe_anew((enum call)call, target, tid, main, wait, &is);
         i = places->next++ % SONDE__WATCH_OUTSIDE_PLACES;
         places->list[i].wait = *wait;
         places->list[i].is = is;
     } else if (call != READ) { /* its time-out, or what it points to, may have changed */
-        struct sonde__probe_wait *is = &places->list[i].is;
-        (void)describe_call((enum call)call, sonde__os_wait_call(wait).args, target, tid, is);
-        judge(is, sonde__image_find(sonde__target_images(target), is->caller), main);
+        describe_again((enum call)call, target, tid, main, wait, &places->list[i].is);
     }
     *ret_wait = places->list[i].is;
     ret_wait->now_ns = now_ns;

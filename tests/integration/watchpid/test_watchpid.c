@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "zoo.h"
 
@@ -81,4 +82,220 @@ TIMED_TEST(a_static_program, 60)
     find((const char *[]){program_built("watchpid/watchpid_static"), "400", "burn", "sleep",
                           "mutex", "read", NULL},
          "epoll");
+}
+
+TIMED_TEST(a_program_of_musl, 60)
+{
+    const char *musl = program_built("watchpid/watchpid_musl");
+    if (access(musl, X_OK) != 0) {
+        SKIP("no musl-gcc");
+    }
+    find((const char *[]){musl, "400", "burn", "sleep", "read", NULL}, "epoll");
+}
+
+TIMED_TEST(io_uring_without_a_library, 60)
+{
+    struct program program = program_start(
+        (const char *[]){program_built("watchpid/watchpid_uring"), "1", "idle", NULL});
+    if (program_end(&program, 20) == 77) {
+        SKIP("no io_uring here");
+    }
+    find((const char *[]){program_built("watchpid/watchpid_uring"), "400", "burn", "sleep", "poll",
+                          NULL},
+         "other");
+}
+
+TIMED_TEST(node, 60)
+{
+    if (!program_on_path("node")) {
+        SKIP("no node on PATH");
+    }
+    find((const char *[]){"node", program_source("zoo/node_loop.js"), "400", "burn", "spawn",
+                          "atomics", NULL},
+         "epoll");
+}
+
+TIMED_TEST(asyncio, 60)
+{
+    find((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400", "sleep",
+                          "burn", "flock", "child", NULL},
+         "epoll");
+}
+
+TIMED_TEST(glib_and_libuv, 60)
+{
+    find((const char *[]){program_built("zoo/zoo_glib"), "400", "burn", "cond", "poll", NULL},
+         "poll");
+    find((const char *[]){program_built("zoo/zoo_uv"), "400", "burn", "mutex", NULL}, "epoll");
+}
+
+/* In namespaces of its own, as in a container; watched from outside, by its number here. */
+TIMED_TEST(another_pid_and_mount_namespace, 60)
+{
+    char report[128], after[32];
+    struct zoo zoo = {0};
+    struct test_run can = test_run(
+        (const char *[]){"unshare", "--pid", "--mount", "--fork", "true", NULL}, NULL, NULL, 20);
+    if (can.status != 0) {
+        SKIP("no namespaces here: %s", can.err);
+    }
+    test_run_done(&can);
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    snprintf(after, sizeof after, "INJECT_AFTER=%u", 4 + test_slack());
+    struct program program = program_start((const char *[]){
+        "unshare", "--pid", "--mount", "--fork", "env", after,
+        program_built("watchpid/watchpid_static"), zoo_ms(400), "sleep", "burn", NULL});
+    program_await(&program, "started", 30);
+    char path[64], text[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)program.pid, (int)program.pid);
+    FILE *file = fopen(path, "re");
+    CHECK(file != NULL && fgets(text, sizeof text, file) != NULL);
+    fclose(file);
+    struct test_run run = watch(atoi(text), report);
+    CHECK_EQ(run.status, 0);
+    CHECK_EQ(program_end(&program, 30), 0);
+    char *output = program_output(&program);
+    CHECK_CONTAINS(output, "started 1\n");
+    zoo_read(&zoo, output, report);
+    expected_loop = "epoll";
+    zoo_check_stalls(&zoo, check);
+    zoo_done(&zoo);
+    free(output);
+    test_run_done(&run);
+}
+
+/* --- silence --- */
+
+/* More of them at once than program_built() keeps. */
+static const char *kept(const char *path)
+{
+    static char paths[16][512];
+    static unsigned next;
+    char *copy = paths[next++ % 16];
+    snprintf(copy, sizeof paths[0], "%s", path);
+    return copy;
+}
+
+#define BUILT(name)  kept(program_built(name))
+#define SOURCE(name) kept(program_source(name))
+
+/* Watches programs that are idle, all at once, with --follow's lines for each. */
+static void silent(const char *const programs[][6], unsigned count)
+{
+    struct program started[16];
+    char numbers[16][16];
+    const char *argv[32] = {program_sonde(), "watch", "--stall",
+                            zoo_stall(),     "--for", test_long() ? "600s" : "6s"};
+    size_t n = 6;
+    CHECK(count <= 16);
+    for (unsigned i = 0; i < count; i++) {
+        started[i] = program_start(programs[i]);
+        snprintf(numbers[i], sizeof numbers[i], "%d", (int)started[i].pid);
+        argv[n++] = numbers[i];
+    }
+    argv[n] = NULL;
+    program_pause_ms(1000);
+    struct test_run run = test_run(argv, NULL, NULL, 700);
+    CHECK_EQ(run.status, 0);
+    for (unsigned i = 0; i < count; i++) {
+        (void)program_stop(&started[i], 20);
+    }
+    /* one that got no processor is the machine's fault: the harness repeats the test with more
+     * slack */
+    if (strstr(run.err, "stalled:") != NULL) {
+        FAIL("a stall of an idle program: %s", run.err);
+    }
+    CHECK_CONTAINS(run.err, " turns, ");
+    test_run_done(&run);
+}
+
+TIMED_TEST(idle_programs, 700)
+{
+    static const char erlang[] = "F = fun(F) -> receive after 40 -> F(F) end end, F(F).";
+    static const char threads[] = "import threading, time, queue\n"
+                                  "q = queue.Queue()\n"
+                                  "def work():\n"
+                                  "    while True: [x for x in range(q.get())]\n"
+                                  "for i in range(4): threading.Thread(target=work).start()\n"
+                                  "while True: q.put(20000); time.sleep(0.03)\n";
+    const char *const programs[][6] = {
+        {BUILT("watchpid/watchpid_epoll"), "1000000", "idle", NULL},
+        {BUILT("zoo/zoo_glib"), "1000000", "idle", NULL},
+        {BUILT("zoo/zoo_stdcond"), "1000000", "idle", NULL},
+        {"/usr/bin/python3", SOURCE("zoo/asyncio_loop.py"), "1000000", "idle", NULL},
+        {"/usr/bin/python3", "-c", threads, NULL},
+        {program_on_path("tclsh") ? "tclsh" : "true", SOURCE("zoo/tcl_loop.tcl"), "1000000", "idle",
+         NULL},
+        {program_on_path("erl") ? "erl" : "true", "-noshell", "-eval", erlang, NULL},
+        {program_on_path("ruby") ? "ruby" : "true", "-e", "loop { sleep 0.05 }", NULL},
+    };
+    silent(programs, sizeof programs / sizeof programs[0]);
+}
+
+/* --- ends --- */
+
+TIMED_TEST(a_process_that_executes_another_program, 60)
+{
+    char report[128], line[512];
+    struct zoo zoo = {0};
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    snprintf(line, sizeof line, "echo started; sleep %u; INJECT_AFTER=4 exec %s %s sleep",
+             1 + test_slack(), program_built("watchpid/watchpid_static"), zoo_ms(400));
+    struct program program = program_start((const char *[]){"sh", "-c", line, NULL});
+    program_await(&program, "started", 20);
+    struct test_run run = watch(program.pid, report);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.err, "the process has executed another program, which is watched now");
+    CHECK_EQ(program_end(&program, 30), 0);
+    char *output = program_output(&program);
+    zoo_read(&zoo, output, report);
+    expected_loop = "epoll";
+    zoo_check_stalls(&zoo, check);
+    zoo_done(&zoo);
+    free(output);
+    test_run_done(&run);
+}
+
+static struct test_run watch_with(const char *const options[])
+{
+    const char *argv[16] = {program_sonde(), "watch"};
+    for (size_t n = 0; options[n] != NULL; n++) {
+        argv[n + 2] = options[n];
+    }
+    return test_run(argv, NULL, NULL, 60);
+}
+
+TEST(what_cannot_be_watched)
+{
+    struct test_run none = watch_with((const char *[]){"999999999", NULL});
+    CHECK_EQ(none.status, 3);
+    CHECK_CONTAINS(none.err, "no such process");
+    test_run_done(&none);
+    struct test_run kernel = watch_with((const char *[]){"2", NULL});
+    CHECK(kernel.status != 0);
+    CHECK_CONTAINS(kernel.err, "sonde watch: ");
+    test_run_done(&kernel);
+    struct test_run wrong = watch_with((const char *[]){"nginx", NULL});
+    CHECK_EQ(wrong.status, 2);
+    CHECK_CONTAINS(wrong.err, "not a process id: nginx");
+    test_run_done(&wrong);
+    struct test_run signal = watch_with((const char *[]){"--sampler=signal", "1", NULL});
+    CHECK_EQ(signal.status, 2);
+    test_run_done(&signal);
+}
+
+TEST(a_process_of_another_user)
+{
+    struct program program = program_start((const char *[]){"sleep", "100", NULL});
+    char number[16];
+    snprintf(number, sizeof number, "%d", (int)program.pid);
+    struct test_run run = test_run((const char *[]){"setpriv", "--reuid=65534", "--clear-groups",
+                                                    program_sonde(), "watch", number, NULL},
+                                   NULL, NULL, 60);
+    (void)program_stop(&program, 20);
+    if (run.status == 127 || strstr(run.err, "setpriv:") != NULL) {
+        SKIP("setpriv does not work here");
+    }
+    CHECK_EQ(run.status, 4);
+    test_run_done(&run);
 }
