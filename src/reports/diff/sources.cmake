@@ -2,6 +2,7 @@ set(sources
     diff.c
     diff_calls.c
     diff_json.c
+    diff_judge.c
     diff_notes.c
     diff_stalls.c
     diff_text.c

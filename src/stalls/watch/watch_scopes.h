@@ -8,10 +8,21 @@
 #ifndef SONDE_WATCH_SCOPES_H
 #define SONDE_WATCH_SCOPES_H
 
+#include "probe_scope.h"
 #include "watch_session.h"
 
-struct sonde__probe_scopes; /* probe_scope.h */
-struct sonde__probe_long;   /* probe_page.h */
+struct sonde__probe_long; /* probe_page.h */
+
+/* The levels of one thread. */
+struct sonde__watch_scoped {
+    uint32_t used; /* levels that have had a scope */
+    struct sonde__watch_loop levels[SONDE__PROBE_SCOPE_LEVELS];
+};
+
+struct sonde__watch_scope_list {
+    uint32_t used; /* threads: the probe takes the first free place */
+    struct sonde__watch_scoped *threads[SONDE__PROBE_SCOPE_THREADS]; /* null: never looked at */
+};
 
 /* Until the next look at any of them is due; UINT64_MAX: no scope is open. */
 uint64_t sonde__watch_scopes_inspect(struct sonde__watch_session *session, uint64_t now_ns,
