@@ -12,7 +12,7 @@
 #include "os.h"
 #include "watch_capture.h"
 #include "watch_outside_wait.h"
-#include "watch_sampling.h"
+#include "watch_sampler.h"
 #include "watch_session.h"
 
 #define MS 1000000ull

@@ -11,6 +11,7 @@
 #include "watch_live.h"
 #include "watch_loop.h"
 #include "watch_outside.h"
+#include "watch_sampler.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
 #include "watch_spool.h"

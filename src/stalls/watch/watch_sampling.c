@@ -11,46 +11,10 @@
 #include "watch_cause.h"
 #include "watch_live.h"
 #include "watch_outside.h"
+#include "watch_sampler.h"
 #include "watch_scopes.h"
 
 #define MS 1000000ull
-/* The pause after a failed attempt to open the program. */
-#define SAMPLER_RETRY_NS (1000 * MS)
-
-bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
-{
-    struct sonde_error error = {0};
-    if (s->sampler != NULL) {
-        return true;
-    }
-    if (now_ns < s->sampler_retry_ns) {
-        return false;
-    }
-    static const uint32_t ways[] = {
-        /* from outside, the program is stopped on request only */
-        [SONDE__WATCH_SAMPLER_AUTO] = SONDE__TARGET_BY_PERF,
-        [SONDE__WATCH_SAMPLER_PERF] = SONDE__TARGET_BY_PERF,
-        [SONDE__WATCH_SAMPLER_PTRACE] = SONDE__TARGET_BY_PTRACE,
-        [SONDE__WATCH_SAMPLER_SIGNAL] = SONDE__TARGET_BY_SIGNAL,
-        [SONDE__WATCH_SAMPLER_NONE] = 0,
-    };
-    const struct sonde__target_options options = {
-        .mode = SONDE__TARGET_PASSIVE,
-        .restricted = s->options.sampler != SONDE__WATCH_SAMPLER_AUTO || s->outside != NULL,
-        .ways = ways[s->options.sampler],
-        .sample = &s->page->sample,
-    };
-    if (sonde__watch_sampler_open(s->pid, &options, &s->sampler, &error) == SONDE_OK) {
-        return true;
-    }
-    s->sampler = NULL;
-    s->sampler_retry_ns = now_ns + SAMPLER_RETRY_NS;
-    if (!s->sampler_said) {
-        s->sampler_said = true;
-        sonde__watch_say(s->writer, "stacks cannot be read: %s", error.what);
-    }
-    return false;
-}
 
 /* From here on the probe records the end of the turn, which no look may observe. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)

@@ -6,8 +6,6 @@
 
 #include "watch_session.h"
 
-/* False: the program cannot be read now, which was said once. */
-bool sonde__watch_open_sampler(struct sonde__watch_session *session, uint64_t now_ns);
 /* A turn is looked at for the first time. */
 void sonde__watch_begin_turn(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_act(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
