@@ -225,8 +225,9 @@ const struct sonde__cli_command sonde__cmd_watch = {
              "The watch ends when the process does, after --for, or by Ctrl-C.\n"
              "\n"
              "Threads are looked at 100 times a second: a turn between two looks is not seen.\n"
-             "A thread that may have turned between two looks is not called stalled; one that\n"
-             "never waits, turn after turn, looks like one long turn. Go is not seen.\n"
+             "A thread that turns between two looks is not called stalled: for root, its turns\n"
+             "are counted, for others they are guessed, and stalls may be missed. Loops of Go\n"
+             "are not seen.\n"
              "\n"
              "Options may also come from the environment: SONDE_WATCH_STALL=100ms.",
     .options = options,

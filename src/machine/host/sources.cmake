@@ -7,6 +7,7 @@ set(sources
     ${SONDE_PORT}/host_apart.c
     ${SONDE_PORT}/host_attend.c
     ${SONDE_PORT}/host_clock.c
+    ${SONDE_PORT}/host_count.c
     ${SONDE_PORT}/host_denied.c
     ${SONDE_PORT}/host_device.c
     ${SONDE_PORT}/host_exec.c

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch_syscall.h"
 #include "base_math.h"
 #include "host_clock.h"
+#include "host_count.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "mem_heap.h"
@@ -20,6 +22,8 @@
 #define LIST_NS (500 * MS)
 /* A thread that has run lately may do so again; before that the looks are rarer. */
 #define LATELY_NS (2000 * MS)
+/* A counter of calls that has not been needed for so long is closed. */
+#define COUNT_NS (5000 * MS)
 /* How often a thread is read again that ran while it was read. */
 enum { ATTEMPTS = 3 };
 
@@ -32,12 +36,19 @@ struct thread {
     struct sonde__watch_outside_places places;
     uint64_t seen_ns; /* of what follows; 0: never */
     bool blocked;
-    bool idle;           /* in a wait that enter() has noted: leave() comes next */
-    bool held;           /* its loop may not be learned: it runs code of Go */
-    uint64_t voluntary;  /* switches; UINT64_MAX: not read */
+    bool idle; /* in a wait that enter() has noted: leave() comes next */
+    bool held; /* no loop of it is learned any more: it runs code of Go, or is one of a pool */
+    bool of_go;
+    uint64_t voluntary; /* switches; UINT64_MAX: not read */
+    uint64_t transfers; /* reads and writes; UINT64_MAX: not read */
+    uint64_t calls;     /* of its loop's wait, while they are counted; UINT64_MAX: not read */
+    struct sonde__host_count count; /* of them */
+    bool counts;                    /* it is open */
+    uint64_t needed_ns;             /* a turn of it was long then */
     uint64_t away_ns;    /* it was in its loop's wait until then, as far as it was seen; 0: it is */
     uint64_t turn_ns;    /* it may have been back there then */
     uint64_t longest_ns; /* of the times between */
+    bool guessed;        /* that it may have been there is a guess */
 };
 
 struct sonde__watch_outside {
@@ -45,6 +56,7 @@ struct sonde__watch_outside {
     struct thread threads[SONDE__PROBE_SLOTS];
     uint32_t count;
     uint64_t listed_ns, ran_ns; /* threads were listed; one had run */
+    bool no_counts;             /* calls may not be counted */
     struct sonde__watch_outside_counts counts;
 };
 
@@ -59,9 +71,19 @@ enum sonde_status sonde__watch_outside_create(struct sonde__watch_outside **ret)
     return SONDE_OK;
 }
 
+static void stop_counting(struct thread *t)
+{
+    if (t->counts) {
+        sonde__host_count_close(&t->count);
+    }
+    t->counts = false;
+    t->calls = UINT64_MAX;
+}
+
 static void drop_thread(struct sonde__watch_outside *o, uint32_t index)
 {
     struct thread *t = &o->threads[index];
+    stop_counting(t);
     sonde__os_close(t->wait_fd);
     sonde__os_close(t->stat_fd);
     if (t->slot != NULL) {
@@ -99,7 +121,8 @@ static bool add_thread(struct sonde__watch_outside *o, int32_t pid, uint64_t tid
     if (o->count == SONDE__PROBE_SLOTS) {
         return false;
     }
-    *t = (struct thread){.tid = tid, .voluntary = UINT64_MAX};
+    *t = (struct thread){
+        .tid = tid, .voluntary = UINT64_MAX, .transfers = UINT64_MAX, .calls = UINT64_MAX};
     if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SYSCALL, &t->wait_fd, NULL) != SONDE_OK) {
         return false;
     }
@@ -151,7 +174,8 @@ struct look {
     struct sonde__os_wait wait;
     uint64_t now_ns;
     bool blocked;
-    uint64_t voluntary; /* UINT64_MAX: not read */
+    uint64_t voluntary;        /* UINT64_MAX: not read */
+    uint64_t transfers, calls; /* likewise */
 };
 
 /* False: the thread is gone. It may run while it is read: then it is read again, and the last time
@@ -163,13 +187,21 @@ static bool read_thread(const struct sonde__watch_session *s, const struct threa
     struct sonde__os_schedstat after;
     struct look look;
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        look = (struct look){.voluntary = UINT64_MAX, .now_ns = sonde__host_monotonic_ns()};
+        look = (struct look){.voluntary = UINT64_MAX,
+                             .transfers = UINT64_MAX,
+                             .calls = UINT64_MAX,
+                             .now_ns = sonde__host_monotonic_ns()};
         if (sonde__os_read_schedstat(t->stat_fd, &look.stat, NULL) != SONDE_OK ||
             sonde__os_read_wait(t->wait_fd, &look.wait, NULL) != SONDE_OK) {
             return false;
         }
         look.blocked = sonde__os_wait_is_blocked(&look.wait);
         bool is_back = look.blocked && sonde__watch_outside_is_same(&look.wait, &t->idle_wait);
+        if (t->counts) {
+            (void)sonde__host_count_read(&t->count, &look.calls);
+        } else if (voluntary && !is_back) {
+            (void)sonde__host_transfers_read(s->pid, t->tid, &look.transfers);
+        }
         if (voluntary && !is_back && sonde__host_look_thread(s->pid, t->tid, &status)) {
             look.voluntary = status.voluntary;
         }
@@ -223,18 +255,50 @@ static void close_doubt(struct sonde__watch_session *s, struct thread *t, uint64
 {
     uint64_t threshold_ns = s->options.threshold_ns;
     note_turn(t, now_ns);
-    s->outside->counts.doubtful +=
-        t->away_ns != 0 && now_ns - t->away_ns >= threshold_ns && t->longest_ns < threshold_ns;
+    if (t->away_ns != 0 && now_ns - t->away_ns >= threshold_ns && t->longest_ns < threshold_ns) {
+        s->outside->counts.doubtful += t->guessed;
+        s->outside->counts.congested += !t->guessed;
+    }
+    t->guessed = false;
     t->away_ns = 0;
 }
 
-static void leave(struct thread *t, uint64_t at_ns)
+/* A thread that waits for other threads where it also waits for events, no deeper, takes turns at
+ * them with others (Erlang's schedulers): it has no loop of its own. */
+static bool is_of_pool(const struct sonde__watch_session *s, const struct thread *t,
+                       const struct sonde__probe_wait *wait)
+{
+    const struct sonde__probe_slot *slot = t->slot;
+    return slot != NULL && t->tid != (uint64_t)s->pid && wait->kind == SONDE__PROBE_FUTEX &&
+           slot->loop.kind != SONDE__PROBE_NONE &&
+           (wait->level == 0 || slot->loop.level == 0 || wait->level >= slot->loop.level);
+}
+
+static void take_loop_from(struct thread *t)
+{
+    t->held = true;
+    t->idle = false;
+    t->slot->loop.kind = SONDE__PROBE_NONE;
+    atomic_store_explicit(&t->slot->beat, SONDE__PROBE_IDLE, memory_order_release);
+}
+
+/* A worker's loop of a few turns may be no loop of its own. */
+static void doubt_worker(const struct sonde__watch_session *s, struct thread *t)
+{
+    if (t->tid != (uint64_t)s->pid &&
+        atomic_load_explicit(&t->slot->turns, memory_order_relaxed) < SONDE__PROBE_YOUNG_TURNS) {
+        atomic_store_explicit(&t->slot->beat, SONDE__PROBE_IDLE, memory_order_release);
+    }
+}
+
+static void leave(const struct sonde__watch_session *s, struct thread *t, uint64_t at_ns)
 {
     if (t->idle) {
         t->idle = false;
         t->away_ns = t->turn_ns = at_ns;
         t->longest_ns = 0;
         sonde__probe_leave_any(t->slot, at_ns);
+        doubt_worker(s, t);
     }
 }
 
@@ -244,12 +308,17 @@ static void enter(struct sonde__watch_session *s, struct thread *t, const struct
 {
     struct sonde__target *target = sonde__watch_sampler_target(s->sampler);
     struct sonde__probe_wait wait;
-    t->held = t->held || sonde__watch_outside_is_go(target, &look->wait);
-    if (t->held ||
-        !sonde__watch_outside_describe(&s->outside->calls, &t->places, target, t->tid,
-                                       t->tid == (uint64_t)s->pid, t->slot != NULL, &look->wait,
-                                       at_ns, &wait) ||
-        (t->slot == NULL && !wait.learn)) {
+    if (!t->held && sonde__watch_outside_is_go(target, &look->wait)) {
+        t->held = t->of_go = true;
+    }
+    bool counts =
+        !t->held && sonde__watch_outside_describe(&s->outside->calls, &t->places, target, t->tid,
+                                                  t->tid == (uint64_t)s->pid, t->slot != NULL,
+                                                  &look->wait, at_ns, &wait);
+    if (!t->held && is_of_pool(s, t, &wait)) {
+        take_loop_from(t);
+    }
+    if (t->held || !counts || (t->slot == NULL && !wait.learn)) {
         return;
     }
     if (t->slot == NULL) {
@@ -267,28 +336,56 @@ static void enter(struct sonde__watch_session *s, struct thread *t, const struct
     }
 }
 
-/* It was away from its loop at the last look and is now. It gave up its CPU where it waits now, and
- * anywhere else once for each further switch: perhaps in its loop's wait. */
-static bool may_have_turned(const struct thread *t, const struct look *look)
-{
-    uint64_t seen = look->blocked ? 1 : 0;
-    return t->voluntary != UINT64_MAX && look->voluntary != UINT64_MAX &&
-           look->voluntary > t->voluntary + seen;
-}
-
 static bool is_away(const struct thread *t)
 {
     return t->slot != NULL && !t->idle && t->slot->loop.kind != SONDE__PROBE_NONE;
+}
+
+static bool is_known(uint64_t before, uint64_t now)
+{
+    return before != UINT64_MAX && now != UINT64_MAX;
+}
+
+/* It was away from its loop at the last look and is now. Where calls of the loop's wait are
+ * counted, they tell. Else: it gave up its CPU where it waits now, and anywhere else once for each
+ * further switch, perhaps in its loop's wait; it read or wrote, as most loops do with each turn. */
+static bool may_have_turned(const struct thread *t, const struct look *look)
+{
+    uint64_t seen = look->blocked ? 1 : 0;
+    if (is_known(t->calls, look->calls)) {
+        return look->calls > t->calls;
+    }
+    return (is_known(t->voluntary, look->voluntary) && look->voluntary > t->voluntary + seen) ||
+           (is_known(t->transfers, look->transfers) && look->transfers != t->transfers);
+}
+
+/* It has been away at two looks in a row: from now on nothing is to be guessed. */
+static void start_counting(struct sonde__watch_session *s, struct thread *t)
+{
+    const struct sonde__os_call call = sonde__os_wait_call(&t->idle_wait);
+    const char *name = sonde__arch_syscall_name(SONDE__ARCH_HOST, call.number);
+    uint32_t kind = t->slot->loop.kind;
+    bool keyed = kind == SONDE__PROBE_EPOLL || kind == SONDE__PROBE_OTHER; /* by a descriptor */
+    if (t->counts || s->outside->no_counts || call.number < 0 || name == NULL ||
+        sonde__probe_is_weak(kind)) {
+        return;
+    }
+    t->counts =
+        sonde__host_count_open(t->tid, name, keyed ? &call.args[0] : NULL, &t->count) == SONDE_OK;
+    s->outside->no_counts = !t->counts;
+    t->calls = t->counts ? 0 : UINT64_MAX;
+    t->needed_ns = t->seen_ns;
 }
 
 static void take_look(struct sonde__watch_session *s, struct thread *t, const struct look *look)
 {
     bool was_away = is_away(t), was_running = !t->blocked;
     if (t->idle) {
-        leave(t, moment_between(t, look, false, !look->blocked));
+        leave(s, t, moment_between(t, look, false, !look->blocked));
     } else if (was_away && may_have_turned(t, look)) {
         end_turn(t, t->seen_ns);
         note_turn(t, look->now_ns);
+        t->guessed = t->guessed || !is_known(t->calls, look->calls);
         sonde__probe_leave(t->slot, look->now_ns);
     }
     if (look->blocked) {
@@ -299,6 +396,12 @@ static void take_look(struct sonde__watch_session *s, struct thread *t, const st
     t->blocked = look->blocked;
     t->seen_ns = look->now_ns;
     t->voluntary = look->voluntary;
+    t->transfers = look->transfers;
+    t->calls = look->calls;
+    if (was_away && is_away(t)) {
+        start_counting(s, t);
+        t->needed_ns = look->now_ns;
+    }
 }
 
 /* False: the thread is gone. */
@@ -311,6 +414,9 @@ static bool look_at(struct sonde__watch_session *s, struct thread *t)
     }
     if (t->blocked && sonde__os_schedstat_is_same(&stat, &t->stat)) {
         t->seen_ns = sonde__host_monotonic_ns();
+        if (t->counts && t->idle && t->seen_ns - t->needed_ns > COUNT_NS) {
+            stop_counting(t);
+        }
         return true;
     }
     s->outside->ran_ns = sonde__host_monotonic_ns();
@@ -338,7 +444,7 @@ void sonde__watch_outside_look(struct sonde__watch_session *s, uint64_t now_ns)
     }
     o->counts.of_go = 0;
     for (uint32_t i = 0; i < o->count; i++) {
-        o->counts.of_go += o->threads[i].held;
+        o->counts.of_go += o->threads[i].of_go;
     }
 }
 

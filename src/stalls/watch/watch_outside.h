@@ -7,10 +7,12 @@
  * a page of the watch's own as the probe would have noted it, so learning and deciding are the
  * same. Stamps are as exact as the time between two looks allows.
  *
- * A turn is ended where the thread may have been back in its loop between two looks: it gave up its
- * CPU more often than in the waits that were seen. So a thread that is busy at every look and turns
- * all the same is not called stalled. Only a thread that never waits at all, turn after turn, looks
- * like one long turn.
+ * A thread that is busy at each look may turn all the same. Once it is busy at two looks in a row,
+ * the kernel counts its calls of the loop's wait, where that is allowed (host_count.h): a call is a
+ * turn. Else a turn ends where the thread may have been in its loop: it gave up its CPU more often
+ * than in the waits that were seen, or it read or wrote. So what turns is not called stalled, and
+ * some stalls are missed or shown in parts; only a thread that does none of this, turn after turn,
+ * looks like one long turn.
  *
  * Nothing is written to the program, and none of its threads is stopped or signalled. Context: the
  * thread that samples. */
@@ -45,7 +47,8 @@ struct sonde__watch_outside_counts {
     uint32_t threads;   /* at the last look */
     uint32_t unwatched; /* of them: no place, or they could not be read */
     uint32_t of_go;     /* threads that were seen in code of Go */
-    uint64_t doubtful;  /* times that a thread was busy for the threshold, and may have turned */
+    uint64_t congested; /* times that a loop was not seen idle for the threshold, and turned */
+    uint64_t doubtful;  /* the same where that it turned is a guess */
 };
 struct sonde__watch_outside_counts
 sonde__watch_outside_counts(const struct sonde__watch_outside *outside);

@@ -235,6 +235,7 @@ bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *call
 {
     int call = find_call(calls, sonde__os_wait_call(wait).number);
     uint32_t i = 0;
+    *ret_wait = (struct sonde__probe_wait){0};
     if (call < 0 || (!main && !any && is_of_workers((enum call)call))) {
         return false;
     }

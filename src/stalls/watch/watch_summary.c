@@ -140,12 +140,18 @@ static void say_outside(struct sonde__watch_session *s)
         sonde__watch_say(s->writer, "%u threads were not watched: there are %u places",
                          (unsigned)counts.unwatched, (unsigned)SONDE__PROBE_SLOTS);
     }
+    if (counts.congested > 0) {
+        sonde__watch_say(s->writer,
+                         "%" PRIu64
+                         " times a loop was busy for the threshold, and turned: that is no "
+                         "stall, but too much to do",
+                         counts.congested);
+    }
     if (counts.doubtful > 0) {
         sonde__watch_say(
             s->writer,
-            "%" PRIu64 " times a thread was not seen in its loop's wait for the threshold, "
-            "and gave up its CPU where no look saw it: it may have turned, and no stall is "
-            "reported",
+            "%" PRIu64 " times a thread was busy for the threshold, and may have turned "
+            "where no look saw it: no stall is reported (as root, its turns are counted)",
             counts.doubtful);
     }
 }

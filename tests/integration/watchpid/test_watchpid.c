@@ -232,6 +232,50 @@ TIMED_TEST(idle_programs, 700)
     silent(programs, sizeof programs / sizeof programs[0]);
 }
 
+/* A loop that is busy at every look, and turns each 5 ms without a wait that takes time. Only for
+ * root are its turns counted. */
+TIMED_TEST(a_loop_that_is_busy_and_turns, 60)
+{
+    static const char busy[] = "const busy = () => { const e = Date.now() + 5;"
+                               " while (Date.now() < e); setImmediate(busy); };\n"
+                               "let n = 0; const t = setInterval(() => { if (++n == 50) {"
+                               " clearInterval(t); busy(); } }, 20);\n"
+                               "console.log('started');";
+    if (!program_on_path("node") || geteuid() != 0) {
+        SKIP("no node on PATH, or not root");
+    }
+    struct program program = program_start((const char *[]){"node", "-e", busy, NULL});
+    char number[16], busy_for[24];
+    snprintf(busy_for, sizeof busy_for, "%sms", zoo_ms(5000));
+    program_await(&program, "started", 30);
+    snprintf(number, sizeof number, "%d", (int)program.pid);
+    struct test_run run = test_run((const char *[]){program_sonde(), "watch", "--stall",
+                                                    zoo_stall(), "--for", busy_for, number, NULL},
+                                   NULL, NULL, 60);
+    (void)program_stop(&program, 20);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.err, "watched 1 loop from outside");
+    if (strstr(run.err, "may have turned") != NULL) {
+        SKIP("calls may not be counted here");
+    }
+    CHECK_CONTAINS(run.err, ", 0 stalls");
+    test_run_done(&run);
+}
+
+/* Many short waits, and reads, in one turn. */
+TIMED_TEST(a_stall_of_many_short_calls, 60)
+{
+    struct zoo zoo;
+    if (geteuid() != 0) {
+        SKIP("not root: turns are not counted");
+    }
+    expected_loop = "epoll";
+    run_watched(&zoo, (const char *[]){"/usr/bin/python3",
+                                       program_source("watchpid/short_calls.py"), "400", NULL});
+    zoo_check_stalls(&zoo, check);
+    zoo_done(&zoo);
+}
+
 /* --- ends --- */
 
 TIMED_TEST(a_process_that_executes_another_program, 60)
