@@ -197,6 +197,18 @@ static bool copy_arrays(struct sonde__report_copy *copy, struct sonde__report_st
     return true;
 }
 
+/* The same phase there, or a new one. */
+static uint32_t copy_phase(struct sonde__report_copy *copy, uint32_t id)
+{
+    if (id == 0 || id > sonde__report_phase_count(copy->from)) {
+        return 0;
+    }
+    struct sonde__report_named_phase phase = *sonde__report_phase(copy->from, id);
+    phase.name = copy_text(copy, phase.name);
+    phase.process = copy_process(copy, phase.process);
+    return sonde__report_find_phase(copy->to, &phase);
+}
+
 bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
                               struct sonde__report_stall *ret_stall)
 {
@@ -223,7 +235,7 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
         waits[i].owner_process = copy_process(copy, waits[i].owner_process);
     }
     stall.process = copy_process(copy, stall.process);
-    stall.phase = 0;
+    stall.phase = copy_phase(copy, stall.phase);
     *ret_stall = stall;
     return true;
 }

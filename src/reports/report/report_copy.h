@@ -16,7 +16,7 @@ SONDE_NODISCARD enum sonde_status sonde__report_copy_create(const struct sonde__
 void sonde__report_copy_destroy(struct sonde__report_copy *copy);
 
 /* The value of stall `index` in the new report, to be changed and added there. Its arrays are valid
- * until the next call. Named phases are not copied. False: memory ran out. */
+ * until the next call. False: memory ran out. */
 bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
                               struct sonde__report_stall *ret_stall);
 

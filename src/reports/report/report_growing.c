@@ -62,6 +62,10 @@ static void take_values(struct sonde__report_stall *to, const struct sonde__repo
         to->uncovered = part->uncovered;
         to->uncovered_count = part->uncovered_count;
     }
+    if (part->annotation_count != 0) {
+        to->annotations = part->annotations;
+        to->annotation_count = part->annotation_count;
+    }
 }
 
 /* Room for the elements of all parts; null: there is none, which is counted. */

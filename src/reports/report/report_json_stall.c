@@ -209,6 +209,16 @@ static void put_circumstances(struct sonde__json *j, const struct sonde__report 
     if (s->app_state != 0) {
         sonde__json_string(j, "app_state", SONDE__JSON_PICK(app_states, s->app_state));
     }
+    if (s->annotation_count != 0) {
+        sonde__json_array(j, "annotations");
+        for (uint32_t i = 0; i < s->annotation_count && !j->out->stopped; i++) {
+            sonde__json_object(j, NULL);
+            sonde__report_json_text(j, "key", report, s->annotations[i].key);
+            sonde__report_json_text(j, "value", report, s->annotations[i].value);
+            sonde__json_close(j);
+        }
+        sonde__json_close(j);
+    }
     put_uncovered(j, report, s);
     put_load(j, s);
     if (s->wait_count != 0) {

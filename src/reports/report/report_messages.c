@@ -170,6 +170,12 @@ static const struct sonde__field load[] = {
 };
 static MESSAGE(load);
 
+static const struct sonde__field annotation[] = {
+    {FIELD(1, STRING, annotation, key)},
+    {FIELD(2, STRING, annotation, value)},
+};
+static MESSAGE(annotation);
+
 static const struct sonde__field stall[] = {
     {NUMBER(1, stall, begin_ns)},
     {NUMBER(2, stall, duration_ns)},
@@ -202,6 +208,8 @@ static const struct sonde__field stall[] = {
     {FIELD(25, STRING, stall, mode)},
     {NUMBER(26, stall, app_state)},
     {FIELD(27, MESSAGE, stall, load), .elements = &sonde__message_load},
+    {ARRAY(28, MESSAGES, stall, annotations, annotation_count),
+     .elements = &sonde__message_annotation, BOUND(SONDE__REPORT_ANNOTATIONS_MAX, details)},
 };
 static MESSAGE(stall);
 

@@ -42,6 +42,7 @@ struct sonde__report;
 #define SONDE__REPORT_UNCOVERED_MAX     4096u  /* of one stall */
 #define SONDE__REPORT_WAITS_MAX         65536u /* of one stall, and outside stalls: one a thread */
 #define SONDE__REPORT_ARGUMENTS_MAX     64u    /* of the calls of one stack */
+#define SONDE__REPORT_ANNOTATIONS_MAX   64u    /* of one stall */
 #define SONDE__REPORT_LOOSE_SAMPLES_MAX 1048576u /* outside stalls */
 #define SONDE__REPORT_STALL_COUNTS_MAX  65536u
 #define SONDE__REPORT_GROWING_MAX       262144u /* parts of stalls, in a live file */
@@ -337,6 +338,11 @@ struct sonde__report_load {
     uint64_t cpu_pressure_ns, memory_pressure_ns, io_pressure_ns; /* of the machine */
 };
 
+/* What the program said of itself. */
+struct sonde__report_annotation {
+    uint32_t key, value; /* string ids */
+};
+
 struct sonde__report_stall {
     uint64_t begin_ns, duration_ns;
     int64_t tid;
@@ -363,6 +369,8 @@ struct sonde__report_stall {
     uint32_t loop_phase, mode; /* string ids */
     uint32_t app_state;        /* as in the schema */
     struct sonde__report_load load;
+    const struct sonde__report_annotation *annotations; /* each key once */
+    uint32_t annotation_count;
 };
 
 /* A value that an argument of recorded calls had. */
@@ -405,7 +413,7 @@ struct sonde__report_heap_blocks {
 struct sonde__report_lost {
     uint64_t strings, images, frames, nodes, threads, stalls, samples, notes, calls, heap_blocks;
     uint64_t processes, phases, rules, waits, stall_counts;
-    uint64_t details;     /* tags, kept arguments, uncovered times */
+    uint64_t details;     /* tags, kept arguments, uncovered times, annotations */
     uint64_t strings_cut; /* kept, but shortened */
 };
 
@@ -444,6 +452,9 @@ uint32_t sonde__report_add_process(struct sonde__report *report,
                                    const struct sonde__report_process *process);
 uint32_t sonde__report_add_phase(struct sonde__report *report,
                                  const struct sonde__report_named_phase *phase);
+/* The same one, or a new one. */
+uint32_t sonde__report_find_phase(struct sonde__report *report,
+                                  const struct sonde__report_named_phase *phase);
 uint32_t sonde__report_add_rule(struct sonde__report *report,
                                 const struct sonde__report_rule *rule);
 /* A sample outside stalls; a wait outside stalls. */

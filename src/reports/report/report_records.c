@@ -120,6 +120,22 @@ ADD(stall_count, stall_count, STALL_COUNTS)
 ADD(thread, thread, THREADS)
 ADD(heap_blocks, heap_blocks, HEAP_BLOCKS)
 
+uint32_t sonde__report_find_phase(struct sonde__report *report,
+                                  const struct sonde__report_named_phase *phase)
+{
+    uint32_t id = sonde__report_phase_count(report);
+    for (; id > 0; id--) {
+        const struct sonde__report_named_phase *other = sonde__report_phase(report, id);
+        if (other->begin_ns == phase->begin_ns && other->consent == phase->consent &&
+            other->process == phase->process &&
+            strcmp(sonde__report_text(report, other->name),
+                   sonde__report_text(report, phase->name)) == 0) {
+            return id;
+        }
+    }
+    return sonde__report_add_phase(report, phase);
+}
+
 static const char hex_digits[] = "0123456789abcdef";
 
 const char *sonde__report_build_id_text(const struct sonde__build_id *id,

@@ -190,6 +190,13 @@ void sonde__report_put_circumstances(struct sonde__report_out *out,
     if (stall->app_state != 0 && stall->app_state < sizeof states / sizeof *states) {
         sonde__report_out_print(out, "  app was   %s\n", states[stall->app_state]);
     }
+    for (uint32_t i = 0; i < stall->annotation_count; i++) {
+        sonde__report_out_str(out, "  noted     ");
+        sonde__report_out_text(out, sonde__report_text(report, stall->annotations[i].key));
+        sonde__report_out_str(out, " = ");
+        sonde__report_out_text(out, sonde__report_text(report, stall->annotations[i].value));
+        sonde__report_out_str(out, "\n");
+    }
 }
 
 void sonde__report_put_fingerprint(struct sonde__report_out *out,

@@ -139,9 +139,15 @@ static void add_stall(struct sonde__report *r, uint32_t stack)
          .resource = sonde__report_string(r, "fd 7 socket:[12]"),
          .peer = sonde__report_string(r, "127.0.0.1:5432")},
     };
+    const struct sonde__report_annotation annotations[] = {
+        {sonde__report_string(r, "document"), sonde__report_string(r, "annual report.odt")},
+        {sonde__report_string(r, "plugins"), sonde__report_string(r, "spell, sync")},
+    };
     sonde__report_add_stall(
         r, &(struct sonde__report_stall){
                .begin_ns = 1500000000,
+               .annotations = annotations,
+               .annotation_count = 2,
                .duration_ns = 420000000,
                .tid = TASKS_MAIN,
                .main = true,

@@ -162,7 +162,8 @@ TEST_TIMEOUT(file_with_every_field_is_read_by_protoc, 120)
         "    app_state: APP_BACKGROUND\n"
         "    load {\n      measured_ns: 400000000\n      minor_faults: 120\n"
         "      major_faults: 3\n      has_pressure: true\n      cpu_pressure_ns: 372000000\n"
-        "      memory_pressure_ns: 1000000\n      io_pressure_ns: 48000000\n    }\n",
+        "      memory_pressure_ns: 1000000\n      io_pressure_ns: 48000000\n    }\n"
+        "    annotations {\n      key: ",
         "    rule: 1\n    process: 2\n    phase: 2\n    first_ns: 2100000000\n"
         "    last_ns: 2900000000\n    tid: 4800\n    over_limit: 2\n    sdk: ",
         "    arguments {\n      position: 1\n      value: ",
