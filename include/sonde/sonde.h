@@ -10,6 +10,7 @@
 #include "sonde/depot.h"
 #include "sonde/image.h"
 #include "sonde/index.h"
+#include "sonde/note.h"
 #include "sonde/report.h"
 #include "sonde/scope.h"
 #include "sonde/stack.h"

@@ -38,13 +38,32 @@ enum sonde_stall_kind {
 
 typedef void (*sonde_watch_stall)(void *ctx, const struct sonde_stall *stall);
 
-/* Zero is the default of every member. */
+struct sonde_watch_tag {
+    const char *key, *value;
+};
+
+/* Zero is the default of every member. Texts are copied. */
 struct sonde_watch_options {
     size_t struct_bytes;   /* sizeof(struct sonde_watch_options) */
     uint64_t threshold_ns; /* what is a stall; 0: SONDE_WATCH_THRESHOLD_NS */
     int report_fd;         /* where a report is written, record by record; 0 or less: nowhere */
     sonde_watch_stall on_stall; /* called after each stall, on a thread of the watch; or null */
-    void *ctx;
+    void *ctx;                  /* of both callbacks */
+    /* Called when a turn has become a stall: with `open`, the time until then, and the stack of the
+     * thread as text. On a thread of the watch; or null. */
+    sonde_watch_stall on_begin;
+    /* A folder for reports, as that of `sonde run`, which is made if it is missing: a report of
+     * this run, if it has stalls, and while a stall lasts, its samples in a file that survives the
+     * end of the program, however it comes. The next watch of this folder finishes that report and
+     * marks the stall as fatal. Null: none. */
+    const char *spool;
+    const char *build;                  /* which build the program is, for the report; or null */
+    const struct sonde_watch_tag *tags; /* what the report's header says; at most 64 */
+    uint32_t tag_count;
+    /* 1: a fork child has such a watch, too, from its first mark, heartbeat or scope on, without
+     * the report_fd, which stays the parent's. sonde_watch_stop() with the parent's handle ends it.
+     */
+    uint32_t in_children;
 };
 
 #define SONDE_WATCH_THRESHOLD_NS 250000000u
@@ -61,14 +80,14 @@ struct sonde_watch;
  * then. It stays open, and what is written is also kept in memory, up to 512 MiB, for the names in
  * it; without a report nothing is kept.
  *
- * options    report_fd or on_stall must be given. on_stall: the argument is valid during the call;
- *            stalls that end while it runs are queued (256 of them); it must not stop the watch
- * ret_watch  written on OK
- * ret_error  what failed; may be null
+ * options    report_fd, on_stall or spool must be given. Callbacks: the argument is valid during
+ * the call; stalls that begin or end meanwhile are queued (256 of them); they must not stop the
+ * watch ret_watch  written on OK ret_error  what failed; may be null
  *
  * Returns    OK | USAGE | BUSY (this process has a watch already) | MEMORY | OS (no thread to be
- *            had) | DENIED | UNSUPPORTED (the system does not show where threads wait: an emulator,
- *            no /proc)
+ *            had; the spool folder) | DENIED (also a spool folder of a program with more rights
+ * than its user, or of another user) | UNSUPPORTED (the system does not show where threads wait: an
+ * emulator, no /proc)
  * Context    any thread; not handler      Blocks  until the thread runs: some ms
  * Ownership  the caller's: sonde_watch_stop(). report_fd stays the caller's, open until then
  * Example    examples/watch_loop.c */
@@ -78,8 +97,8 @@ sonde_watch_start(const struct sonde_watch_options *options, struct sonde_watch 
 
 /* End the watch: report stalls that have not ended, close the report, join the threads.
  *
- * After fork() the child has no watch and may start one; stopping the parent's watch there does
- * nothing. Stop the watch before sonde is unloaded by dlclose().
+ * After fork() the child has no watch and may start one, and stopping the parent's watch there does
+ * nothing, but with in_children. Stop the watch before sonde is unloaded by dlclose().
  *
  * watch  may be null
  *
@@ -103,6 +122,24 @@ SONDE_API void sonde_watch_stop(struct sonde_watch *watch);
  * Example    examples/watch_loop.c */
 SONDE_API void sonde_idle_enter(void);
 SONDE_API void sonde_idle_leave(void);
+
+/* No turn, heartbeat or scope is a stall from pause to resume, nor one that began before resume; a
+ * stall that lasts when the watch is paused ends there. For what is known to take its time: a modal
+ * dialog of the system, a debugger. Pauses count; they may come before the start.
+ *
+ * Context    any thread; handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/watch_service.c */
+SONDE_API void sonde_watch_pause(void);
+SONDE_API void sonde_watch_resume(void);
+
+/* How many threads and scopes are stalled now: for a keep-alive message that is to be sent only
+ * while all goes well. Up to date to a quarter of the threshold. 0 without a watch.
+ *
+ * Context    any thread; handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    include/sonde/hooks/sd_event.h */
+SONDE_API uint32_t sonde_watch_stalled(void);
 
 /* A heartbeat: one call for each turn of a loop that does not say when it waits. The thread stalls
  * if the next call does not come in time. A wait longer than the threshold is marked as above, and

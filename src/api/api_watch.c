@@ -15,6 +15,7 @@
 #include "api_symbols.h"
 #include "api_thread.h"
 #include "api_watch.h"
+#include "api_watch_notes.h"
 #include "base_mem.h"
 #include "base_sized.h"
 #include "base_status.h"
@@ -24,6 +25,7 @@
 #include "os.h"
 #include "report_view.h"
 #include "watch_rounds.h"
+#include "watch_spool.h"
 
 /* How often to look for threads that have ended: while a loop is busy, and while slots are lacking.
  */
@@ -34,7 +36,8 @@ enum { STARTING, RUNNING, FAILED };
 
 struct sonde_watch {
     struct sonde__watch_session session;
-    struct sonde_watch_options options;
+    struct sonde_watch_options options; /* texts: copies */
+    struct sonde__report_tag tags[SONDE__REPORT_TAGS_MAX];
     pthread_t thread;
     int32_t pid;              /* of the process that started it */
     _Atomic uint32_t phase;   /* STARTING until the thread has opened everything */
@@ -49,12 +52,28 @@ struct sonde_watch {
 };
 
 static _Atomic(struct sonde_watch *) the_watch;
+/* In a fork child: the watch that this process inherited, whose options the child's takes and by
+ * whose address the program knows that one. Its memory is never freed. Null: there is none. */
+static _Atomic(struct sonde_watch *) inherited;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void after_fork_child(void)
 {
-    atomic_store(&sonde__api_marks.running, 0);
-    atomic_store(&the_watch, NULL);
+    struct sonde_watch *watch = atomic_exchange(&the_watch, NULL);
+    bool again = atomic_load(&sonde__api_marks.running) == SONDE__API_INHERITED;
+    if (watch != NULL) {
+        bool runs = atomic_load(&watch->phase) == RUNNING && atomic_load(&watch->stop) == 0;
+        again = runs && watch->options.in_children != 0;
+        if (runs) { /* then its files are open, and not being closed just now */
+            sonde__watch_spool_leave(&watch->session);
+        }
+        if (atomic_load(&inherited) == NULL) {
+            atomic_store(&inherited, again ? watch : NULL);
+        }
+    }
+    atomic_store(&sonde__api_marks.stalled, 0);
+    atomic_store(&sonde__api_marks.running, again ? SONDE__API_INHERITED : SONDE__API_STOPPED);
+    sonde__api_notes_after_fork();
     sonde__api_signal_after_fork();
 }
 
@@ -99,18 +118,9 @@ static bool add_text(void *ctx, const char *bytes, size_t size)
     return true;
 }
 
-static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
-                       const struct sonde__report *report, const struct sonde__report_view *view,
-                       uint32_t index)
+static void call(struct sonde_watch *watch, sonde_watch_stall callback,
+                 const struct sonde__watch_ended *ended)
 {
-    struct sonde_watch *watch = ctx;
-    const struct sonde__report_sink sink = {add_text, watch};
-    if (watch->options.on_stall == NULL) {
-        return;
-    }
-    watch->text_size = 0;
-    watch->text_cut = false;
-    sonde__report_text_stall(report, index, view, sink);
     const struct sonde_stall stall = {
         .tid = ended->tid,
         .open = ended->open,
@@ -123,8 +133,34 @@ static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
         .scope = ended->scope,
     };
     atomic_store(&watch->told, sonde__os_tid());
-    watch->options.on_stall(watch->options.ctx, &stall);
+    callback(watch->options.ctx, &stall);
     atomic_store(&watch->told, 0);
+}
+
+static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
+                       const struct sonde__report *report, const struct sonde__report_view *view,
+                       uint32_t index)
+{
+    struct sonde_watch *watch = ctx;
+    const struct sonde__report_sink sink = {add_text, watch};
+    if (watch->options.on_stall != NULL) {
+        watch->text_size = 0;
+        watch->text_cut = false;
+        sonde__report_text_stall(report, index, view, sink);
+        call(watch, watch->options.on_stall, ended);
+    }
+}
+
+static void tell_begin(void *ctx, const struct sonde__watch_ended *ended,
+                       const struct sonde__report *report)
+{
+    struct sonde_watch *watch = ctx;
+    const struct sonde__report_view view = {0};
+    const struct sonde__report_sink sink = {add_text, watch};
+    watch->text_size = 0;
+    watch->text_cut = false;
+    sonde__report_text_view(report, &view, sink);
+    call(watch, watch->options.on_begin, ended);
 }
 
 static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeout_ns,
@@ -160,9 +196,21 @@ static enum sonde_status open_session(struct sonde_watch *watch)
     const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
     SONDE_TRY(sonde__watch_sampler_open(watch->pid, &passive, &session->sampler, &watch->error));
     sonde__watch_sampler_use_own_process(session->sampler, sonde__os_tid(), ask_thread);
-    enum sonde_status status =
-        sonde__watch_writer_create(&session->options, watch->pid, &session->writer);
-    if (status != SONDE_OK) {
+    enum sonde_status status = SONDE_OK;
+    if (session->options.spool != NULL && sonde__host_is_secure()) {
+        status = sonde__base_fail(&watch->error, SONDE_DENIED,
+                                  "a program with more rights than its user keeps no reports", NULL,
+                                  0, 0);
+    } else if (session->options.spool != NULL && !sonde__watch_spool_open(session, &watch->error)) {
+        status = watch->error.status != SONDE_OK ? watch->error.status : SONDE_DENIED;
+    }
+    if (status == SONDE_OK) {
+        status = sonde__watch_writer_create(&session->options, watch->pid, &session->writer);
+    }
+    if (status == SONDE_OK) {
+        sonde__watch_spool_begin(session);
+    } else {
+        sonde__watch_spool_end(session);
         sonde__watch_sampler_close(session->sampler);
     }
     return status;
@@ -198,7 +246,52 @@ static bool take_options(const struct sonde_watch_options *given,
     }
     *ret_options = options;
     return options.threshold_ns >= SONDE_WATCH_THRESHOLD_MIN_NS &&
-           (options.report_fd >= 0 || options.on_stall != NULL);
+           options.tag_count <= SONDE__REPORT_TAGS_MAX &&
+           (options.tag_count == 0 || options.tags != NULL) &&
+           (options.report_fd >= 0 || options.on_stall != NULL || options.spool != NULL);
+}
+
+static void free_watch(struct sonde_watch *watch)
+{
+    for (uint32_t i = 0; i < watch->options.tag_count; i++) {
+        free((char *)watch->tags[i].key);
+        free((char *)watch->tags[i].value);
+    }
+    free((char *)watch->options.spool);
+    free((char *)watch->options.build);
+    free(watch->text);
+    free(watch);
+}
+
+/* The caller's, or "" where memory ran out, which *ret_whole says. */
+static char *copy_text(const char *text, bool *ret_whole)
+{
+    char *copy = text != NULL ? strdup(text) : NULL;
+    *ret_whole = *ret_whole && (text == NULL || copy != NULL);
+    return copy;
+}
+
+/* Null: out of memory. */
+static struct sonde_watch *make_watch(const struct sonde_watch_options *options)
+{
+    struct sonde_watch *watch = calloc(1, sizeof *watch);
+    bool whole = watch != NULL;
+    if (watch == NULL) {
+        return NULL;
+    }
+    watch->options = *options;
+    watch->options.spool = copy_text(options->spool, &whole);
+    watch->options.build = copy_text(options->build, &whole);
+    for (uint32_t i = 0; i < options->tag_count; i++) {
+        const struct sonde_watch_tag *tag = &options->tags[i];
+        watch->tags[i].key = copy_text(tag->key != NULL ? tag->key : "", &whole);
+        watch->tags[i].value = copy_text(tag->value != NULL ? tag->value : "", &whole);
+    }
+    if (!whole) {
+        free_watch(watch);
+        return NULL;
+    }
+    return watch;
 }
 
 static void fill_session(struct sonde_watch *watch)
@@ -212,10 +305,17 @@ static void fill_session(struct sonde_watch *watch)
         .threshold_ns = watch->options.threshold_ns,
         .report_fd = watch->options.report_fd,
         .on_stall = tell_stall,
+        .on_begin = watch->options.on_begin != NULL ? tell_begin : NULL,
+        .spool = watch->options.spool,
+        .build = watch->options.build,
+        .tags = watch->tags,
+        .tag_count = watch->options.tag_count,
         .ctx = watch,
     };
     session->page = &sonde__api_marks.page;
     session->scopes = &sonde__api_marks.scopes;
+    session->annotate = sonde__api_notes_read;
+    session->stalled = &sonde__api_marks.stalled;
     session->carry = SONDE__WATCH_CARRIES;
     session->pid = watch->pid;
     session->wait = wait_inside;
@@ -257,8 +357,40 @@ static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *re
         }
         return sonde__base_fail(ret_error, status, "the watch could not start", NULL, 0, 0);
     }
-    atomic_store(&sonde__api_marks.running, 1);
+    atomic_store(&sonde__api_marks.running, SONDE__API_RUNS);
     return SONDE_OK;
+}
+
+/* The parent's report is the parent's; what is left of its options tells of this process, too. */
+static bool start_again(void)
+{
+    uint32_t expected = SONDE__API_INHERITED;
+    int error = errno;
+    struct sonde_watch *from = atomic_load(&inherited), *none = NULL;
+    if (!atomic_compare_exchange_strong(&sonde__api_marks.running, &expected, SONDE__API_STOPPED) ||
+        from == NULL) {
+        return false;
+    }
+    struct sonde_watch_options options = from->options;
+    struct sonde_watch_tag tags[SONDE__REPORT_TAGS_MAX];
+    options.report_fd = -1;
+    options.tags = tags;
+    for (uint32_t i = 0; i < options.tag_count; i++) {
+        tags[i] = (struct sonde_watch_tag){from->tags[i].key, from->tags[i].value};
+    }
+    struct sonde_watch *watch =
+        options.on_stall != NULL || options.spool != NULL ? make_watch(&options) : NULL;
+    if (watch != NULL && !atomic_compare_exchange_strong(&the_watch, &none, watch)) {
+        free_watch(watch);
+        watch = NULL;
+    }
+    if (watch != NULL && start(watch, NULL) != SONDE_OK) {
+        atomic_store(&the_watch, NULL);
+        free_watch(watch);
+        watch = NULL;
+    }
+    errno = error;
+    return watch != NULL;
 }
 
 enum sonde_status sonde_watch_start(const struct sonde_watch_options *given,
@@ -271,29 +403,35 @@ enum sonde_status sonde_watch_start(const struct sonde_watch_options *given,
         return sonde__base_fail(ret_error, SONDE_USAGE, "invalid options for the watch", NULL, 0,
                                 0);
     }
+    sonde__api_marks.again = start_again;
     pthread_once(&fork_once, watch_forks);
-    watch = calloc(1, sizeof *watch);
+    watch = make_watch(&options);
     if (watch == NULL) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "the watch", NULL, 0, 0);
     }
-    watch->options = options;
     if (!atomic_compare_exchange_strong(&the_watch, &none, watch)) {
-        free(watch);
+        free_watch(watch);
         return sonde__base_fail(ret_error, SONDE_BUSY, "this process has a watch already", NULL, 0,
                                 0);
     }
     status = start(watch, ret_error);
     if (status != SONDE_OK) {
         atomic_store(&the_watch, NULL);
-        free(watch);
+        free_watch(watch);
         return status;
     }
+    atomic_store(&inherited, NULL);
     *ret_watch = watch;
     return SONDE_OK;
 }
 
 void sonde_watch_stop(struct sonde_watch *watch)
 {
+    if (watch != NULL && watch == atomic_load(&inherited)) { /* the parent's: this process' own */
+        uint32_t expected = SONDE__API_INHERITED;
+        atomic_compare_exchange_strong(&sonde__api_marks.running, &expected, SONDE__API_STOPPED);
+        watch = atomic_load(&the_watch);
+    }
     if (watch == NULL || watch != atomic_load(&the_watch) ||
         pthread_equal(pthread_self(), watch->thread) ||
         atomic_load(&watch->told) == sonde__os_tid()) {
@@ -304,8 +442,8 @@ void sonde_watch_stop(struct sonde_watch *watch)
     atomic_store(&watch->session.page->sleeping, 0);
     (void)sonde__os_wake((const uint32_t *)&watch->session.page->sleeping, false, false);
     pthread_join(watch->thread, NULL);
-    atomic_store(&sonde__api_marks.running, 0);
+    atomic_store(&sonde__api_marks.running, SONDE__API_STOPPED);
+    atomic_store(&sonde__api_marks.stalled, 0);
     atomic_store(&the_watch, NULL);
-    free(watch->text);
-    free(watch);
+    free_watch(watch);
 }

@@ -13,10 +13,19 @@
 #include "probe_page.h"
 #include "probe_scope.h"
 
+enum sonde__api_running {
+    SONDE__API_STOPPED,
+    SONDE__API_RUNS,
+    SONDE__API_INHERITED, /* a fork child begins a watch of its own with its first mark */
+};
+
 struct sonde__api_marks {
-    _Atomic uint32_t running; /* 1: a watch runs */
+    _Atomic uint32_t running; /* enum sonde__api_running */
+    _Atomic uint32_t stalled; /* stalls that last now */
     _Atomic uint32_t epoch;   /* counts forks that began a watch of their own; a slot is of one */
     _Atomic uint32_t wanted;  /* 1: a thread found no free slot since the last sweep */
+    /* Begins the watch that a fork child was promised. False: it could not begin. Keeps errno. */
+    bool (*again)(void);
     struct sonde__probe_page page;
     struct sonde__probe_scopes scopes;
 };
@@ -26,7 +35,9 @@ extern struct sonde__api_marks sonde__api_marks;
 /* Asked before each mark. */
 static inline bool sonde__api_marks_run(void)
 {
-    return atomic_load_explicit(&sonde__api_marks.running, memory_order_acquire) != 0;
+    uint32_t running = atomic_load_explicit(&sonde__api_marks.running, memory_order_acquire);
+    return running == SONDE__API_RUNS ||
+           (__builtin_expect(running == SONDE__API_INHERITED, false) && sonde__api_marks.again());
 }
 /* After a mark by which the thread becomes busy. */
 static inline void sonde__api_marks_wake(void)

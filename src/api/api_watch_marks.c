@@ -5,6 +5,7 @@
  * number and is of this process. So the watch may take it away (the thread seemed to have ended,
  * and its number was reused), and a fork child never writes to its parent's slot. The TLS model is
  * the one without a call: the other one may allocate at a thread's first use. */
+#include <sonde/note.h>
 #include <sonde/watch.h>
 
 #include <errno.h>
@@ -118,6 +119,34 @@ void sonde_beat(void)
     sonde__api_marks_wake();
 }
 
+void sonde_loop_phase(const char *name)
+{
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), 0);
+    if (slot != NULL) {
+        atomic_store_explicit(&slot->phase, (uint64_t)(uintptr_t)name, memory_order_release);
+    }
+}
+
+/* A turn stamps its begin by the clock that ticks: so does the resumption. */
+void sonde_watch_pause(void)
+{
+    atomic_fetch_add(&sonde__api_marks.page.paused, 1);
+}
+
+void sonde_watch_resume(void)
+{
+    struct sonde__probe_page *page = &sonde__api_marks.page;
+    uint32_t paused = atomic_load(&page->paused);
+    atomic_store(&page->resumed_ns, sonde__host_tick_ns());
+    while (paused > 0 && !atomic_compare_exchange_weak(&page->paused, &paused, paused - 1)) {
+    }
+}
+
+uint32_t sonde_watch_stalled(void)
+{
+    return atomic_load(&sonde__api_marks.stalled);
+}
+
 /* Threads keep their slots from watch to watch; a turn that began before the watch is ignored. In a
  * fork child the slots belong to the parent's threads; only the caller could use one. */
 void sonde__api_marks_begin(uint64_t threshold_ns)
@@ -146,6 +175,7 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
     if (forked) {
         atomic_fetch_add(&sonde__api_marks.epoch, 1);
     }
+    atomic_store(&sonde__api_marks.stalled, 0);
     atomic_store(&page->sleeping, 0);
     atomic_store(&page->slots_lost, 0);
     atomic_store(&sonde__api_marks.wanted, 0);

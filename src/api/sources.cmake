@@ -26,5 +26,6 @@ set(sources
     api_thread_list.c
     api_watch.c
     api_watch_marks.c
+    api_watch_notes.c
     api_watch_scopes.c
 )

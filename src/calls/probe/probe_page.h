@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 12u
+#define SONDE__PROBE_VERSION 13u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -95,6 +95,7 @@ struct sonde__probe_slot {
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
+    _Atomic uint64_t phase;    /* address of a text: what the loop does now; 0: not said */
     _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
     uint64_t known_sp; /* loop.sp, once nothing is to be learned from its turns; 0: before */
     /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
@@ -142,8 +143,10 @@ struct sonde__probe_page {
     /* 1: a thread runs under a seccomp filter, which may end the program for any system call that
      * it does not expect: the probe makes none, the supervisor never sleeps for good. */
     _Atomic uint32_t confined;
-    _Atomic uint32_t replaced; /* 1: the program executes another one in this process */
-    _Atomic uint32_t finished; /* 1: the supervisor has written everything */
+    _Atomic uint32_t replaced;   /* 1: the program executes another one in this process */
+    _Atomic uint32_t finished;   /* 1: the supervisor has written everything */
+    _Atomic uint32_t paused;     /* more than 0: no turn is a stall */
+    _Atomic uint64_t resumed_ns; /* turns that began before are none */
     _Atomic uint64_t slots_lost;
     _Atomic int64_t long_ns; /* of slots that are claimed from now on; 0: none is kept */
     uint32_t follows; /* enum sonde__probe_follows: more than NONE: a struct sonde__probe_follow

@@ -9,6 +9,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
 {
     const struct sonde__probe_candidate none = {0};
     slot->entered = 0;
+    atomic_store_explicit(&slot->phase, 0, memory_order_relaxed);
     slot->loop = none;
     slot->loop_changes = 0;
     slot->doubt_beat = 0;

@@ -26,6 +26,9 @@ const char *sonde__host_own_folder(const char *name, const char **below);
  * with their priority, "<4>". */
 bool sonde__host_is_journal(int32_t fd);
 
+/* Has this program more rights than whoever started it (setuid, capabilities)? */
+bool sonde__host_is_secure(void);
+
 /* All of them, as for execve(). */
 char *const *sonde__host_environ(void);
 

@@ -8,6 +8,7 @@
 #include "report_write.h"
 #include "spool_session.h"
 #include "target.h"
+#include "watch_note.h"
 #include "watch_report.h"
 #include "watch_scopes.h"
 
@@ -268,6 +269,8 @@ void sonde__watch_live_begin(struct sonde__watch_session *s, struct sonde__watch
     part.loop_turns = loop->turns > 0 ? loop->turns - 1 : 0;
     part.main = (int32_t)loop->tid == s->pid;
     part.sampler = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0;
+    struct sonde__report_annotation annotations[SONDE__WATCH_NOTES_MAX];
+    sonde__watch_to_notes(stall->notes, s->begin_ns, live->report, annotations, &part);
     loop->is_live = true;
     loop->live_samples = loop->live_uncovered = 0;
     write_samples(s, loop, &part);

@@ -178,7 +178,8 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
             atomic_store(&slot->abandon, 1); /* the next wait that recurs may be the loop */
         }
     }
-    look.busy = look.busy && loop->over_ns != look.since_ns;
+    look.busy =
+        look.busy && loop->over_ns != look.since_ns && !sonde__watch_is_paused(s, look.since_ns);
     inspect_turn(s, loop, &look, seen);
     if (look.busy && d->phase == SONDE__WATCH_IDLE) {
         loop->account = before; /* one turn has ended, and the next one has begun */

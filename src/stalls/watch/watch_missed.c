@@ -37,6 +37,9 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         .own_ns = s->own_ns,
         .stops = loop->held_ns != 0 && now_ns - loop->held_ns < STOPS_NS,
     };
+    if (sonde__watch_is_paused(s, turn->begin_ns)) {
+        return;
+    }
     uint64_t threshold_ns =
         loop->kind == SONDE__REPORT_STALL_SCOPE ? (uint64_t)turn->long_ns : s->options.threshold_ns;
     uint64_t lasted_ns = sonde__watch_missed_time(&missed, threshold_ns);

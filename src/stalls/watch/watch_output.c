@@ -406,6 +406,24 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
     sonde__report_destroy(report);
 }
 
+void sonde__watch_output_begin(struct sonde__watch_output *output,
+                               const struct sonde__watch_stall *threads,
+                               const struct sonde__watch_ended *ended)
+{
+    struct sonde__report *report;
+    if (sonde__report_create(&report) != SONDE_OK) {
+        return;
+    }
+    struct sonde__report_header header = output->header;
+    header.kind = SONDE__REPORT_STACKS;
+    sonde__report_set_header(report, &header);
+    if (ended->images != NULL) {
+        add_threads(output, threads, ended->images, report);
+    }
+    output->options->on_begin(output->options->ctx, ended, report);
+    sonde__report_destroy(report);
+}
+
 static void say_line(void *ctx, const char *line)
 {
     sonde__watch_output_say(ctx, "%s", line);

@@ -29,6 +29,10 @@ void sonde__watch_output_say(struct sonde__watch_output *output, const char *for
 
 void sonde__watch_output_stall(struct sonde__watch_output *output,
                                const struct sonde__watch_ended *ended);
+/* A stall has begun: `threads` has its thread. Calls options.on_begin. */
+void sonde__watch_output_begin(struct sonde__watch_output *output,
+                               const struct sonde__watch_stall *threads,
+                               const struct sonde__watch_ended *ended);
 /* Captured threads. why: a static string. */
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 const struct sonde__watch_stall *threads,

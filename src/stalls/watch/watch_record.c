@@ -221,6 +221,8 @@ void sonde__watch_record_make(struct sonde__watch_names *names,
     };
     *ret_record = r;
     ret_record->stall.uncovered = ret_record->uncovered;
+    sonde__watch_to_notes(stall->notes, ended->watch_ns, report, ret_record->annotations,
+                          &ret_record->stall);
     if (ended->kind == SONDE__REPORT_STALL_LOOP && is_exit(report, &r.stall)) {
         ret_record->stall.kind = SONDE__REPORT_STALL_EXIT;
     }

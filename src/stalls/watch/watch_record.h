@@ -6,6 +6,7 @@
 
 #include "probe_page.h"
 #include "watch_names.h"
+#include "watch_note.h"
 #include "watch_stall.h"
 
 /* Of a label that a program gives so much is shown. */
@@ -22,7 +23,8 @@ struct sonde__watch_ended {
     bool main, open;
     bool killed;       /* it was open when a signal ended the program */
     uint32_t kind;     /* enum sonde__report_stall_kind */
-    uint64_t begin_ns; /* since the watch began */
+    uint64_t watch_ns; /* when the watch began */
+    uint64_t begin_ns; /* since then */
     uint64_t duration_ns;
     uint64_t turns;                       /* of its loop before this stall */
     char scope[SONDE__WATCH_SCOPE_BYTES]; /* "": it is no scope */
@@ -35,6 +37,7 @@ struct sonde__watch_record {
     struct sonde__report_thread *threads;
     struct sonde__report_wait *waits;
     struct sonde__report_uncovered uncovered[SONDE__WATCH_UNCOVERED_MAX];
+    struct sonde__report_annotation annotations[SONDE__WATCH_NOTES_MAX];
 };
 
 /* Adds what the message refers to (strings, images, frames, stacks, processes) to the report, not

@@ -228,6 +228,18 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
     s->cpu_ns = cpu_ns;
 }
 
+/* For the program, which may ask. */
+static void count_stalled(struct sonde__watch_session *s)
+{
+    uint32_t stalled = s->stalled != NULL ? sonde__watch_scopes_stalled(s) : 0;
+    for (uint32_t i = 0; s->stalled != NULL && i < s->used; i++) {
+        stalled += s->loops[i].decision.phase == SONDE__WATCH_STALL;
+    }
+    if (s->stalled != NULL) {
+        atomic_store(s->stalled, stalled);
+    }
+}
+
 static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
@@ -242,6 +254,7 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
     }
     uint64_t scopes = sonde__watch_scopes_inspect(s, now_ns, &busy);
     wait = scopes < wait ? scopes : wait;
+    count_stalled(s);
     uint64_t launch = sonde__watch_launch_inspect(s, now_ns, &busy);
     wait = launch < wait ? launch : wait;
     if (busy) {

@@ -44,6 +44,10 @@ typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *e
                                    const struct sonde__report *report,
                                    const struct sonde__report_view *view, uint32_t index);
 
+/* Called when a turn has become a stall. report: the stack of its thread. */
+typedef void sonde__watch_on_begin(void *ctx, const struct sonde__watch_ended *ended,
+                                   const struct sonde__report *report);
+
 struct sonde__symfile_options; /* symfile_cache.h */
 
 /* A library other than the probe of stalls that shares memory with the program, which it finds by
@@ -92,7 +96,8 @@ struct sonde__watch_options {
     const struct sonde__watch_plugin *plugin; /* null: none */
     /* Called instead of text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
-    void *ctx;
+    sonde__watch_on_begin *on_begin; /* null: nobody asks */
+    void *ctx;                       /* of both */
     /* Programs that it executes are started as commands of `self`, which execs them: those that its
      * own process becomes; `follow`: also those of its children; `stay`: none. */
     bool follow, stay;

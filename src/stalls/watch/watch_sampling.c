@@ -2,6 +2,7 @@
 #include "watch_sampling.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host_clock.h"
@@ -158,8 +159,81 @@ static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop
     }
 }
 
+/* missed: it was not looked at; null: it was. */
+static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
+                                            const struct sonde__watch_loop *loop,
+                                            const struct sonde__probe_long *missed,
+                                            uint64_t duration_ns, bool open)
+{
+    uint64_t since_ns = missed != NULL ? missed->begin_ns : loop->decision.since_ns;
+    uint64_t turns = missed != NULL ? missed->turns : loop->turns;
+    bool is_scope = loop->kind == SONDE__REPORT_STALL_SCOPE;
+    /* the program may write here: load once, check what was loaded */
+    const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
+    struct sonde__watch_ended ended = {
+        .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
+        .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
+        .loop = {.object = wait->object, .caller = wait->caller, .kind = wait->kind},
+        .tid = loop->tid,
+        .main = (int32_t)loop->tid == s->pid,
+        .kind = loop->kind,
+        .open = open && !s->killed,
+        .killed = open && s->killed,
+        .watch_ns = s->begin_ns,
+        .begin_ns = since_ns > s->begin_ns ? since_ns - s->begin_ns : 0,
+        .duration_ns = duration_ns,
+        .turns = turns > 0 ? turns - 1 : 0,
+    };
+    if (is_scope && missed != NULL) {
+        sonde__watch_scope_name(missed, ended.scope, sizeof ended.scope);
+        ended.loop.caller = 0; /* of the scope that is open now, perhaps */
+    } else if (is_scope) {
+        ended.loop.caller = loop->scope_caller;
+        memcpy(ended.scope, loop->scope, sizeof ended.scope);
+    }
+    return ended;
+}
+
+/* As the program is now. Where memory runs out, nothing is said. */
+static void note_program(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+                         struct sonde__watch_stall *stall)
+{
+    if (s->annotate == NULL || stall->notes != NULL) {
+        return;
+    }
+    stall->notes = calloc(1, sizeof *stall->notes);
+    if (stall->notes != NULL && !s->annotate(loop->slot, stall->notes)) {
+        free(stall->notes);
+        stall->notes = NULL;
+    }
+}
+
+/* To the program, with the stack of the thread. */
+static void tell_begin(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
+{
+    struct sonde__watch_stall threads;
+    struct sonde__sample sample;
+    if (s->options.on_begin == NULL) {
+        return;
+    }
+    sonde__watch_stall_init(&threads);
+    if (s->sampler != NULL && sonde__watch_take(s->sampler, loop->tid, &sample)) {
+        threads.threads = calloc(1, sizeof sample);
+        if (threads.threads == NULL || !is_still_busy(loop)) {
+            sonde__sample_done(&sample);
+        } else {
+            threads.threads[0] = sample;
+            threads.thread_count = threads.thread_total = 1;
+        }
+    }
+    const struct sonde__watch_ended ended =
+        make_ended(s, loop, NULL, loop->decision.counted_ns, true);
+    sonde__watch_writer_begin(s->writer, &threads, &ended);
+}
+
 static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
+    note_program(s, loop, &loop->stall);
     atomic_store(&s->page->unfinished, 1);
     if (s->options.verbose) {
         sonde__watch_say(s->writer, "thread %u has not been back in its loop for %llu ms",
@@ -170,6 +244,7 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
         sonde__watch_stall_add_threads(&loop->stall, s->sampler, loop->tid);
         find_causes(s, loop);
     }
+    tell_begin(s, loop);
 }
 
 /* Why a stall has no stack; why one lacks samples, each reason once per watch. */
@@ -215,36 +290,11 @@ static bool has_left(const struct sonde__watch_session *s, const struct sonde__w
            (open ? atomic_load(&s->page->exiting) != 0 : atomic_load(&slot->ended_ns) == 0);
 }
 
-/* missed: it was not looked at; null: it was. */
 static void push_stall(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                        struct sonde__watch_stall *stall, const struct sonde__probe_long *missed,
                        uint64_t duration_ns, bool open)
 {
-    uint64_t since_ns = missed != NULL ? missed->begin_ns : loop->decision.since_ns;
-    uint64_t turns = missed != NULL ? missed->turns : loop->turns;
-    bool is_scope = loop->kind == SONDE__REPORT_STALL_SCOPE;
-    /* the program may write here: load once, check what was loaded */
-    const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
-    struct sonde__watch_ended ended = {
-        .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
-        .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
-        .loop = {.object = wait->object, .caller = wait->caller, .kind = wait->kind},
-        .tid = loop->tid,
-        .main = (int32_t)loop->tid == s->pid,
-        .kind = loop->kind,
-        .open = open && !s->killed,
-        .killed = open && s->killed,
-        .begin_ns = since_ns > s->begin_ns ? since_ns - s->begin_ns : 0,
-        .duration_ns = duration_ns,
-        .turns = turns > 0 ? turns - 1 : 0,
-    };
-    if (is_scope && missed != NULL) {
-        sonde__watch_scope_name(missed, ended.scope, sizeof ended.scope);
-        ended.loop.caller = 0; /* of the scope that is open now, perhaps */
-    } else if (is_scope) {
-        ended.loop.caller = loop->scope_caller;
-        memcpy(ended.scope, loop->scope, sizeof ended.scope);
-    }
+    const struct sonde__watch_ended ended = make_ended(s, loop, missed, duration_ns, open);
     s->stalls++;
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
@@ -275,6 +325,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     if (d->samples == 0) {
         begin_sampling(s, loop, d->tick_ns);
     }
+    note_program(s, loop, stall);
     end_samples(s, loop, duration_ns);
     stall->cpu_ns = loop->account.turn_cpu_ns;
     stall->runqueue_ns = loop->account.turn_runqueue_ns;
@@ -296,6 +347,7 @@ void sonde__watch_report_missed(struct sonde__watch_session *s,
                                          .reason = SONDE__REPORT_UNCOVERED_LATE};
     sonde__watch_stall_init(&stall);
     sonde__watch_stall_end(&stall, duration_ns, &gap);
+    note_program(s, loop, &stall);
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_turns_add(&s->turns, duration_ns);
     }

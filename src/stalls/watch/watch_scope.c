@@ -87,3 +87,15 @@ bool sonde__watch_scopes_are_unsettled(const struct sonde__watch_session *s)
     }
     return false;
 }
+
+uint32_t sonde__watch_scopes_stalled(const struct sonde__watch_session *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; s->scope_list != NULL && i < s->scope_list->used; i++) {
+        const struct sonde__watch_scoped *thread = s->scope_list->threads[i];
+        for (uint32_t level = 0; thread != NULL && level < thread->used; level++) {
+            count += thread->levels[level].decision.phase == SONDE__WATCH_STALL;
+        }
+    }
+    return count;
+}

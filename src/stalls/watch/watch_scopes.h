@@ -31,6 +31,7 @@ uint64_t sonde__watch_scopes_inspect(struct sonde__watch_session *session, uint6
 bool sonde__watch_scopes_are_open(const struct sonde__watch_session *session);
 /* Has one a stall that is not written yet, or that is in the live file? */
 bool sonde__watch_scopes_are_unsettled(const struct sonde__watch_session *session);
+uint32_t sonde__watch_scopes_stalled(const struct sonde__watch_session *session);
 /* The end of the watch: report stalls that last, and free all. */
 void sonde__watch_scopes_finish(struct sonde__watch_session *session);
 

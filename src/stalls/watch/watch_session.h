@@ -127,9 +127,19 @@ struct sonde__watch_session {
     struct sonde__probe_slot launch_slot;
     uint64_t launch_loop_ns, launch_known_ns; /* the loop's first wait; since when it is known */
     /* of this process: */
+    /* What the program says of itself, of this thread's loop; false: nothing. Null: never. */
+    bool (*annotate)(const struct sonde__probe_slot *slot, struct sonde__watch_notes *ret_notes);
+    _Atomic uint32_t *stalled; /* stalls that last, counted for the program; null: nobody asks */
     struct sonde__probe_scopes *scopes;         /* null: there are none */
     struct sonde__watch_scope_list *scope_list; /* null: no scope yet */
     uint32_t used; /* loops that have had a thread: the probe takes the first free slot */
 };
+
+/* A turn that began then is not watched: the program paused the watch. */
+static inline bool sonde__watch_is_paused(const struct sonde__watch_session *s, uint64_t since_ns)
+{
+    return atomic_load_explicit(&s->page->paused, memory_order_acquire) != 0 ||
+           since_ns < atomic_load_explicit(&s->page->resumed_ns, memory_order_relaxed);
+}
 
 #endif

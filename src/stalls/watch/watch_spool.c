@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base_status.h"
+#include "host_run.h"
 #include "spool_session.h"
 #include "watch_live.h"
 #include "watch_spooled.h"
@@ -55,6 +56,15 @@ void sonde__watch_spool_begin(struct sonde__watch_session *s)
                                                    : sonde_status_text(SONDE_MEMORY));
     }
     sonde__watch_writer_tidy(s->writer);
+}
+
+void sonde__watch_spool_leave(const struct sonde__watch_session *s)
+{
+    if (s->spool != NULL) {
+        sonde__host_close(s->spool->report_fd);
+        sonde__host_close(s->spool->live_fd);
+        sonde__host_close(s->spool->folder);
+    }
 }
 
 void sonde__watch_spool_end(struct sonde__watch_session *s)

@@ -14,6 +14,9 @@ struct sonde__watch_session;
  * live file. Context: the thread that samples. */
 bool sonde__watch_spool_open(struct sonde__watch_session *session, struct sonde_error *ret_error);
 void sonde__watch_spool_begin(struct sonde__watch_session *session);
+/* In a fork child: close the files of the parent, whose locks say that it lives. Context: handler.
+ */
+void sonde__watch_spool_leave(const struct sonde__watch_session *session);
 /* After the writer's end. */
 void sonde__watch_spool_end(struct sonde__watch_session *session);
 

@@ -24,6 +24,7 @@ void sonde__watch_stall_done(struct sonde__watch_stall *stall)
     free(stall->samples);
     free(stall->threads);
     free(stall->causes);
+    free(stall->notes);
     sonde__watch_child_done(stall->child);
     sonde__watch_stall_init(stall);
 }

@@ -22,7 +22,8 @@
 /* Other threads that are sampled once; a note says how many do not fit. */
 #define SONDE__WATCH_THREADS_MAX 1024u
 
-struct sonde__cause; /* cause.h */
+struct sonde__cause;       /* cause.h */
+struct sonde__watch_notes; /* watch_note.h */
 
 struct sonde__watch_sample {
     struct sonde__sample sample;
@@ -63,6 +64,7 @@ struct sonde__watch_stall {
     uint64_t last_step_ns;
     uint64_t cpu_ns, runqueue_ns, overhead_ns;
     struct sonde__report_load load;
+    struct sonde__watch_notes *notes; /* what the program said then; null: nothing */
 };
 
 /* What is known of the time before a sample. */

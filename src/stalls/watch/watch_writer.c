@@ -10,7 +10,7 @@
 #include "os.h"
 #include "target.h"
 
-enum item_kind { LINE, STALL, STACKS, LOOK, PLUGIN, TIDY };
+enum item_kind { LINE, STALL, BEGIN, STACKS, LOOK, PLUGIN, TIDY };
 
 #define LINE_BYTES 480 /* as much as a line of the output takes */
 
@@ -76,6 +76,10 @@ static void write_item(struct sonde__watch_output *output, struct item *item)
     case STALL:
         item->ended.stall = &item->stall;
         sonde__watch_output_stall(output, &item->ended);
+        break;
+    case BEGIN:
+        item->ended.stall = &item->stall;
+        sonde__watch_output_begin(output, &item->stall, &item->ended);
         break;
     case STACKS:
         sonde__watch_output_stacks(output, &item->stall, item->ended.images, item->why);
@@ -226,10 +230,10 @@ void sonde__watch_say(struct sonde__watch_writer *writer, const char *format, ..
     }
 }
 
-void sonde__watch_writer_stall(struct sonde__watch_writer *writer, struct sonde__watch_stall *stall,
-                               const struct sonde__watch_ended *ended)
+static void push_ended(struct sonde__watch_writer *writer, enum item_kind kind,
+                       struct sonde__watch_stall *stall, const struct sonde__watch_ended *ended)
 {
-    struct item *item = make_item(writer, STALL);
+    struct item *item = make_item(writer, kind);
     if (item == NULL) {
         sonde__watch_stall_done(stall);
         sonde__target_close(ended->images);
@@ -239,6 +243,19 @@ void sonde__watch_writer_stall(struct sonde__watch_writer *writer, struct sonde_
     item->ended = *ended;
     sonde__watch_stall_init(stall);
     push(writer, item);
+}
+
+void sonde__watch_writer_stall(struct sonde__watch_writer *writer, struct sonde__watch_stall *stall,
+                               const struct sonde__watch_ended *ended)
+{
+    push_ended(writer, STALL, stall, ended);
+}
+
+void sonde__watch_writer_begin(struct sonde__watch_writer *writer,
+                               struct sonde__watch_stall *threads,
+                               const struct sonde__watch_ended *ended)
+{
+    push_ended(writer, BEGIN, threads, ended);
 }
 
 void sonde__watch_writer_stacks(struct sonde__watch_writer *writer,

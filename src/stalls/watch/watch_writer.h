@@ -42,6 +42,10 @@ void sonde__watch_say(struct sonde__watch_writer *writer, const char *format, ..
  * ended->images. */
 void sonde__watch_writer_stall(struct sonde__watch_writer *writer, struct sonde__watch_stall *stall,
                                const struct sonde__watch_ended *ended);
+/* Ownership: likewise. As sonde__watch_output_begin(). */
+void sonde__watch_writer_begin(struct sonde__watch_writer *writer,
+                               struct sonde__watch_stall *threads,
+                               const struct sonde__watch_ended *ended);
 /* Ownership: likewise. why: a static string. */
 void sonde__watch_writer_stacks(struct sonde__watch_writer *writer,
                                 struct sonde__watch_stall *threads, struct sonde__target *images,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -61,6 +62,11 @@ bool sonde__host_is_journal(int32_t fd)
     struct stat st;
     return text != NULL && sscanf(text, "%llu:%llu", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
            st.st_dev == device && st.st_ino == inode;
+}
+
+bool sonde__host_is_secure(void)
+{
+    return getauxval(AT_SECURE) != 0;
 }
 
 char *const *sonde__host_environ(void)

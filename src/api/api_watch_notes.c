@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A fixed table of texts. Writers take turns; each text has a number that is odd while it changes,
+ * so the watch's thread reads without a lock: a thread that stands still in the middle of a change
+ * keeps nobody from reporting it. What is being changed is left out. */
+#include <sonde/note.h>
+
+#include <sched.h>
+#include <string.h>
+
+#include "api_watch_notes.h"
+#include "host_clock.h"
+
+#define WORD_BYTES  sizeof(uint64_t)
+#define VALUE_WORDS (SONDE__WATCH_NOTE_VALUE_BYTES / WORD_BYTES)
+#define KEY_WORDS   (SONDE__WATCH_NOTE_KEY_BYTES / WORD_BYTES)
+#define PHASE_WORDS (SONDE__WATCH_PHASE_BYTES / WORD_BYTES)
+/* A change takes some ns; one that takes longer was interrupted. */
+#define READ_TRIES 1000
+
+struct note {
+    _Atomic uint32_t version;                            /* odd: it changes */
+    _Atomic uint64_t key[KEY_WORDS], value[VALUE_WORDS]; /* no key: free */
+};
+
+static struct {
+    _Atomic uint32_t writing; /* 1: a thread writes */
+    struct note notes[SONDE__WATCH_NOTES_MAX];
+    _Atomic uint32_t phase_version;
+    _Atomic uint64_t phase[PHASE_WORDS];
+    _Atomic uint32_t consent;
+    _Atomic uint64_t phase_ns;
+} all;
+
+static void begin_writing(void)
+{
+    while (atomic_exchange_explicit(&all.writing, 1, memory_order_acquire) != 0) {
+        sched_yield();
+    }
+}
+
+static void end_writing(void)
+{
+    atomic_store_explicit(&all.writing, 0, memory_order_release);
+}
+
+/* Cut where it is too long, at the begin of a character of UTF-8. */
+static void put_text(_Atomic uint64_t *words, size_t count, const char *text)
+{
+    char bytes[SONDE__WATCH_NOTE_VALUE_BYTES] = {0};
+    uint64_t word;
+    size_t size = strnlen(text, count * WORD_BYTES);
+    if (size == count * WORD_BYTES) {
+        size--;
+        while (size > 0 && ((unsigned char)text[size] & 0xc0u) == 0x80) {
+            size--;
+        }
+    }
+    memcpy(bytes, text, size);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&word, bytes + i * WORD_BYTES, sizeof word);
+        atomic_store_explicit(&words[i], word, memory_order_relaxed);
+    }
+}
+
+static void get_text(const _Atomic uint64_t *words, size_t count, char *ret_text)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
+        memcpy(ret_text + i * WORD_BYTES, &word, sizeof word);
+    }
+    ret_text[count * WORD_BYTES - 1] = '\0';
+}
+
+static void begin_change(_Atomic uint32_t *version)
+{
+    atomic_fetch_add_explicit(version, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+}
+
+static void end_change(_Atomic uint32_t *version)
+{
+    atomic_fetch_add_explicit(version, 1, memory_order_release);
+}
+
+/* --- the program's threads --- */
+
+/* The note of that key, else a free one. */
+static struct note *find_note(const char *key)
+{
+    struct note *found = NULL;
+    for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
+        char other[SONDE__WATCH_NOTE_KEY_BYTES];
+        get_text(all.notes[i].key, KEY_WORDS, other);
+        if (strcmp(other, key) == 0) {
+            return &all.notes[i];
+        }
+        found = found == NULL && other[0] == '\0' ? &all.notes[i] : found;
+    }
+    return found;
+}
+
+enum sonde_status sonde_watch_note(const char *key, const char *value)
+{
+    if (key == NULL || key[0] == '\0' ||
+        strnlen(key, SONDE__WATCH_NOTE_KEY_BYTES) >= SONDE__WATCH_NOTE_KEY_BYTES) {
+        return SONDE_USAGE;
+    }
+    begin_writing();
+    struct note *note = find_note(key);
+    if (note != NULL) {
+        begin_change(&note->version);
+        put_text(note->key, KEY_WORDS, value != NULL ? key : "");
+        put_text(note->value, VALUE_WORDS, value != NULL ? value : "");
+        end_change(&note->version);
+    }
+    end_writing();
+    return note != NULL || value == NULL ? SONDE_OK : SONDE_LIMIT;
+}
+
+void sonde_watch_phase(const char *name, enum sonde_consent consent)
+{
+    begin_writing();
+    begin_change(&all.phase_version);
+    put_text(all.phase, PHASE_WORDS, name != NULL ? name : "");
+    atomic_store_explicit(&all.consent, (uint32_t)consent, memory_order_relaxed);
+    atomic_store_explicit(&all.phase_ns, sonde__host_monotonic_ns(), memory_order_relaxed);
+    end_change(&all.phase_version);
+    end_writing();
+}
+
+/* --- the watch's thread --- */
+
+/* False: it changes. */
+static bool begin_reading(const _Atomic uint32_t *version, uint32_t *ret_version)
+{
+    *ret_version = atomic_load_explicit(version, memory_order_acquire);
+    return *ret_version % 2 == 0;
+}
+
+static bool has_read(const _Atomic uint32_t *version, uint32_t before)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(version, memory_order_relaxed) == before;
+}
+
+static bool read_note(const struct note *note, struct sonde__watch_note *ret_note)
+{
+    for (uint32_t i = 0, version; i < READ_TRIES; i++) {
+        if (begin_reading(&note->version, &version)) {
+            get_text(note->key, KEY_WORDS, ret_note->key);
+            get_text(note->value, VALUE_WORDS, ret_note->value);
+            if (has_read(&note->version, version)) {
+                return ret_note->key[0] != '\0';
+            }
+        }
+    }
+    return false;
+}
+
+static bool read_phase(struct sonde__watch_notes *notes)
+{
+    for (uint32_t i = 0, version; i < READ_TRIES; i++) {
+        if (begin_reading(&all.phase_version, &version)) {
+            get_text(all.phase, PHASE_WORDS, notes->phase);
+            notes->consent = atomic_load_explicit(&all.consent, memory_order_relaxed);
+            notes->phase_ns = atomic_load_explicit(&all.phase_ns, memory_order_relaxed);
+            if (has_read(&all.phase_version, version)) {
+                return notes->phase[0] != '\0' || notes->consent != 0;
+            }
+        }
+    }
+    notes->phase[0] = '\0';
+    notes->consent = 0;
+    return false;
+}
+
+bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
+                           struct sonde__watch_notes *ret_notes)
+{
+    uint64_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
+    const char *text = (const char *)(uintptr_t)phase;
+    bool any = read_phase(ret_notes);
+    ret_notes->count = 0;
+    for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
+        ret_notes->count += read_note(&all.notes[i], &ret_notes->notes[ret_notes->count]);
+    }
+    ret_notes->loop_phase[0] = '\0';
+    if (text != NULL) {
+        strncat(ret_notes->loop_phase, text, sizeof ret_notes->loop_phase - 1);
+    }
+    return any || ret_notes->count > 0 || text != NULL;
+}
+
+void sonde__api_notes_after_fork(void)
+{
+    for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
+        struct note *note = &all.notes[i];
+        if (atomic_load(&note->version) % 2 != 0) {
+            put_text(note->key, KEY_WORDS, "");
+            end_change(&note->version);
+        }
+    }
+    if (atomic_load(&all.phase_version) % 2 != 0) {
+        put_text(all.phase, PHASE_WORDS, "");
+        atomic_store(&all.consent, 0);
+        end_change(&all.phase_version);
+    }
+    end_writing();
+}

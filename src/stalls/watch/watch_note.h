@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a program says of itself, as it was when a turn became a stall: notes, the phase of the run,
+ * the phase of the loop. Context: any thread. */
+#ifndef SONDE_WATCH_NOTE_H
+#define SONDE_WATCH_NOTE_H
+
+#include <stdint.h>
+
+#include "report_model.h"
+
+#define SONDE__WATCH_NOTES_MAX        16u
+#define SONDE__WATCH_NOTE_KEY_BYTES   32u /* with NUL, as are all of these */
+#define SONDE__WATCH_NOTE_VALUE_BYTES 128u
+#define SONDE__WATCH_PHASE_BYTES      64u
+
+struct sonde__watch_note {
+    char key[SONDE__WATCH_NOTE_KEY_BYTES];
+    char value[SONDE__WATCH_NOTE_VALUE_BYTES];
+};
+
+struct sonde__watch_notes {
+    uint32_t count;
+    struct sonde__watch_note notes[SONDE__WATCH_NOTES_MAX];
+    char phase[SONDE__WATCH_PHASE_BYTES]; /* of the run; "": none */
+    uint32_t consent;                     /* enum sonde__report_consent */
+    uint64_t phase_ns;                    /* when it began, of the monotonic clock */
+    char loop_phase[SONDE__WATCH_PHASE_BYTES];
+};
+
+/* As parts of a stall's message: strings, the named phase and `annotations`, which has room for
+ * all, are added to the report. begin_ns: of the watch. notes: null: nothing was said. */
+void sonde__watch_to_notes(const struct sonde__watch_notes *notes, uint64_t begin_ns,
+                           struct sonde__report *report,
+                           struct sonde__report_annotation *annotations,
+                           struct sonde__report_stall *stall);
+
+#endif
