@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the watch adds to one turn of a loop that is known: the wrapped epoll_wait against libc's
  * own, in turns, in a program that carries the probe as `sonde run` loads it. The turn itself,
- * without the wrapper and the call, is shown beside it. */
+ * without the wrapper and the call, is shown beside it. Then the calls of a program that has the
+ * watch inside: a heartbeat, a scope (entered and left), a wait that is marked. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +15,9 @@
 
 #include "harness.h"
 #include "probe_turn.h"
+
+#include <sonde/scope.h>
+#include <sonde/watch.h>
 
 typedef int wait_function(int, struct epoll_event *, int, int);
 
@@ -109,6 +113,53 @@ static void measure(bool probed, const struct sonde__probe_page *shared, const c
     }
 }
 
+static void beat(void *ctx)
+{
+    (void)ctx;
+    sonde_beat();
+}
+
+static void scope(void *ctx)
+{
+    (void)ctx;
+    sonde_scope_leave(sonde_scope_enter("bench", 1000000000));
+}
+
+static void idle(void *ctx)
+{
+    (void)ctx;
+    sonde_idle_enter();
+    sonde_idle_leave();
+}
+
+static void ignore_stall(void *ctx, const struct sonde_stall *stall)
+{
+    (void)ctx;
+    (void)stall;
+}
+
+static void measure_inside(void)
+{
+    static const char *const keys[] = {"beat", "scope", "idle"};
+    const struct bench_method methods[] = {
+        {"beat", beat, NULL}, {"scope", scope, NULL}, {"idle", idle, NULL}};
+    const struct sonde_watch_options options = {
+        .struct_bytes = sizeof options, .threshold_ns = 1000000000, .on_stall = ignore_stall};
+    struct sonde_watch *watch;
+    struct sonde_error error;
+    double ns[3];
+    if (sonde_watch_start(&options, &watch, &error) != SONDE_OK) {
+        bench_note("watch.beat.ns: %s", error.what);
+        return;
+    }
+    bench_compare(methods, 3, ns);
+    sonde_idle_enter();
+    sonde_watch_stop(watch);
+    for (unsigned i = 0; i < 3; i++) {
+        bench_print(ns[i], "ns", "watch.%s.ns", keys[i]);
+    }
+}
+
 /* A process that has had a second thread makes waits that can be cancelled, for good. */
 static void *do_nothing(void *ctx)
 {
@@ -139,5 +190,6 @@ int main(int argc, char **argv)
         pthread_join(thread, NULL);
         measure(probed, shared, "watch.turn.after_threads");
     }
+    measure_inside();
     return 0;
 }
