@@ -95,11 +95,11 @@ struct sonde__probe_slot {
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
-    _Atomic uint64_t phase;    /* address of a text: what the loop does now; 0: not said */
     _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
     uint64_t known_sp; /* loop.sp, once nothing is to be learned from its turns; 0: before */
     /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
     struct sonde__probe_candidate loop;
+    _Atomic uint64_t phase;  /* address of a text: what the loop does now; 0: not said */
     _Atomic uint64_t nested; /* waits inside turns */
     uint64_t loop_changes;   /* how often another wait became the loop */
     /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it

@@ -7,7 +7,9 @@ static void reset_levels(struct sonde__probe_scoped *thread, uint32_t tid)
 {
     for (unsigned i = 0; i < SONDE__PROBE_SCOPE_LEVELS; i++) {
         struct sonde__probe_slot *slot = &thread->levels[i];
-        slot->loop.kind = SONDE__PROBE_MARKS;
+        if (slot->loop.kind != SONDE__PROBE_MARKS) { /* else the watch may read it now */
+            slot->loop.kind = SONDE__PROBE_MARKS;
+        }
         atomic_store(&slot->stamp, 0);
         atomic_store(&slot->begun_ns, 0);
         atomic_store(&slot->turns, 0);
@@ -69,12 +71,11 @@ void sonde__probe_close_scope_stamped(struct sonde__probe_slot *slot, uint64_t n
 bool sonde__probe_read_scope(const struct sonde__probe_slot *slot,
                              struct sonde__probe_scope *ret_scope)
 {
-    const volatile struct sonde__probe_candidate *loop = &slot->loop;
     uint64_t turns = atomic_load_explicit(&slot->turns, memory_order_acquire);
     uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_acquire);
     const struct sonde__probe_scope scope = {
-        .label = loop->object,
-        .caller = loop->caller,
+        .label = __atomic_load_n(&slot->loop.object, __ATOMIC_RELAXED),
+        .caller = __atomic_load_n(&slot->loop.caller, __ATOMIC_RELAXED),
         .begin_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK,
         .limit_ns = atomic_load_explicit(&slot->long_ns, memory_order_relaxed),
     };

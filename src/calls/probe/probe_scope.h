@@ -51,8 +51,8 @@ static inline void sonde__probe_open_scope(const struct sonde__probe_page *page,
     uint64_t looked_ns = atomic_load_explicit(&page->looked_ns, memory_order_relaxed);
     int64_t late_ns = atomic_load_explicit(&page->late_ns, memory_order_relaxed);
     int64_t short_ns = atomic_load_explicit(&scopes->short_ns, memory_order_relaxed);
-    slot->loop.object = label;
-    slot->loop.caller = caller;
+    __atomic_store_n(&slot->loop.object, label, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->loop.caller, caller, __ATOMIC_RELAXED);
     atomic_store_explicit(&slot->long_ns, limit_ns, memory_order_relaxed);
     if (((int64_t)(now_ns - looked_ns) > late_ns) | (limit_ns < short_ns)) {
         atomic_store_explicit(&slot->stamp, 1, memory_order_relaxed);

@@ -173,7 +173,7 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
     struct sonde__watch_ended ended = {
         .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
         .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
-        .loop = {.object = wait->object, .caller = wait->caller, .kind = wait->kind},
+        .loop = {.kind = wait->kind},
         .tid = loop->tid,
         .main = (int32_t)loop->tid == s->pid,
         .kind = loop->kind,
@@ -184,10 +184,12 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
         .duration_ns = duration_ns,
         .turns = turns > 0 ? turns - 1 : 0,
     };
-    if (is_scope && missed != NULL) {
+    if (!is_scope) {
+        ended.loop.object = wait->object;
+        ended.loop.caller = wait->caller;
+    } else if (missed != NULL) { /* the one that is open now may have been entered elsewhere */
         sonde__watch_scope_name(missed, ended.scope, sizeof ended.scope);
-        ended.loop.caller = 0; /* of the scope that is open now, perhaps */
-    } else if (is_scope) {
+    } else {
         ended.loop.caller = loop->scope_caller;
         memcpy(ended.scope, loop->scope, sizeof ended.scope);
     }
