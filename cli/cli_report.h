@@ -23,7 +23,8 @@ void sonde__cli_json_end(struct sonde__json *json);
 #define SONDE__CLI_VIEW_OPTIONS(r, m)                                                              \
     {"images", 0, NULL, "list the images with their build-ids; the device and the report's id",         \
      sonde__cli_take_flag, offsetof(r, m.view.images)},                                            \
-    {"unfolded", 0, NULL, "show each thread with its own stack, even if several are equal",        \
+    {"unfolded", 0, NULL, "each thread with its own stack, even if several are equal; beside "    \
+     "script frames those of their interpreter",                                                   \
      sonde__cli_take_flag, offsetof(r, m.view.unfolded)},                                          \
     {"app-only", 0, NULL, "the program's own frames, and the number of system frames left out",     \
      sonde__cli_take_flag, offsetof(r, m.view.app_only)},                                          \

@@ -255,7 +255,7 @@ static int show_target(const struct sonde__cli_command *command, struct sonde__t
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct request request = {.wanted = {.depth = SONDE__STACKS_DEPTH_DEFAULT}};
-    struct sonde__target_options where = {0};
+    struct sonde__target_options where = {.scripts = true};
     struct sonde__cli_operands operands;
     struct sonde__target *target = NULL;
     struct sonde_error error;

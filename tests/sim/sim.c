@@ -269,6 +269,14 @@ size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, si
     return done;
 }
 
+void sonde__os_read_process_parts(int32_t pid, struct sonde__os_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        parts[i].got =
+            sonde__os_read_process(pid, parts[i].address, parts[i].bytes, parts[i].size, NULL);
+    }
+}
+
 void *sonde__os_map(size_t size)
 {
     return aligned_alloc(PAGE, (size + PAGE - 1) / PAGE * PAGE);

@@ -65,6 +65,10 @@ bool sonde__os_can_read_across(uint64_t boundary);
 size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, size_t size,
                               int32_t *ret_os_error);
 
+/* Many stretches of another process, with one system call for some hundred. Context: not handler (8
+ * KiB of stack). */
+void sonde__os_read_process_parts(int32_t pid, struct sonde__os_part *parts, size_t count);
+
 /* Anonymous private zeroed memory, whole pages; null: none to be had. */
 void *sonde__os_map(size_t size);
 void sonde__os_unmap(void *memory, size_t size);

@@ -13,6 +13,7 @@
 #include "base_text.h"
 #include "drain_jit.h"
 #include "drain_names.h"
+#include "drain_script.h"
 #include "drain_tail.h"
 #include "host_device.h"
 #include "image_app.h"
@@ -166,6 +167,9 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
 {
     uint32_t whose = sonde__image_is_app(image->path, image->flags) ? SONDE__REPORT_IMAGE_APP
                                                                     : SONDE__REPORT_IMAGE_SYSTEM;
+    if (drain->target != NULL && sonde__target_is_interpreter(drain->target, image)) {
+        whose = SONDE__REPORT_IMAGE_SYSTEM | SONDE__REPORT_IMAGE_INTERPRETER;
+    }
     struct sonde__report_image record = {
         .path = sonde__report_string(drain->report, image->path),
         .build_id = image->build_id,
@@ -316,7 +320,8 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
 {
     uint64_t lookup = sonde_stack_lookup_pc(stack, i);
     const struct sonde__image_range *range = sonde__image_range_find(drain->set, lookup);
-    struct sonde__report_frame record = {.offset = stack->pcs[i], .how = stack->how[i]};
+    struct sonde__report_frame record = {.offset = stack->pcs[i],
+                                         .how = stack->how[i] & (SONDE__HOW_RUNS_SCRIPT - 1)};
     struct sonde__report_inlined inlined[SONDE__CALLS_MAX];
     struct drain_frame key;
     struct drain_frame *slot = NULL;
@@ -415,10 +420,21 @@ static uint32_t add_node(struct sonde__drain *drain, const struct sonde_stack *s
 
 /* --- stacks --- */
 
-uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
-                            const struct sonde_stack *stack)
+/* The native frames that run script frames. */
+static uint32_t count_runs(const struct sonde_stack *stack)
 {
-    uint32_t node = 0, outer = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        count += (stack->how[i] & SONDE__HOW_RUNS_SCRIPT) != 0;
+    }
+    return count;
+}
+
+/* script: what the marked frames run; or null */
+static uint32_t add_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
+                          const struct sonde_stack *stack, const struct sonde__script *script)
+{
+    uint32_t node = 0, outer = 0, run = script != NULL ? count_runs(stack) : 0;
     if (!follow_snapshot(drain, images)) {
         return 0;
     }
@@ -439,10 +455,27 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
         frame = add_frame(drain, stack, i - 1);
         node = add_node(drain, stack, i - 1, node, frame, outer);
         outer = frame;
+        if (run > 0 && node != 0 && (stack->how[i - 1] & SONDE__HOW_RUNS_SCRIPT) != 0) {
+            node = drain_script_run(drain->report, script, --run, node);
+        }
         if (node == 0) {
             return 0; /* a partial stack would have a wrong root */
         }
     }
+}
+
+uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
+                            const struct sonde_stack *stack)
+{
+    return add_stack(drain, images, stack, NULL);
+}
+
+uint32_t sonde__drain_sample(struct sonde__drain *drain, const struct sonde__image_set *images,
+                             const struct sonde__sample *sample, uint32_t *ret_script_stack)
+{
+    const struct sonde__target_script *script = &sample->script;
+    *ret_script_stack = script->joined ? 0 : drain_script_all(drain->report, &script->script);
+    return add_stack(drain, images, &sample->stack, script->joined ? &script->script : NULL);
 }
 
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
@@ -469,7 +502,7 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
         ret_thread->note = sonde__report_string(drain->report, capture->note);
     }
     if (capture->by != SONDE__CAPTURED_NOT) {
-        ret_thread->stack = sonde__drain_stack(drain, images, stack);
+        ret_thread->stack = sonde__drain_sample(drain, images, sample, &ret_thread->script_stack);
         ret_thread->frame_count = stack->count;
         ret_thread->end = stack->end;
         ret_thread->end_at = stack->end_at;

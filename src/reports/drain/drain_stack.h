@@ -37,6 +37,11 @@ void sonde__drain_limit_code(struct sonde__drain *drain, uint64_t bytes);
 uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
                             const struct sonde_stack *stack);
 
+/* The same for a sample, with its script frames: in the stack, or, where they could not be joined
+ * with it, as *ret_script_stack (0: none). */
+uint32_t sonde__drain_sample(struct sonde__drain *drain, const struct sonde__image_set *images,
+                             const struct sonde__sample *sample, uint32_t *ret_script_stack);
+
 /* One captured thread as the report's record, stack included; the caller adds it (to the report,
  * or to a stall). It belongs to the report's first process (drain_origin.h). time_ns is left 0. */
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,

@@ -19,6 +19,13 @@ bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
     return image != 0 && sonde__image_is_app(path, i->flags);
 }
 
+/* Python's own library, and packages that were installed, wherever the interpreter lives. */
+static bool is_library_of_script(const char *file)
+{
+    return strstr(file, "/lib/python") != NULL || strstr(file, "/site-packages/") != NULL ||
+           strstr(file, "/dist-packages/") != NULL;
+}
+
 bool sonde__report_frame_is_app(const struct sonde__report *report,
                                 const struct sonde__report_frame *frame)
 {
@@ -26,7 +33,12 @@ bool sonde__report_frame_is_app(const struct sonde__report *report,
     if (frame->kind != SONDE__REPORT_FRAME_SCRIPT) {
         return sonde__report_is_app(report, frame->image);
     }
-    return *file != '<' && *file != '\0' && (*file != '/' || sonde__image_is_app(file, 0));
+    bool is_app = false;
+    if (*file == '/' && sonde__image_app_ruled(file, &is_app)) {
+        return is_app;
+    }
+    return *file != '<' && *file != '\0' && !is_library_of_script(file) &&
+           (*file != '/' || sonde__image_is_app(file, 0));
 }
 
 /* The trie node of each sample's stack. */

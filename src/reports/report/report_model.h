@@ -60,6 +60,7 @@ enum sonde__report_kind {
 enum sonde__report_image_flags {
     SONDE__REPORT_IMAGE_APP = 8,
     SONDE__REPORT_IMAGE_SYSTEM = 16,
+    SONDE__REPORT_IMAGE_INTERPRETER = 32, /* runs script frames; its own frames say little */
 };
 
 /* As in the schema; the others are those of LC_BUILD_VERSION. */

@@ -24,6 +24,7 @@ struct sonde__report_out {
     bool color;
     bool raw_names;     /* functions as the file names them */
     bool app_only;      /* of stacks the program's own frames, the others counted */
+    bool unfolded;      /* the interpreter's frames beside script frames */
     bool physical_only; /* neither inlined calls, nor files and lines */
     char buffer[1024];
 };

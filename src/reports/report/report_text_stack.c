@@ -166,6 +166,7 @@ static const char *mark_of(uint32_t how)
 }
 
 struct layout {
+    bool folds;           /* the interpreter's frames */
     uint32_t index_width; /* digits of the largest depth */
     uint32_t name_width;
     uint32_t name_column, place_column;
@@ -289,9 +290,12 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
     sonde__report_out_str(out, "\n");
 }
 
-static bool is_hidden(const struct sonde__report_out *out, enum sonde__report_step_kind kind)
+static bool is_hidden(const struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_step *step, const struct layout *layout)
 {
-    return out->physical_only && kind == SONDE__REPORT_STEP_INLINED;
+    return (out->physical_only && step->kind == SONDE__REPORT_STEP_INLINED) ||
+           (layout->folds && step->kind != SONDE__REPORT_STEP_GAP &&
+            (sonde__report_is_interpreter(report, step->frame) || step->frame->alternatives != 0));
 }
 
 static bool is_numbered(enum sonde__report_step_kind kind)
@@ -302,13 +306,15 @@ static bool is_numbered(enum sonde__report_step_kind kind)
 static struct layout measure(const struct sonde__report_out *out,
                              const struct sonde__report *report, uint32_t stack, uint32_t indent)
 {
-    struct layout layout = {.index_width = 1};
+    struct layout layout = {.index_width = 1,
+                            .folds = !out->unfolded && sonde__report_has_script(report, stack)};
     struct sonde__report_walk walk;
     struct sonde__report_step step;
     sonde__report_walk_begin(&walk, report, stack);
     for (uint32_t n = 0; n < SONDE__REPORT_VIEW_FRAMES_MAX && sonde__report_walk_next(&walk, &step);
          n++) {
-        uint32_t width = is_hidden(out, step.kind) ? 0 : name_width(out, report, &step);
+        uint32_t width =
+            is_hidden(out, report, &step, &layout) ? 0 : name_width(out, report, &step);
         if (width > layout.name_width && width <= NAME_COLUMN_MAX) {
             layout.name_width = width;
         }
@@ -351,7 +357,7 @@ static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__rep
     sonde__report_walk_begin(&walk, report, stack);
     while (shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped &&
            sonde__report_walk_next(&walk, &step)) {
-        if (is_hidden(out, step.kind)) {
+        if (is_hidden(out, report, &step, &layout)) {
             continue;
         }
         if (is_folded(out, report, &step)) {

@@ -3,10 +3,12 @@
  * functions, and what the other threads did. */
 #include <inttypes.h>
 
+#include "base_text.h"
 #include "report_analyse.h"
 #include "report_load.h"
 #include "report_summary.h"
 #include "report_view.h"
+#include "report_walk.h"
 
 #define PHASE_CALLERS 3u /* callers named beside a phase; the stack below has all */
 
@@ -138,14 +140,35 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
     }
 }
 
+/* Of a script "commit orders.py:42". */
+static void put_function(struct sonde__report_out *out, const struct sonde__report *report,
+                         const struct sonde__report_frame *frame)
+{
+    sonde__report_put_function(out, report, frame);
+    if (frame->kind == SONDE__REPORT_FRAME_SCRIPT && frame->file != 0) {
+        sonde__report_out_str(out, " ");
+        sonde__report_out_text(out, sonde__base_file_name(sonde__report_text(report, frame->file)));
+        if (frame->line != 0) {
+            sonde__report_out_str(out, ":");
+            sonde__report_out_dec(out, frame->line);
+        }
+    }
+}
+
 /* "fsync ← sqlite3_step ← ...": a stack from its innermost frame outwards. */
 static void put_callers(struct sonde__report_out *out, const struct sonde__report *report,
                         uint32_t stack)
 {
+    bool folds = !out->unfolded && sonde__report_has_script(report, stack);
     uint32_t count = 0;
     for (uint32_t id = stack; id != 0; count++) {
         const struct sonde__report_node *node = sonde__report_node(report, id);
         id = node->parent;
+        if (folds &&
+            sonde__report_is_interpreter(report, sonde__report_frame(report, node->frame))) {
+            count--;
+            continue;
+        }
         if (count > 0) {
             sonde__report_out_str(out, " \xe2\x86\x90 ");
         }
@@ -153,7 +176,7 @@ static void put_callers(struct sonde__report_out *out, const struct sonde__repor
             sonde__report_out_str(out, "...");
             return;
         }
-        sonde__report_put_function(out, report, sonde__report_frame(report, node->frame));
+        put_function(out, report, sonde__report_frame(report, node->frame));
     }
 }
 
@@ -200,7 +223,7 @@ static void put_weight(struct sonde__report_out *out, const struct sonde__report
     }
     sonde__report_out_str(out, what);
     sonde__report_out_color(out, SONDE__REPORT_BOLD);
-    sonde__report_put_function(out, report, frame);
+    put_function(out, report, frame);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (frame->name != 0 && frame->image != 0) {
         sonde__report_out_print(out, " (%s)", sonde__report_image_name(report, frame->image));
@@ -215,18 +238,25 @@ static void put_path(struct sonde__report_out *out, const struct sonde__report *
     if (a->path_count == 0) {
         return;
     }
+    bool folds = !out->unfolded && sonde__report_has_script(report, a->stack);
+    uint32_t count = 0;
     sonde__report_out_print(
         out, "  dominant path (%s of the time)  ",
         sonde__report_share(a->path[a->path_count - 1].weight_ns, whole_ns).text);
-    for (uint32_t i = a->path_count; i-- > 0;) {
-        if (i + 1 < a->path_count) {
+    for (uint32_t i = a->path_count; i-- > 0; count++) {
+        const struct sonde__report_frame *frame = sonde__report_frame(report, a->path[i].frame);
+        if (folds && sonde__report_is_interpreter(report, frame)) {
+            count--;
+            continue;
+        }
+        if (count > 0) {
             sonde__report_out_str(out, " \xe2\x86\x90 ");
         }
-        if (a->path_count - i > 2 * PHASE_CALLERS) {
+        if (count >= 2 * PHASE_CALLERS) {
             sonde__report_out_str(out, "...");
             break;
         }
-        sonde__report_put_function(out, report, sonde__report_frame(report, a->path[i].frame));
+        put_function(out, report, frame);
     }
     sonde__report_out_str(out, "\n");
 }

@@ -19,7 +19,8 @@ struct sonde__report_view {
     bool physical_only;   /* no inlined calls, files and lines */
     bool app_only;        /* of stacks the program's own frames; the others counted, in text */
     bool group;           /* stalls of one fingerprint as one, the longest, in text */
-    bool unfolded;        /* each thread with its own stack, also where several have the same */
+    bool unfolded;        /* each thread with its own stack, also where several have the same; the
+                             interpreter's frames beside script frames */
     uint32_t top;         /* stacks of each recorded function in text, those with the most calls; 0:
                              SONDE__REPORT_TOP; UINT32_MAX: all */
     uint32_t stall_first; /* stalls that were before the model's first */

@@ -63,3 +63,23 @@ struct sonde__report_shown sonde__report_shown(const struct sonde__report_step *
     }
     return (struct sonde__report_shown){frame->name, frame->file, frame->line};
 }
+
+bool sonde__report_has_script(const struct sonde__report *report, uint32_t stack)
+{
+    for (uint32_t id = stack; id != 0;) {
+        const struct sonde__report_node *node = sonde__report_node(report, id);
+        if (sonde__report_frame(report, node->frame)->kind == SONDE__REPORT_FRAME_SCRIPT) {
+            return true;
+        }
+        id = node->parent;
+    }
+    return false;
+}
+
+bool sonde__report_is_interpreter(const struct sonde__report *report,
+                                  const struct sonde__report_frame *frame)
+{
+    return frame->kind != SONDE__REPORT_FRAME_SCRIPT && frame->image != 0 &&
+           (sonde__report_image(report, frame->image)->flags & SONDE__REPORT_IMAGE_INTERPRETER) !=
+               0;
+}

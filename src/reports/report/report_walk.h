@@ -25,6 +25,12 @@ struct sonde__report_step {
     const struct sonde__report_inlined *inlined; /* of an inlined call */
 };
 
+/* Has the stack script frames? */
+bool sonde__report_has_script(const struct sonde__report *report, uint32_t stack);
+/* Is the frame the interpreter's own? Script frames say what it runs. */
+bool sonde__report_is_interpreter(const struct sonde__report *report,
+                                  const struct sonde__report_frame *frame);
+
 /* What is shown: the function's name and its place in the source (string ids, 0: not known). */
 struct sonde__report_shown {
     uint32_t name, file, line;

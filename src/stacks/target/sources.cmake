@@ -10,6 +10,7 @@ set(sources
     target_place.c
     target_process.c
     target_sample.c
+    target_script.c
     target_self.c
     target_self_images.c
     target_signal.c

@@ -13,6 +13,7 @@ void sonde__target_base_done(struct sonde__target *target)
 {
     sonde__target_images_done(&target->images);
     sonde__target_jit_done(&target->jit);
+    sonde__target_scripts_done(&target->scripts);
     sonde__mem_free(target->threads);
     sonde__mem_free(target->executable);
     sonde__mem_free(target->root);
@@ -159,6 +160,7 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
 {
     *ret_capture = (struct sonde__capture){.status = SONDE_ABSENT, .syscall = -1};
     sonde__stack_reset(stack);
+    target->scripts.last = (struct sonde__target_script){0};
     if (target->ops->capture != NULL) {
         target->ops->capture(target, thread, stack, ret_capture);
     } else {

@@ -41,6 +41,7 @@ enum sonde__target_way {
 
 struct sonde__target_options {
     enum sonde__target_mode mode;
+    bool scripts;                       /* read script frames, too (target_script.h) */
     bool restricted;                    /* only by `ways`; else by any */
     uint32_t ways;                      /* SONDE__TARGET_BY_ bits */
     struct sonde__probe_sample *sample; /* where the program's probe answers; null: it has none */

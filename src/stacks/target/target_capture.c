@@ -103,6 +103,7 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
     sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &regs, true, sonde__window_read, p->window, stack);
+    sonde__target_read_script(&p->base, tid, NULL, stack);
     after = *before;
     status = look(&after);
     capture->by = SONDE__CAPTURED_PASSIVE;
@@ -215,6 +216,14 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
     capture->regs = p->sample->regs;
     sonde__target_walk_copy(p, p->sample->stack, p->sample->stack_address, p->sample->stack_size,
                             stack, capture);
+    const struct sonde__runtime_moment moment = {
+        .regs = &p->sample->regs,
+        .stack = p->sample->stack,
+        .address = p->sample->stack_address,
+        .size = p->sample->stack_size,
+        .is_cut = p->sample->stack_size == sizeof p->sample->stack,
+    };
+    sonde__target_read_script(&p->base, tid, &moment, stack);
     capture->status = SONDE_OK;
     capture->by = SONDE__CAPTURED_PERF;
     return DONE;

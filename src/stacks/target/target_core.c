@@ -330,6 +330,7 @@ static void capture_core(struct sonde__target *target, const struct sonde__threa
         ret_capture->syscall = t->syscall;
         memcpy(ret_capture->syscall_args, t->args, sizeof t->args);
         sonde__target_walk(target, &t->regs, false, read_for_walk, c, stack);
+        sonde__target_read_script(target, t->tid, NULL, stack);
         if (stack->end != SONDE_END_ROOT && c->missing_bytes > 0) {
             sonde__target_note(ret_capture,
                                "the core is cut short: %llu bytes of memory are not in it",
@@ -478,6 +479,7 @@ enum sonde_status sonde__target_open_core(const char *path,
         return sonde__base_fail(ret_error, SONDE_MEMORY, path, NULL, 0, 0);
     }
     c->base.ops = &core_ops;
+    c->base.scripts.wanted = options->scripts;
     status = fill_core(c, path, options, ret_error);
     if (status == SONDE_OK && options->executable != NULL && !c->base.images.instead_used) {
         snprintf(c->base.doubt, sizeof c->base.doubt,

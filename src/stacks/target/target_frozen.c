@@ -70,6 +70,9 @@ enum sonde_status sonde__target_freeze(struct sonde__target *target,
     f->base.arch = target->arch;
     f->base.mode = target->mode;
     f->base.is_live = target->is_live;
+    f->base.scripts.has_image = target->scripts.has_image;
+    f->base.scripts.build_id = target->scripts.build_id;
+    f->base.scripts.bias = target->scripts.bias;
     f->base.root = sonde__mem_copy_string(sonde__target_root(target));
     f->base.executable = sonde__mem_copy_string(sonde__target_executable(target));
     f->retired = sonde__target_images_share(&target->images);

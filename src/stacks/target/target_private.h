@@ -7,6 +7,7 @@
 #include "target.h"
 #include "target_images.h"
 #include "target_jit.h"
+#include "target_script.h"
 
 /* Null but for `close` and `read`: a target without threads and memory to list (frozen); one that
  * does not change (refresh, stop, resume); nothing to release (rest). */
@@ -44,6 +45,7 @@ struct sonde__target {
     uint32_t thread_count;
     struct sonde__target_images images;
     struct sonde__target_jit jit;
+    struct sonde__target_scripts scripts;
 };
 
 /* Free what the base holds, not the struct. */

@@ -348,6 +348,7 @@ enum sonde_status sonde__target_open_process(int32_t pid,
     p->base.arch = SONDE__ARCH_HOST;
     p->base.mode = options->mode;
     p->base.is_live = true;
+    p->base.scripts.wanted = options->scripts;
     p->sample_of_probe = options->sample;
     p->ways = options->restricted
                   ? options->ways

@@ -4,12 +4,13 @@
 #ifndef SONDE_TARGET_SAMPLE_H
 #define SONDE_TARGET_SAMPLE_H
 
-#include "target.h"
+#include "target_script.h"
 
 struct sonde__sample {
     struct sonde__thread thread;
     struct sonde__capture capture;
-    struct sonde_stack stack; /* of a kept sample: its arrays are one block of the heap */
+    struct sonde_stack stack;           /* of a kept sample: its arrays are one block of the heap */
+    struct sonde__target_script script; /* likewise: its frames and their texts */
 };
 
 /* Capture `thread`, and say what its call waits for. The stack is `stack`, whose arrays stay the

@@ -45,8 +45,10 @@ enum sonde_status sonde__watch_sampler_open(int32_t pid,
     if (sampler == NULL) {
         return SONDE_MEMORY;
     }
+    struct sonde__target_options with_scripts = *options;
+    with_scripts.scripts = true;
     enum sonde_status status =
-        sonde__target_open_process(pid, options, &sampler->target, ret_error);
+        sonde__target_open_process(pid, &with_scripts, &sampler->target, ret_error);
     if (status == SONDE_OK) {
         sampler->sampler = first_way(options);
         *ret_sampler = sampler;

@@ -95,11 +95,13 @@ static uint32_t text_id(struct sonde__watch_live *live, const char *text)
     return text[0] != '\0' ? sonde__report_string(live->report, text) : 0;
 }
 
-static uint32_t stack_of(struct sonde__watch_session *s, const struct sonde__sample *sample)
+static uint32_t stack_of(struct sonde__watch_session *s, const struct sonde__sample *sample,
+                         uint32_t *ret_script_stack)
 {
+    *ret_script_stack = 0;
     return s->live->drain != NULL
-               ? sonde__drain_stack(s->live->drain, sonde__watch_sampler_images(s->sampler),
-                                    &sample->stack)
+               ? sonde__drain_sample(s->live->drain, sonde__watch_sampler_images(s->sampler),
+                                     sample, ret_script_stack)
                : 0;
 }
 
@@ -111,7 +113,7 @@ make_samples(struct sonde__watch_session *s, const struct sonde__watch_stall *st
     for (uint32_t i = first; samples != NULL && i < stall->count; i++) {
         const struct sonde__watch_sample *from = &stall->samples[i];
         sonde__watch_to_sample(from, &samples[i - first]);
-        samples[i - first].stack = stack_of(s, &from->sample);
+        samples[i - first].stack = stack_of(s, &from->sample, &samples[i - first].script_stack);
         samples[i - first].detail = text_id(s->live, from->sample.capture.waits_for);
     }
     return samples;

@@ -73,11 +73,13 @@ void sonde__watch_names_end(struct sonde__watch_names *names)
     names->target = NULL;
 }
 
-uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct sonde__sample *sample)
+uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct sonde__sample *sample,
+                              uint32_t *ret_script_stack)
 {
+    *ret_script_stack = 0;
     return names->drain != NULL
-               ? sonde__drain_stack(names->drain, sonde__target_images(names->target),
-                                    &sample->stack)
+               ? sonde__drain_sample(names->drain, sonde__target_images(names->target), sample,
+                                     ret_script_stack)
                : 0;
 }
 

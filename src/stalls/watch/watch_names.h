@@ -30,7 +30,8 @@ SONDE_NODISCARD enum sonde_status sonde__watch_names_begin(struct sonde__watch_n
 void sonde__watch_names_end(struct sonde__watch_names *names);
 
 /* The sample's stack in the report: a stack id. */
-uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct sonde__sample *sample);
+uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct sonde__sample *sample,
+                              uint32_t *ret_script_stack);
 void sonde__watch_resolve_thread(struct sonde__watch_names *names,
                                  const struct sonde__sample *sample,
                                  struct sonde__report_thread *ret_thread);

@@ -23,7 +23,7 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_names *name
     for (uint32_t i = 0; samples != NULL && i < stall->count; i++) {
         const struct sonde__sample *from = &stall->samples[i].sample;
         sonde__watch_to_sample(&stall->samples[i], &samples[i]);
-        samples[i].stack = sonde__watch_resolve(names, from);
+        samples[i].stack = sonde__watch_resolve(names, from, &samples[i].script_stack);
         samples[i].detail = text_id(report, from->capture.waits_for);
     }
     return samples;

@@ -124,21 +124,22 @@ size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
     return done == 0 && is_refusal(result) ? read_pipe(address, ret_bytes, size) : done;
 }
 
-/* The most that one call takes; more parts take another call. */
-enum { BATCH = 32 };
+/* The most that one call takes, on the stack of a handler and elsewhere; more parts take another
+ * call. */
+enum { BATCH = 32, LARGE_BATCH = 256 };
 
 /* Read parts[0..count) with one call. Returns how many are done with: the kernel stops at the first
  * page that it cannot read, which ends that part. 0: refused. */
-static size_t read_batch(int32_t pid, struct sonde__os_part *parts, size_t count)
+static size_t read_batch(int32_t pid, struct sonde__os_part *parts, size_t count,
+                         struct iovec *local, struct iovec *remote)
 {
-    struct iovec local[BATCH], remote[BATCH];
     size_t left, done = 0;
     long result;
     for (size_t i = 0; i < count; i++) {
         local[i] = (struct iovec){parts[i].bytes, parts[i].size};
         remote[i] = (struct iovec){(void *)(uintptr_t)parts[i].address, parts[i].size};
     }
-    result = linux_call6(SYS_process_vm_readv, pid, (long)&local, (long)count, (long)&remote,
+    result = linux_call6(SYS_process_vm_readv, pid, (long)local, (long)count, (long)remote,
                          (long)count, 0);
     if (linux_failed(result) && result != -EFAULT) {
         return 0;
@@ -157,9 +158,10 @@ static size_t read_batch(int32_t pid, struct sonde__os_part *parts, size_t count
 
 void sonde__os_read_parts(struct sonde__os_part *parts, size_t count)
 {
+    struct iovec local[BATCH], remote[BATCH];
     int32_t pid = sonde__os_pid();
     while (count > 0) {
-        size_t done = read_batch(pid, parts, count < BATCH ? count : BATCH);
+        size_t done = read_batch(pid, parts, count < BATCH ? count : BATCH, local, remote);
         if (done == 0) { /* one by one, by whatever way works here */
             parts->got = sonde__os_read(parts->address, parts->bytes, parts->size);
             done = 1;
@@ -220,6 +222,22 @@ size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, si
         *ret_os_error = linux_failed(result) ? (int32_t)-result : EFAULT;
     }
     return done;
+}
+
+void sonde__os_read_process_parts(int32_t pid, struct sonde__os_part *parts, size_t count)
+{
+    struct iovec local[LARGE_BATCH], remote[LARGE_BATCH];
+    while (count > 0) {
+        size_t done =
+            read_batch(pid, parts, count < LARGE_BATCH ? count : LARGE_BATCH, local, remote);
+        if (done == 0) { /* refused: by whatever way works here */
+            parts->got =
+                sonde__os_read_process(pid, parts->address, parts->bytes, parts->size, NULL);
+            done = 1;
+        }
+        parts += done;
+        count -= done;
+    }
 }
 
 void *sonde__os_map(size_t size)

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python_code.h"
+
+#include <string.h>
+
+#include "base_bytes.h"
+#include "mem_heap.h"
+
+static void forget(struct python_code *code)
+{
+    if (code != NULL) {
+        sonde__mem_free(code->head);
+        sonde__mem_free(code);
+    }
+}
+
+void python_codes_done(struct python_codes *codes)
+{
+    for (size_t i = 0; i < codes->count; i++) {
+        forget(codes->list[i]);
+    }
+    sonde__mem_free(codes->list);
+    sonde__mem_table_done(&codes->table);
+    codes->list = NULL;
+    codes->count = codes->capacity = 0;
+    codes->table = (struct sonde__mem_table){0};
+}
+
+void python_codes_trim(struct python_codes *codes)
+{
+    if (codes->count >= PYTHON_CODES_MAX) {
+        python_codes_done(codes);
+    }
+}
+
+static uint64_t word(const uint8_t *object, unsigned offset)
+{
+    return sonde__base_le64(object + offset);
+}
+
+/* --- types --- */
+
+/* Is the object of the type `known`, or, if that is not known yet, of the one of that name? (A
+ * program that refers to a type may have a copy of it: symbols would not tell.) */
+static bool is_of_type(const struct python_codes *codes, struct sonde__view *view,
+                       const uint8_t *head, const char *name, uint64_t *known)
+{
+    enum { TP_NAME = 24 }; /* of a PyTypeObject, after its PyVarObject */
+    uint64_t type = word(head, codes->layout->object_type);
+    uint32_t size = (uint32_t)strlen(name) + 1;
+    if (type == *known && type != 0) {
+        return true;
+    }
+    const uint8_t *member = sonde__view_at(view, type + TP_NAME, 8, false);
+    uint64_t text = member != NULL ? word(member, 0) : 0;
+    const uint8_t *bytes = text != 0 ? sonde__view_at(view, text, size, false) : NULL;
+    if (bytes == NULL || memcmp(bytes, name, size) != 0) {
+        return false;
+    }
+    *known = type;
+    return true;
+}
+
+/* --- texts --- */
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    for (size_t i = more; i > 0; i--, c >>= 6) {
+        to[i] = (char)(0x80 | (c & 0x3f));
+    }
+    to[0] = (char)((0xf00u >> more & 0xff) | c); /* as many high bits as bytes */
+    return more + 1;
+}
+
+/* Copy a str object as UTF-8. False: it is none, or it cannot be read. */
+static bool read_text(struct python_codes *codes, struct sonde__view *view, uint64_t address,
+                      char ret_text[4 * PYTHON_TEXT_MAX + 4], size_t *ret_size)
+{
+    const struct python_layout *l = codes->layout;
+    const uint8_t *head = sonde__view_at(view, address, l->text_compact_bytes, false);
+    if (head == NULL) {
+        head = sonde__view_at(view, address, l->text_ascii_bytes, false);
+    }
+    if (head == NULL || !is_of_type(codes, view, head, "str", &codes->types.text)) {
+        return false;
+    }
+    uint64_t length = word(head, l->text_length);
+    uint32_t state = sonde__base_le32(head + l->text_state) >> l->text_kind_shift;
+    uint32_t kind = state & 7, is_compact = state >> 3 & 1, is_ascii = state >> 4 & 1;
+    if (is_compact == 0 || (kind != 1 && kind != 2 && kind != 4) || (is_ascii != 0 && kind != 1) ||
+        length > 1u << 24) {
+        return false;
+    }
+    uint32_t count = length < PYTHON_TEXT_MAX ? (uint32_t)length : PYTHON_TEXT_MAX;
+    const uint8_t *units = sonde__view_at(
+        view, address + (is_ascii != 0 ? l->text_ascii_bytes : l->text_compact_bytes), count * kind,
+        false);
+    size_t size = 0;
+    if (units == NULL && count != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t c = (uint32_t)sonde__base_le(units + (size_t)i * kind, kind);
+        if (c == 0 || c > 0x10ffff || (is_ascii != 0 && c > 127)) {
+            return false; /* of no name and no path */
+        }
+        size += put_utf8(ret_text + size, c);
+    }
+    if (count < length) {
+        memcpy(ret_text + size, "...", 3);
+        size += 3;
+    }
+    ret_text[size] = '\0';
+    *ret_size = size;
+    return true;
+}
+
+/* The address and size of the contents of a bytes object. */
+static bool find_bytes(struct python_codes *codes, struct sonde__view *view, uint64_t address,
+                       uint64_t *ret_start, uint32_t *ret_size)
+{
+    const struct python_layout *l = codes->layout;
+    const uint8_t *head = sonde__view_at(view, address, l->bytes_start, false);
+    if (head == NULL || !is_of_type(codes, view, head, "bytes", &codes->types.bytes)) {
+        return false;
+    }
+    uint64_t size = word(head, l->bytes_size);
+    if (size > PYTHON_LINES_MAX) {
+        return false;
+    }
+    *ret_start = address + l->bytes_start;
+    *ret_size = (uint32_t)size;
+    return true;
+}
+
+/* --- code objects --- */
+
+static bool is_code(struct python_codes *codes, struct sonde__view *view, const uint8_t *head)
+{
+    return is_of_type(codes, view, head, "code", &codes->types.code);
+}
+
+/* Counters in the object's head change: its reference count, how warm it is. What is compared: its
+ * type, and what names and lines come from. */
+static bool is_same(const struct python_codes *codes, const uint8_t *a, const uint8_t *b)
+{
+    const struct python_layout *l = codes->layout;
+    const uint16_t words[] = {l->object_type, l->code_filename, l->code_name, l->code_linetable};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (word(a, words[i]) != word(b, words[i])) {
+            return false;
+        }
+    }
+    return memcmp(a + l->code_firstline, b + l->code_firstline, 4) == 0 &&
+           memcmp(a + l->code_flags, b + l->code_flags, 4) == 0;
+}
+
+static char *put(char *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+    to[size] = '\0';
+    return to + size + 1;
+}
+
+/* Most names, paths and tables are not longer: one call reads all three. */
+static void read_ahead(const struct python_codes *codes, struct sonde__view *view,
+                       const uint8_t *head)
+{
+    enum { NAME = 128, PATH = 256, LINES = 768 };
+    const struct python_layout *l = codes->layout;
+    const struct sonde__view_block wanted[] = {
+        {.address = word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
+         .size = NAME},
+        {.address = word(head, l->code_filename), .size = PATH},
+        {.address = word(head, l->code_linetable), .size = LINES},
+    };
+    sonde__view_ahead(view, wanted, sizeof wanted / sizeof *wanted);
+}
+
+/* Read all of a code object. Null: it is none, or memory ran out. */
+static struct python_code *read_code(struct python_codes *codes, struct sonde__view *view,
+                                     uint64_t address)
+{
+    const struct python_layout *l = codes->layout;
+    char function[4 * PYTHON_TEXT_MAX + 4], file[4 * PYTHON_TEXT_MAX + 4];
+    size_t function_size = 0, file_size = 0;
+    uint64_t lines = 0;
+    uint32_t lines_size = 0;
+    const uint8_t *head = sonde__view_at(view, address, l->code_bytes, false);
+    if (head == NULL || !is_code(codes, view, head)) {
+        return NULL;
+    }
+    read_ahead(codes, view, head);
+    if (!read_text(codes, view,
+                   word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
+                   function, &function_size) ||
+        !read_text(codes, view, word(head, l->code_filename), file, &file_size) ||
+        !find_bytes(codes, view, word(head, l->code_linetable), &lines, &lines_size)) {
+        return NULL;
+    }
+    const uint8_t *table = sonde__view_at(view, lines, lines_size, false);
+    struct python_code *code = sonde__mem_alloc_zeroed(sizeof *code);
+    size_t bytes = (size_t)l->code_bytes + lines_size + function_size + file_size + 3;
+    uint8_t *block = code != NULL ? sonde__mem_alloc(bytes) : NULL;
+    if ((table == NULL && lines_size != 0) || block == NULL) {
+        sonde__mem_free(block);
+        sonde__mem_free(code);
+        return NULL;
+    }
+    char *at = put((char *)block, head, l->code_bytes);
+    *code = (struct python_code){.address = address, .head = block, .function = at};
+    at = put(at, function, function_size);
+    code->file = at;
+    at = put(at, file, file_size);
+    code->lines = (const uint8_t *)at;
+    code->lines_size = lines_size;
+    if (lines_size != 0) {
+        memcpy(at, table, lines_size);
+    }
+    code->first_line = sonde__base_le32(head + l->code_firstline);
+    code->flags = sonde__base_le32(head + l->code_flags);
+    if (l->code_first_traced != PYTHON_NO) {
+        code->first_traced =
+            address + l->code_start + 2ull * sonde__base_le32(head + l->code_first_traced);
+    }
+    return code;
+}
+
+bool python_codes_touch(struct python_codes *codes, struct sonde__view *view, uint64_t address)
+{
+    const uint8_t *head = sonde__view_at(view, address, codes->layout->code_bytes, false);
+    return head != NULL && is_code(codes, view, head);
+}
+
+const struct python_code *python_codes_find(struct python_codes *codes, struct sonde__view *view,
+                                            uint64_t address)
+{
+    uint32_t hash = sonde__mem_hash(address);
+    uint32_t known = SONDE__TABLE_FIND(&codes->table, hash, i, codes->list[i]->address == address);
+    const uint8_t *head = sonde__view_at(view, address, codes->layout->code_bytes, false);
+    if (head != NULL && known != SONDE__TABLE_NONE &&
+        is_same(codes, codes->list[known]->head, head)) {
+        return codes->list[known];
+    }
+    struct python_code *code = read_code(codes, view, address);
+    if (code == NULL) {
+        return NULL;
+    }
+    if (known != SONDE__TABLE_NONE) { /* another object at that address */
+        forget(codes->list[known]);
+        codes->list[known] = code;
+        return code;
+    }
+    if (!sonde__mem_grow(&codes->list, codes->count, &codes->capacity, sizeof *codes->list) ||
+        !sonde__mem_table_add(&codes->table, hash, (uint32_t)codes->count)) {
+        forget(code);
+        return NULL;
+    }
+    codes->list[codes->count++] = code;
+    return code;
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tables: offsetof() with the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.2, 3.12.1 and 3.13.0;
+ * what 3.13 states, and the order of the members in the statement of 3.13 and 3.14
+ * (Include/internal/pycore_runtime.h, pycore_debug_offsets.h). */
+#include "python_layout.h"
+
+#include <string.h>
+
+#include "base_bytes.h"
+
+static const struct python_layout layouts[] = {
+    {
+        .minor = 8,
+        .frames = PYTHON_FRAME_OBJECTS,
+        .lines = PYTHON_LNOTAB,
+        .runtime_interpreters = 32,
+        .interp_next = 0,
+        .interp_threads = 8,
+        .interp_runtime = PYTHON_NO,
+        .interp_gil = PYTHON_NO,
+        .gil_locked = 1168,
+        .gil_holder = 1160,
+        .ts_bytes = 184,
+        .ts_prev = 0,
+        .ts_next = 8,
+        .ts_interp = 16,
+        .ts_thread_id = 176,
+        .ts_native_id = PYTHON_NO,
+        .ts_cframe = PYTHON_NO,
+        .ts_frame = 24,
+        .frame_bytes = 112,
+        .frame_previous = 24,
+        .frame_code = 32,
+        .frame_instr = 104,
+        .frame_owner = PYTHON_NO,
+        .frame_entry = PYTHON_NO,
+        .frame_trace = 80,
+        .frame_lineno = 108,
+        .code_bytes = 128,
+        .code_filename = 104,
+        .code_name = 112,
+        .code_qualname = PYTHON_NO,
+        .code_linetable = 120,
+        .code_firstline = 40,
+        .code_flags = 36,
+        .code_start = PYTHON_NO,
+        .code_first_traced = PYTHON_NO,
+        .text_state = 32,
+        .text_length = 16,
+        .text_ascii_bytes = 48,
+        .text_compact_bytes = 72,
+        .text_kind_shift = 2,
+        .bytes_size = 16,
+        .bytes_start = 32,
+        .object_type = 8,
+    },
+    {
+        .minor = 9,
+        .frames = PYTHON_FRAME_OBJECTS,
+        .lines = PYTHON_LNOTAB,
+        .runtime_interpreters = 32,
+        .interp_next = 0,
+        .interp_threads = 8,
+        .interp_runtime = 16,
+        .interp_gil = PYTHON_NO,
+        .gil_locked = 368,
+        .gil_holder = 360,
+        .ts_bytes = 184,
+        .ts_prev = 0,
+        .ts_next = 8,
+        .ts_interp = 16,
+        .ts_thread_id = 176,
+        .ts_native_id = PYTHON_NO,
+        .ts_cframe = PYTHON_NO,
+        .ts_frame = 24,
+        .frame_bytes = 112,
+        .frame_previous = 24,
+        .frame_code = 32,
+        .frame_instr = 104,
+        .frame_owner = PYTHON_NO,
+        .frame_entry = PYTHON_NO,
+        .frame_trace = 80,
+        .frame_lineno = 108,
+        .code_bytes = 128,
+        .code_filename = 104,
+        .code_name = 112,
+        .code_qualname = PYTHON_NO,
+        .code_linetable = 120,
+        .code_firstline = 40,
+        .code_flags = 36,
+        .code_start = PYTHON_NO,
+        .code_first_traced = PYTHON_NO,
+        .text_state = 32,
+        .text_length = 16,
+        .text_ascii_bytes = 48,
+        .text_compact_bytes = 72,
+        .text_kind_shift = 2,
+        .bytes_size = 16,
+        .bytes_start = 32,
+        .object_type = 8,
+    },
+    {
+        .minor = 10,
+        .frames = PYTHON_FRAME_OBJECTS,
+        .lines = PYTHON_LINETABLE,
+        .lasti_shift = 1,
+        .runtime_interpreters = 32,
+        .interp_next = 0,
+        .interp_threads = 8,
+        .interp_runtime = 16,
+        .interp_gil = PYTHON_NO,
+        .gil_locked = 368,
+        .gil_holder = 360,
+        .ts_bytes = 184,
+        .ts_prev = 0,
+        .ts_next = 8,
+        .ts_interp = 16,
+        .ts_thread_id = 176,
+        .ts_native_id = PYTHON_NO,
+        .ts_cframe = PYTHON_NO,
+        .ts_frame = 24,
+        .frame_bytes = 112,
+        .frame_previous = 24,
+        .frame_code = 32,
+        .frame_instr = 96,
+        .frame_owner = PYTHON_NO,
+        .frame_entry = PYTHON_NO,
+        .frame_trace = PYTHON_NO,
+        .frame_lineno = 100,
+        .code_bytes = 128,
+        .code_filename = 104,
+        .code_name = 112,
+        .code_qualname = PYTHON_NO,
+        .code_linetable = 120,
+        .code_firstline = 40,
+        .code_flags = 36,
+        .code_start = PYTHON_NO,
+        .code_first_traced = PYTHON_NO,
+        .text_state = 32,
+        .text_length = 16,
+        .text_ascii_bytes = 48,
+        .text_compact_bytes = 72,
+        .text_kind_shift = 2,
+        .bytes_size = 16,
+        .bytes_start = 32,
+        .object_type = 8,
+    },
+    {
+        .minor = 11,
+        .frames = PYTHON_ENTRY_FLAGS,
+        .lines = PYTHON_LOCATIONS,
+        .runtime_interpreters = 40,
+        .interp_next = 0,
+        .interp_threads = 16,
+        .interp_runtime = 40,
+        .interp_gil = PYTHON_NO,
+        .gil_locked = 376,
+        .gil_holder = 368,
+        .ts_bytes = 360,
+        .ts_prev = 0,
+        .ts_next = 8,
+        .ts_interp = 16,
+        .ts_thread_id = 152,
+        .ts_native_id = 160,
+        .ts_cframe = 56,
+        .ts_frame = PYTHON_NO,
+        .cframe_current = 8,
+        .cframe_previous = 16,
+        .frame_bytes = 72,
+        .frame_previous = 48,
+        .frame_code = 32,
+        .frame_instr = 56,
+        .frame_owner = 69,
+        .frame_entry = 68,
+        .frame_trace = PYTHON_NO,
+        .frame_lineno = PYTHON_NO,
+        .code_bytes = 184,
+        .code_filename = 112,
+        .code_name = 120,
+        .code_qualname = 128,
+        .code_linetable = 136,
+        .code_firstline = 72,
+        .code_flags = 48,
+        .code_start = 184,
+        .code_first_traced = 168,
+        .text_state = 32,
+        .text_length = 16,
+        .text_ascii_bytes = 48,
+        .text_compact_bytes = 72,
+        .text_kind_shift = 2,
+        .bytes_size = 16,
+        .bytes_start = 32,
+        .object_type = 8,
+    },
+    {
+        .minor = 12,
+        .frames = PYTHON_ENTRY_FRAMES,
+        .lines = PYTHON_LOCATIONS,
+        .runtime_interpreters = 40,
+        .interp_next = 0,
+        .interp_threads = 72,
+        .interp_runtime = 96,
+        .interp_gil = 384,
+        .gil_locked = 16,
+        .gil_holder = 8,
+        .ts_bytes = 288,
+        .ts_prev = 0,
+        .ts_next = 8,
+        .ts_interp = 16,
+        .ts_thread_id = 136,
+        .ts_native_id = 144,
+        .ts_cframe = 56,
+        .ts_frame = PYTHON_NO,
+        .cframe_current = 0,
+        .cframe_previous = 8,
+        .frame_bytes = 72,
+        .frame_previous = 8,
+        .frame_code = 0,
+        .frame_instr = 56,
+        .frame_owner = 70,
+        .frame_entry = PYTHON_NO,
+        .frame_trace = PYTHON_NO,
+        .frame_lineno = PYTHON_NO,
+        .code_bytes = 192,
+        .code_filename = 112,
+        .code_name = 120,
+        .code_qualname = 128,
+        .code_linetable = 136,
+        .code_firstline = 68,
+        .code_flags = 48,
+        .code_start = 192,
+        .code_first_traced = 176,
+        .text_state = 32,
+        .text_length = 16,
+        .text_ascii_bytes = 40,
+        .text_compact_bytes = 56,
+        .text_kind_shift = 2,
+        .bytes_size = 16,
+        .bytes_start = 32,
+        .object_type = 8,
+    },
+    /* what the table of offsets does not state; 3.13 and 3.14 */
+    {
+        .minor = 13,
+        .frames = PYTHON_ENTRY_FRAMES,
+        .lines = PYTHON_LOCATIONS,
+        .interp_runtime = PYTHON_NO,
+        .ts_cframe = PYTHON_NO,
+        .frame_entry = PYTHON_NO,
+        .frame_trace = PYTHON_NO,
+        .frame_lineno = PYTHON_NO,
+        .code_flags = 48,
+        .code_first_traced = PYTHON_NO,
+        .text_compact_bytes = 56,
+        .text_kind_shift = 2,
+        .object_type = 8,
+    },
+};
+
+const struct python_layout *python_layout_of(unsigned minor)
+{
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i].minor == minor) {
+            return &layouts[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- as the interpreter states it --- */
+
+/* The words of a group of _Py_DebugOffsets that matter, by their number in the group. */
+struct stated {
+    uint8_t group, word;
+    uint16_t member; /* offset in struct python_layout */
+};
+
+enum {
+    RUNTIME,
+    INTERP,
+    THREAD,
+    FRAME,
+    CODE,
+    OBJECT,
+    TYPE,
+    TUPLE,
+    LIST,
+    SET,
+    DICT,
+    FLOAT,
+    LONG,
+    BYTES,
+    TEXT,
+    GROUPS
+};
+
+/* How many words each group has; 3.14 added some. */
+static const uint8_t words_of_13[GROUPS] = {3, 13, 9, 6, 10, 2, 4, 3, 3, 0, 3, 2, 3, 3, 4};
+static const uint8_t words_of_14[GROUPS] = {3, 16, 9, 8, 11, 2, 4, 3, 3, 4, 3, 2, 3, 3, 4};
+
+#define MEMBER(name) offsetof(struct python_layout, name)
+
+static const struct stated stated_13[] = {
+    {RUNTIME, 2, MEMBER(runtime_interpreters)},
+    {INTERP, 2, MEMBER(interp_next)},
+    {INTERP, 3, MEMBER(interp_threads)},
+    {INTERP, 8, MEMBER(interp_gil)},
+    {THREAD, 0, MEMBER(ts_bytes)},
+    {THREAD, 1, MEMBER(ts_prev)},
+    {THREAD, 2, MEMBER(ts_next)},
+    {THREAD, 3, MEMBER(ts_interp)},
+    {THREAD, 4, MEMBER(ts_frame)},
+    {THREAD, 5, MEMBER(ts_thread_id)},
+    {THREAD, 6, MEMBER(ts_native_id)},
+    {FRAME, 1, MEMBER(frame_previous)},
+    {FRAME, 2, MEMBER(frame_code)},
+    {FRAME, 3, MEMBER(frame_instr)},
+    {FRAME, 4, MEMBER(frame_bytes)},
+    {FRAME, 5, MEMBER(frame_owner)},
+    {CODE, 1, MEMBER(code_filename)},
+    {CODE, 2, MEMBER(code_name)},
+    {CODE, 3, MEMBER(code_qualname)},
+    {CODE, 4, MEMBER(code_linetable)},
+    {CODE, 5, MEMBER(code_firstline)},
+    {CODE, 9, MEMBER(code_start)},
+    {CODE, 9, MEMBER(code_bytes)},
+    {OBJECT, 1, MEMBER(object_type)},
+    {BYTES, 1, MEMBER(bytes_size)},
+    {BYTES, 2, MEMBER(bytes_start)},
+    {TEXT, 1, MEMBER(text_state)},
+    {TEXT, 2, MEMBER(text_length)},
+    {TEXT, 3, MEMBER(text_ascii_bytes)},
+};
+
+/* Groups whose words from the fourth on follow one more than in 3.13 (threads_main). */
+static unsigned word_of(const struct stated *stated, bool is_14)
+{
+    bool is_moved = is_14 && stated->group == INTERP && stated->word > 3;
+    return stated->word + (is_moved ? 1u : 0u);
+}
+
+bool python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_version)
+{
+    if (size < 24 || memcmp(bytes, "xdebugpy", 8) != 0) {
+        return false;
+    }
+    *ret_version = (uint32_t)sonde__base_le64(bytes + 8);
+    return true;
+}
+
+/* Larger than the structs of any version; the interpreter's state has some 200 KiB, of which the
+ * heads of its lists are at the start. */
+enum { OFFSET_MAX = 32768 };
+
+bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layout *ret_layout)
+{
+    uint32_t version = 0;
+    if (!python_states_offsets(bytes, size, &version) || version >> 24 != 3) {
+        return false;
+    }
+    unsigned minor = version >> 16 & 0xff;
+    bool is_14 = minor == 14, is_free_threaded = sonde__base_le64(bytes + 16) != 0;
+    struct python_layout layout = *python_layout_of(13);
+    if ((minor != 13 && !is_14) || is_free_threaded) {
+        return false;
+    }
+    const uint8_t *words = is_14 ? words_of_14 : words_of_13;
+    for (size_t i = 0; i < sizeof stated_13 / sizeof *stated_13; i++) {
+        size_t at = 24;
+        for (unsigned g = 0; g < stated_13[i].group; g++) {
+            at += words[g] * 8u;
+        }
+        at += word_of(&stated_13[i], is_14) * 8u;
+        uint64_t value = at + 8 <= size ? sonde__base_le64(bytes + at) : UINT64_MAX;
+        if (value > OFFSET_MAX) {
+            return false;
+        }
+        uint16_t narrow = (uint16_t)value;
+        memcpy((uint8_t *)&layout + stated_13[i].member, &narrow, sizeof narrow);
+    }
+    layout.minor = (uint8_t)minor;
+    layout.code_first_traced = is_14 ? PYTHON_NO : 184;
+    layout.gil_locked = 16;
+    layout.gil_holder = 8;
+    layout.text_kind_shift = is_14 ? 16 : 2;
+    *ret_layout = layout;
+    return true;
+}

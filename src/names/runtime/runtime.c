@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One look at a thread: find its state, read its frames, name them.
+ *
+ * A thread that may run meanwhile is read twice, and again after names were read: the frames, the
+ * code that they run, and where their callers are have to be the same each time. A frame keeps its
+ * code object alive, so a name that was read in between is of that object. */
+#include "runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "base_text.h"
+#include "mem_heap.h"
+#include "python_lines.h"
+#include "runtime_private.h"
+
+/* Looks at a thread that changes meanwhile. */
+enum { ATTEMPTS = 12, STATES_MAX = 4 };
+
+void sonde__runtime_close(struct sonde__runtime *runtime)
+{
+    if (runtime != NULL) {
+        for (uint32_t i = 0; i < SONDE__RUNTIME_KEPT; i++) {
+            sonde__mem_free(runtime->kept[i].blocks);
+        }
+        python_done(&runtime->python);
+        sonde__mem_free(runtime);
+    }
+}
+
+const char *sonde__runtime_name(const struct sonde__runtime *runtime)
+{
+    return runtime->name;
+}
+
+/* --- what is read ahead --- */
+
+static struct sonde__runtime_kept *kept_of(struct sonde__runtime *r, uint64_t tid)
+{
+    struct sonde__runtime_kept *oldest = &r->kept[0];
+    for (uint32_t i = 0; i < SONDE__RUNTIME_KEPT; i++) {
+        if (r->kept[i].tid == tid) {
+            return &r->kept[i];
+        }
+        oldest = r->kept[i].age < oldest->age ? &r->kept[i] : oldest;
+    }
+    oldest->tid = tid;
+    oldest->count = 0;
+    return oldest;
+}
+
+static void keep(struct sonde__runtime *r, struct sonde__runtime_kept *kept)
+{
+    uint32_t count = 0;
+    struct sonde__view_block *blocks =
+        sonde__mem_resize_array(kept->blocks, (size_t)r->view.count + 1, sizeof *blocks);
+    if (blocks == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < r->view.count; i++) {
+        if (r->view.blocks[i].used) {
+            blocks[count++] = r->view.blocks[i];
+        }
+    }
+    kept->blocks = blocks;
+    kept->count = count;
+}
+
+/* --- one look --- */
+
+/* The runs of several interpreters on one thread, in the order of its native stack. */
+static void sort_runs(struct python_chain *chain)
+{
+    for (uint32_t i = 1; i < chain->count; i++) {
+        struct python_frame frame = chain->frames[i];
+        uint32_t at = i;
+        for (; at > 0 && chain->frames[at - 1].anchor > frame.anchor; at--) {
+            chain->frames[at] = chain->frames[at - 1];
+        }
+        chain->frames[at] = frame;
+    }
+    for (uint32_t i = 0, run = 0; i < chain->count; i++) {
+        run += i > 0 && chain->frames[i].anchor != chain->frames[i - 1].anchor;
+        chain->frames[i].run = run;
+    }
+}
+
+/* Ask for the code objects of all frames by one call. */
+static const char *touch_codes(struct sonde__runtime *r)
+{
+    struct sonde__view_block wanted[SONDE__VIEW_BLOCKS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->chain.count && count < SONDE__VIEW_BLOCKS; i++) {
+        if (i == 0 || r->chain.frames[i].code != r->chain.frames[i - 1].code) {
+            wanted[count++] = (struct sonde__view_block){.address = r->chain.frames[i].code,
+                                                         .size = r->python.layout.code_bytes};
+        }
+    }
+    sonde__view_ahead(&r->view, wanted, count);
+    for (uint32_t i = 0; i < r->chain.count; i++) {
+        if (!python_codes_touch(&r->python.codes, &r->view, r->chain.frames[i].code)) {
+            return "a frame runs what is no code";
+        }
+    }
+    return NULL;
+}
+
+static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sonde__script *script)
+{
+    struct python_thread states[STATES_MAX];
+    uint32_t count = 0, with_frames = 0;
+    const char *why = python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count);
+    r->chain.count = r->chain.run_count = 0;
+    r->chain.lost_count = 0;
+    script->lock = SONDE__SCRIPT_LOCK_UNKNOWN;
+    for (uint32_t i = 0; i < count && why == NULL; i++) {
+        uint32_t before = r->chain.count;
+        why = python_read_chain(&r->python, &r->view, states[i].state, &r->chain);
+        if (why == NULL && (r->chain.count > before || count == 1)) {
+            with_frames++;
+            uint8_t lock = python_lock_of(&r->python, &r->view, &states[i]);
+            script->lock = script->lock == SONDE__SCRIPT_LOCK_HELD ? script->lock : lock;
+        }
+    }
+    if (why == NULL && with_frames > 1) {
+        if (r->python.layout.frames == PYTHON_FRAME_OBJECTS) {
+            return "it runs several interpreters, whose order this version does not show";
+        }
+        sort_runs(&r->chain);
+    }
+    return why == NULL ? touch_codes(r) : why;
+}
+
+/* The innermost frame goes on; all others wait for it where they are. */
+static bool is_same_chain(const struct python_chain *a, const struct python_chain *b)
+{
+    if (a->count != b->count || a->run_count != b->run_count || a->lost_count != b->lost_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct python_frame *x = &a->frames[i], *y = &b->frames[i];
+        if (x->at != y->at || x->code != y->code || x->anchor != y->anchor || x->run != y->run ||
+            (i > 0 && x->instr != y->instr)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void copy_chain(struct python_chain *to, const struct python_chain *from)
+{
+    memcpy(to->frames, from->frames, from->count * sizeof *from->frames);
+    to->count = from->count;
+    to->run_count = from->run_count;
+    to->lost_count = from->lost_count;
+}
+
+/* Look again. False: it changed. */
+static bool is_still(struct sonde__runtime *r, uint64_t tid, struct sonde__script *script)
+{
+    copy_chain(&r->before, &r->chain);
+    sonde__view_again(&r->view);
+    return look_once(r, tid, script) == NULL && is_same_chain(&r->before, &r->chain);
+}
+
+/* --- names --- */
+
+static uint8_t kind_of(const struct python_code *code)
+{
+    enum {
+        NEWLOCALS = 2,
+        GENERATOR = 0x20,
+        COROUTINE = 0x80,
+        OLD_COROUTINE = 0x100,
+        ASYNC_GENERATOR = 0x200,
+        OPTIMIZED = 1
+    };
+    if ((code->flags & (COROUTINE | OLD_COROUTINE | ASYNC_GENERATOR)) != 0) {
+        return SONDE__SCRIPT_COROUTINE;
+    }
+    if ((code->flags & GENERATOR) != 0) {
+        return SONDE__SCRIPT_GENERATOR;
+    }
+    if (strcmp(code->function, "<module>") == 0) {
+        return SONDE__SCRIPT_MODULE;
+    }
+    return (code->flags & (NEWLOCALS | OPTIMIZED)) == 0 ? SONDE__SCRIPT_CLASS
+                                                        : SONDE__SCRIPT_FUNCTION;
+}
+
+static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
+{
+    const struct python_layout *l = &r->python.layout;
+    enum { OWNER_GENERATOR = 1, CODE_BYTES_MAX = 1 << 26 };
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->chain.count; i++) {
+        const struct python_frame *frame = &r->chain.frames[i];
+        const struct python_code *code = python_codes_find(&r->python.codes, &r->view, frame->code);
+        if (code == NULL) {
+            return "a code object cannot be read";
+        }
+        if (code->first_traced != 0 && frame->owner != OWNER_GENERATOR &&
+            frame->instr < code->first_traced) {
+            continue; /* it is not entered yet: Python shows none, either */
+        }
+        int64_t lasti = l->code_start == PYTHON_NO
+                            ? (int64_t)frame->instr << l->lasti_shift
+                            : (int64_t)(frame->instr - frame->code - l->code_start);
+        if (lasti < -2 || lasti > CODE_BYTES_MAX) {
+            return "a frame is not in its code";
+        }
+        r->frames[count++] = (struct sonde__script_frame){
+            .function = code->function,
+            .file = code->file,
+            .line = frame->line != 0 ? frame->line
+                                     : python_line(l->lines, code->lines, code->lines_size,
+                                                   code->first_line, lasti),
+            .kind = kind_of(code),
+            .run = frame->run,
+            .anchor = frame->anchor,
+            .at = frame->at,
+        };
+    }
+    *ret_count = count;
+    return NULL;
+}
+
+/* --- all of it --- */
+
+static const char *try_to_read(struct sonde__runtime *r, uint64_t tid, bool frozen,
+                               struct sonde__script *script, bool *ret_torn)
+{
+    size_t codes = r->python.codes.count;
+    uint32_t count = 0;
+    /* frame objects lie in the order in which they were first used, so that reads of them take
+     * longer to see, and a function's next call has the object of the last one */
+    unsigned checks = frozen ? 0 : r->python.layout.frames == PYTHON_FRAME_OBJECTS ? 3 : 1;
+    const char *why = look_once(r, tid, script);
+    *ret_torn = !frozen;
+    if (why != NULL) {
+        return why;
+    }
+    for (unsigned i = 0; i < checks && r->chain.count != 0; i++) {
+        if (!is_still(r, tid, script)) {
+            return "it ran while it was read";
+        }
+    }
+    why = name_frames(r, &count);
+    if (why != NULL) {
+        return why;
+    }
+    if (!frozen && r->python.codes.count != codes && !is_still(r, tid, script)) {
+        return "it ran while it was read";
+    }
+    script->count = count;
+    return NULL;
+}
+
+void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid, bool frozen,
+                         struct sonde__script *ret_script)
+{
+    struct sonde__script script = {.language = "Python", .frames = runtime->frames};
+    struct sonde__runtime_kept *kept = kept_of(runtime, tid);
+    const char *why = NULL;
+    bool torn = false;
+    python_codes_trim(&runtime->python.codes);
+    kept->age = ++runtime->look;
+    for (unsigned i = 0; i < (frozen ? 1u : (unsigned)ATTEMPTS); i++) {
+        sonde__view_begin(&runtime->view, kept->blocks, kept->count);
+        why = try_to_read(runtime, tid, frozen, &script, &torn);
+        if (why == NULL) {
+            keep(runtime, kept);
+            break;
+        }
+        keep(runtime, kept); /* what it needed, so that the next attempt takes less time */
+        runtime->python.heads = 0;
+    }
+    script.run_count = why == NULL ? runtime->chain.run_count : 0;
+    script.lost_count = why == NULL ? runtime->chain.lost_count : 0;
+    script.state = why != NULL
+                       ? (uint8_t)(torn ? SONDE__SCRIPT_TORN : SONDE__SCRIPT_DAMAGED)
+                       : (uint8_t)(script.count != 0 ? SONDE__SCRIPT_READ : SONDE__SCRIPT_NONE);
+    script.count = why == NULL ? script.count : 0;
+    script.why = why;
+    *ret_script = script;
+}
+
+bool sonde__runtime_agrees(const struct sonde__runtime *runtime,
+                           const struct sonde__runtime_moment *moment)
+{
+    enum { OB_SIZE = 16, UNIT = 2 }; /* instructions of a code object from 3.11 on */
+    const struct python_chain *chain = &runtime->chain;
+    uint64_t code_bytes = 0;
+    for (size_t i = 0; chain->count != 0 && i < runtime->python.codes.count; i++) {
+        const struct python_code *code = runtime->python.codes.list[i];
+        if (code->address == chain->frames[0].code) {
+            code_bytes = sonde__base_le64(code->head + OB_SIZE) * UNIT;
+            break;
+        }
+    }
+    return python_agrees(&runtime->python, chain, code_bytes < 1u << 26 ? code_bytes : 0, moment);
+}
+
+/* --- opening --- */
+
+struct found {
+    uint64_t runtime, loop, loop_bytes;
+    bool has_runtime, has_loop;
+    uint32_t version; /* PY_VERSION_HEX, or of the oldest release that has all symbols */
+};
+
+/* Symbols of the stable interface that came with a version, where none states it. */
+static void note_symbol(const struct sonde__elf *elf, const struct sonde__elf_symbol *symbol,
+                        struct found *found)
+{
+    static const struct {
+        const char *name;
+        uint32_t version;
+    } since[] = {{"PyCode_NewWithPosOnlyArgs", 0x03080000},
+                 {"PyInterpreterState_Get", 0x03090000},
+                 {"PyModule_AddObjectRef", 0x030a0000}};
+    if (strcmp(symbol->name, "_PyRuntime") == 0) {
+        found->runtime = symbol->value;
+        found->has_runtime = true;
+    } else if (strcmp(symbol->name, "_PyEval_EvalFrameDefault") == 0) {
+        found->loop = symbol->value;
+        found->loop_bytes = symbol->size;
+        found->has_loop = true;
+    } else if (strcmp(symbol->name, "Py_Version") == 0) {
+        const uint8_t *bytes = sonde__elf_at_vaddr(elf, symbol->value, 4);
+        found->version = bytes != NULL ? sonde__base_le32(bytes) : found->version;
+    }
+    for (size_t i = 0; i < sizeof since / sizeof *since; i++) {
+        if (since[i].version > found->version && strcmp(symbol->name, since[i].name) == 0) {
+            found->version = since[i].version;
+        }
+    }
+}
+
+static void note_symbols(const struct sonde__elf *elf, const struct sonde__elf_symbols *table,
+                         struct found *found)
+{
+    struct sonde__elf_symbol symbol;
+    for (uint32_t i = 0; sonde__elf_symbols_at(table, i, &symbol); i++) {
+        const char *name = symbol.name;
+        bool is_near = (name[0] == '_' && name[1] == 'P' && name[2] == 'y') ||
+                       (name[0] == 'P' && name[1] == 'y');
+        if (is_near && symbol.section != SONDE__SHN_UNDEF) {
+            note_symbol(elf, &symbol, found);
+        }
+    }
+}
+
+static bool find_symbols(const struct sonde__elf *elf, struct found *found)
+{
+    struct sonde__elf_symbols table;
+    struct sonde__elf_section section;
+    if (sonde__elf_dynamic_symbols(elf, &table)) {
+        note_symbols(elf, &table, found);
+    }
+    bool has_section = sonde__elf_section_by_name(elf, ".PyRuntime", &section);
+    if (!found->has_runtime && has_section) {
+        found->runtime = section.vaddr;
+        found->has_runtime = true;
+    }
+    if (found->has_runtime && !found->has_loop &&
+        sonde__elf_section_by_type(elf, SONDE__SHT_SYMTAB, &section) &&
+        sonde__elf_symbols(elf, &section, &table)) {
+        note_symbols(elf, &table, found);
+    }
+    return found->has_runtime;
+}
+
+static bool read_bytes(const struct sonde__runtime_memory *memory, uint64_t address, void *ret,
+                       uint32_t size)
+{
+    struct sonde__runtime_piece piece = {address, ret, size, 0};
+    memory->read(memory->ctx, &piece, 1);
+    return piece.got == size;
+}
+
+/* Choose the layout. */
+static enum sonde_status choose_layout(uint64_t address, const struct sonde__runtime_memory *memory,
+                                       struct python_layout *ret_layout, uint32_t *version,
+                                       struct sonde_error *ret_error)
+{
+    uint8_t bytes[PYTHON_OFFSETS_BYTES];
+    char what[64];
+    const struct python_layout *layout = NULL;
+    if (!read_bytes(memory, address, bytes, sizeof bytes)) {
+        return sonde__base_fail(ret_error, SONDE_CORRUPT, "Python's runtime cannot be read", NULL,
+                                0, 0);
+    }
+    if (python_states_offsets(bytes, sizeof bytes, version)) {
+        if (python_layout_stated(bytes, sizeof bytes, ret_layout)) {
+            return SONDE_OK;
+        }
+    } else if (*version >> 24 == 3) {
+        layout = python_layout_of(*version >> 16 & 0xff);
+    }
+    if (layout == NULL || layout->minor >= 13) {
+        snprintf(what, sizeof what, "Python %u.%u is not known", *version >> 24,
+                 *version >> 16 & 0xff);
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, what, NULL, 0, 0);
+    }
+    *ret_layout = *layout;
+    return SONDE_OK;
+}
+
+static void set_name(struct sonde__runtime *r, uint32_t version)
+{
+    if ((version & 0xffff) != 0) {
+        snprintf(r->name, sizeof r->name, "Python %u.%u.%u", version >> 24, version >> 16 & 0xff,
+                 version >> 8 & 0xff);
+    } else {
+        snprintf(r->name, sizeof r->name, "Python %u.%u", version >> 24, version >> 16 & 0xff);
+    }
+}
+
+enum sonde_status sonde__runtime_open_at(uint64_t address, uint32_t version,
+                                         const struct sonde__runtime_memory *memory,
+                                         struct sonde__runtime **ret_runtime,
+                                         struct sonde_error *ret_error)
+{
+    struct python_layout layout;
+    SONDE_TRY(choose_layout(address, memory, &layout, &version, ret_error));
+    struct sonde__runtime *r = sonde__mem_alloc_zeroed(sizeof *r);
+    if (r == NULL) {
+        return SONDE_MEMORY;
+    }
+    r->view.memory = *memory;
+    r->python.layout = layout;
+    r->python.codes.layout = &r->python.layout;
+    r->python.runtime = address;
+    set_name(r, version);
+    sonde__view_begin(&r->view, NULL, 0);
+    if (!python_is_consistent(&r->python, &r->view)) {
+        sonde__runtime_close(r);
+        return sonde__base_fail(ret_error, SONDE_CORRUPT,
+                                "Python's runtime is not set up, or not laid out as its version is",
+                                NULL, 0, 0);
+    }
+    *ret_runtime = r;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bias,
+                                      const struct sonde__runtime_memory *memory,
+                                      struct sonde__runtime **ret_runtime,
+                                      struct sonde_error *ret_error)
+{
+    struct found found = {0};
+    struct sonde__runtime *r;
+    if (!find_symbols(elf, &found)) {
+        return SONDE_ABSENT;
+    }
+    SONDE_TRY(sonde__runtime_open_at(found.runtime + bias, found.version, memory, &r, ret_error));
+    if (found.has_loop && found.loop_bytes != 0) {
+        r->loops[r->loop_count++] =
+            (struct sonde__runtime_range){found.loop + bias, found.loop + found.loop_bytes + bias};
+    }
+    *ret_runtime = r;
+    return SONDE_OK;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which native frame runs which script frames.
+ *
+ * Each call of the interpreter's loop runs one run of frames, and both are stacks: the n-th native
+ * frame in the loop runs the n-th run. That holds if there are as many of the one as of the other,
+ * or, where native frames were left out of the middle, at most as many native ones. */
+#include "runtime_private.h"
+
+bool sonde__runtime_is_loop(const struct sonde__runtime *runtime, uint64_t pc)
+{
+    for (uint32_t i = 0; i < runtime->loop_count; i++) {
+        if (pc >= runtime->loops[i].start && pc < runtime->loops[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of the frames [begin, end); mark: set the flag. */
+static uint32_t count_loops(const struct sonde__runtime *runtime, struct sonde_stack *stack,
+                            uint32_t begin, uint32_t end, bool mark)
+{
+    uint32_t count = 0;
+    for (uint32_t i = begin; i < end; i++) {
+        if (sonde__runtime_is_loop(runtime, sonde_stack_lookup_pc(stack, i))) {
+            count++;
+            stack->how[i] |= mark ? SONDE__HOW_RUNS_SCRIPT : 0;
+        }
+    }
+    return count;
+}
+
+/* Keep the `inner` innermost and the `outer` outermost of `runs`. */
+static uint32_t cut_runs(struct sonde__script_frame *frames, uint32_t count, uint32_t runs,
+                         uint32_t inner, uint32_t outer)
+{
+    uint32_t kept = 0, cut = runs - inner - outer;
+    for (uint32_t i = 0; i < count; i++) {
+        if (frames[i].run < inner) {
+            frames[kept++] = frames[i];
+        } else if (frames[i].run >= inner + cut) {
+            frames[kept] = frames[i];
+            frames[kept++].run -= cut;
+        }
+    }
+    return kept;
+}
+
+bool sonde__runtime_join(const struct sonde__runtime *runtime, struct sonde_stack *stack,
+                         uint32_t run_count, struct sonde__script_frame *frames, uint32_t *count,
+                         const char **ret_why)
+{
+    bool has_gap = stack->lost_count != 0;
+    uint32_t gap = has_gap && stack->lost_at < stack->count ? stack->lost_at : stack->count;
+    uint32_t inner = count_loops(runtime, stack, 0, gap, false);
+    uint32_t outer = count_loops(runtime, stack, gap, stack->count, false);
+    if (runtime->loop_count == 0) {
+        *ret_why = "the interpreter's loop has no symbol";
+        return false;
+    }
+    if (inner + outer > run_count) {
+        *ret_why = "more native calls of the interpreter than script frames show";
+        return false;
+    }
+    if (!has_gap && inner + outer < run_count) {
+        *ret_why = stack->end == SONDE_END_ROOT
+                       ? "fewer native calls of the interpreter than script frames show"
+                       : "the native stack ends before the script does";
+        return false;
+    }
+    *count = cut_runs(frames, *count, run_count, inner, outer);
+    (void)count_loops(runtime, stack, 0, stack->count, true);
+    return true;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of a runtime share. Python is the only one so far; another one gets its own member
+ * and files beside python_*. */
+#ifndef SONDE_RUNTIME_PRIVATE_H
+#define SONDE_RUNTIME_PRIVATE_H
+
+#include "python.h"
+
+/* Threads whose blocks are read ahead: those of a stall, and the loops of a program. */
+#define SONDE__RUNTIME_KEPT 16u
+
+struct sonde__runtime_kept {
+    uint64_t tid; /* 0: none */
+    struct sonde__view_block *blocks;
+    uint32_t count;
+    uint64_t age;
+};
+
+struct sonde__runtime_range {
+    uint64_t start, end;
+};
+
+struct sonde__runtime {
+    char name[32];
+    struct sonde__runtime_range loops[4]; /* code of the interpreter's loop; GCC splits it */
+    uint32_t loop_count;
+    struct python python;
+    struct sonde__view view;
+    struct python_chain chain, before;
+    struct sonde__script_frame frames[SONDE__SCRIPT_FRAMES_MAX];
+    struct sonde__runtime_kept kept[SONDE__RUNTIME_KEPT];
+    uint64_t look; /* number of this one */
+};
+
+/* Open a runtime whose place is known: what sonde__runtime_open() does when it has searched the
+ * image. version: PY_VERSION_HEX, where the runtime does not state it. Returns as it. */
+SONDE_NODISCARD enum sonde_status sonde__runtime_open_at(uint64_t address, uint32_t version,
+                                                         const struct sonde__runtime_memory *memory,
+                                                         struct sonde__runtime **ret_runtime,
+                                                         struct sonde_error *ret_error);
+
+#endif

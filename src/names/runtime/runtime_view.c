@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime_view.h"
+
+#include <string.h>
+
+/* Take room for a block. Null: there is none. */
+static struct sonde__view_block *place(struct sonde__view *view, uint64_t address, uint32_t size)
+{
+    struct sonde__view_block *block = &view->blocks[view->count];
+    uint32_t room = SONDE__VIEW_BYTES - view->bytes_used;
+    if (view->count == SONDE__VIEW_BLOCKS || size > room || address > UINT64_MAX - size) {
+        return NULL;
+    }
+    *block = (struct sonde__view_block){address, size, view->bytes_used, false};
+    view->count++;
+    view->bytes_used += size + (0u - size) % 8; /* the next one is aligned */
+    return block;
+}
+
+/* The blocks from `first` on; one that could not be read whole is as long as was read. */
+static void read_from(struct sonde__view *view, uint32_t first, bool last_first)
+{
+    struct sonde__runtime_piece pieces[SONDE__VIEW_BLOCKS];
+    uint32_t count = view->count - first;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__view_block *block =
+            &view->blocks[last_first ? view->count - 1 - i : first + i];
+        pieces[i] = (struct sonde__runtime_piece){block->address, view->bytes + block->offset,
+                                                  block->size, 0};
+    }
+    if (count == 0) {
+        return;
+    }
+    view->reads++;
+    view->memory.read(view->memory.ctx, pieces, count);
+    for (uint32_t i = 0; i < count; i++) {
+        view->blocks[last_first ? view->count - 1 - i : first + i].size = pieces[i].got;
+    }
+}
+
+void sonde__view_begin(struct sonde__view *view, const struct sonde__view_block *ahead,
+                       uint32_t count)
+{
+    view->count = view->bytes_used = view->last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (place(view, ahead[i].address, ahead[i].size) == NULL) {
+            break;
+        }
+    }
+    read_from(view, 0, false);
+}
+
+void sonde__view_again(struct sonde__view *view)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < view->count; i++) {
+        if (view->blocks[i].used) {
+            view->blocks[kept++] = view->blocks[i]; /* its bytes go where they were */
+            view->blocks[kept - 1].used = false;
+        }
+    }
+    view->count = kept;
+    view->last = 0;
+    read_from(view, 0, true);
+}
+
+static bool holds(const struct sonde__view_block *block, uint64_t address, uint32_t size)
+{
+    return address >= block->address && address - block->address <= block->size &&
+           size <= block->size - (uint32_t)(address - block->address);
+}
+
+static struct sonde__view_block *find(struct sonde__view *view, uint64_t address, uint32_t size)
+{
+    if (view->last < view->count && holds(&view->blocks[view->last], address, size)) {
+        return &view->blocks[view->last];
+    }
+    if (view->last + 1 < view->count && holds(&view->blocks[view->last + 1], address, size)) {
+        return &view->blocks[++view->last]; /* as in the look before */
+    }
+    for (uint32_t i = 0; i < view->count; i++) {
+        if (holds(&view->blocks[i], address, size)) {
+            view->last = i;
+            return &view->blocks[i];
+        }
+    }
+    return NULL;
+}
+
+void sonde__view_ahead(struct sonde__view *view, const struct sonde__view_block *wanted,
+                       uint32_t count)
+{
+    uint32_t first = view->count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (find(view, wanted[i].address, wanted[i].size) == NULL) {
+            (void)place(view, wanted[i].address, wanted[i].size);
+        }
+    }
+    read_from(view, first, false);
+}
+
+/* Read a block of `wanted` bytes. Null: fewer than `size` are there from `address` on. */
+static struct sonde__view_block *fetch(struct sonde__view *view, uint64_t start, uint32_t wanted,
+                                       uint64_t address, uint32_t size)
+{
+    struct sonde__view_block *block = place(view, start, wanted);
+    if (block == NULL) {
+        return NULL;
+    }
+    read_from(view, view->count - 1, false);
+    if (!holds(block, address, size)) {
+        view->bytes_used = block->offset;
+        view->count--;
+        return NULL;
+    }
+    view->last = view->count - 1;
+    return block;
+}
+
+const uint8_t *sonde__view_at(struct sonde__view *view, uint64_t address, uint32_t size, bool pages)
+{
+    struct sonde__view_block *block = find(view, address, size);
+    uint64_t start = address & ~(uint64_t)(SONDE__VIEW_PAGE - 1);
+    if (address > UINT64_MAX - size - SONDE__VIEW_PAGE) {
+        return NULL;
+    }
+    if (block == NULL && pages) {
+        uint64_t end = (address + size + SONDE__VIEW_PAGE - 1) & ~(uint64_t)(SONDE__VIEW_PAGE - 1);
+        block = fetch(view, start, (uint32_t)(end - start), address, size);
+    }
+    if (block == NULL) {
+        block = fetch(view, address, size, address, size);
+    }
+    if (block == NULL) {
+        return NULL;
+    }
+    block->used = true;
+    return view->bytes + block->offset + (address - block->address);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target_script.h"
+
+#include <string.h>
+
+#include "base_text.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "target_private.h"
+
+#define PAUSE_FACTOR 50u /* of the time that a search took which found a runtime not ready */
+
+void sonde__target_scripts_done(struct sonde__target_scripts *scripts)
+{
+    sonde__runtime_close(scripts->runtime);
+    sonde__mem_free(scripts->frames);
+    scripts->runtime = NULL;
+    scripts->frames = NULL;
+}
+
+const struct sonde__target_script *sonde__target_script(const struct sonde__target *target)
+{
+    return &target->scripts.last;
+}
+
+/* --- the runtime --- */
+
+static void read_pieces(void *ctx, struct sonde__runtime_piece *pieces, uint32_t count)
+{
+    enum { BATCH = 128 };
+    struct sonde__target *target = ctx;
+    struct sonde__os_part parts[BATCH];
+    for (uint32_t done = 0; done < count;) {
+        uint32_t n = count - done < BATCH ? count - done : BATCH;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct sonde__runtime_piece *piece = &pieces[done + i];
+            parts[i] = (struct sonde__os_part){piece->address, piece->bytes, piece->size, 0};
+        }
+        sonde__os_read_process_parts(target->pid, parts, n);
+        for (uint32_t i = 0; i < n; i++) {
+            pieces[done + i].got = (uint32_t)parts[i].got;
+        }
+        done += n;
+    }
+}
+
+static void read_one_by_one(void *ctx, struct sonde__runtime_piece *pieces, uint32_t count)
+{
+    struct sonde__target *target = ctx;
+    for (uint32_t i = 0; i < count; i++) {
+        pieces[i].got =
+            (uint32_t)target->ops->read(target, pieces[i].address, pieces[i].bytes, pieces[i].size);
+    }
+}
+
+static bool is_its_image(const struct sonde__target_scripts *s, const struct sonde__image *image)
+{
+    return s->has_image && image->bias == s->bias && image->build_id.size == s->build_id.size &&
+           memcmp(image->build_id.bytes, s->build_id.bytes, s->build_id.size) == 0;
+}
+
+static bool is_still_there(const struct sonde__target *target)
+{
+    for (uint32_t i = 0; i < target->images.image_count; i++) {
+        if (is_its_image(&target->scripts, &target->images.images[i])) {
+            return target->scripts.runtime != NULL;
+        }
+    }
+    return false;
+}
+
+bool sonde__target_is_interpreter(const struct sonde__target *target,
+                                  const struct sonde__image *image)
+{
+    const char *name = sonde__base_file_name(image->path);
+    return is_its_image(&target->scripts, image) &&
+           (sonde__base_starts_with(name, "python") || sonde__base_starts_with(name, "libpython"));
+}
+
+static enum sonde_status open_runtime(struct sonde__target *target, uint32_t index)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    const struct sonde__image *image = &target->images.images[index];
+    const struct sonde__runtime_memory memory = {target->is_live ? read_pieces : read_one_by_one,
+                                                 target};
+    struct sonde_error error = {0};
+    enum sonde_status status = sonde__runtime_open(&target->images.loaded[index].elf, image->bias,
+                                                   &memory, &s->runtime, &error);
+    if (status == SONDE_OK) {
+        s->build_id = image->build_id;
+        s->bias = image->bias;
+        s->has_image = true;
+        s->unread = (struct sonde_error){0};
+    } else if (status != SONDE_ABSENT) {
+        s->runtime = NULL;
+        s->unread = error;
+    }
+    return status;
+}
+
+static void search(struct sonde__target *target)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    uint64_t begin_ns = sonde__os_now_ns();
+    bool not_ready = false;
+    if (is_still_there(target)) {
+        s->generation = target->images.set.generation;
+        return;
+    }
+    sonde__runtime_close(s->runtime);
+    s->runtime = NULL;
+    s->has_image = false;
+    s->unread = (struct sonde_error){0};
+    for (uint32_t i = 0; i < target->images.image_count && s->runtime == NULL; i++) {
+        bool is_vdso = (target->images.images[i].flags & SONDE__IMAGE_VDSO) != 0;
+        if (!is_vdso && target->images.loaded[i].readable) {
+            not_ready |= open_runtime(target, i) == SONDE_CORRUPT;
+        }
+    }
+    s->generation = target->images.set.generation;
+    if (s->runtime == NULL && not_ready) { /* it may have just begun */
+        s->generation = 0;
+        s->next_ns = begin_ns + PAUSE_FACTOR * (sonde__os_now_ns() - begin_ns);
+    }
+}
+
+static struct sonde__runtime *runtime_of(struct sonde__target *target)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    if (s->generation != target->images.set.generation && sonde__os_now_ns() >= s->next_ns) {
+        search(target);
+    }
+    return s->runtime;
+}
+
+const char *sonde__target_runtime(struct sonde__target *target, const char **ret_why)
+{
+    struct sonde__runtime *runtime = runtime_of(target);
+    *ret_why = runtime == NULL ? target->scripts.unread.what : "";
+    return runtime != NULL ? sonde__runtime_name(runtime) : "";
+}
+
+/* --- a thread --- */
+
+void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
+                               const struct sonde__runtime_moment *moment,
+                               struct sonde_stack *stack)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    struct sonde__target_script *last = &s->last;
+    struct sonde__runtime *runtime = s->wanted ? runtime_of(target) : NULL;
+    if (runtime == NULL) {
+        return;
+    }
+    sonde__runtime_read(runtime, tid, moment == NULL, &last->script);
+    if (last->script.state != SONDE__SCRIPT_READ) {
+        return;
+    }
+    if (s->frames == NULL &&
+        (s->frames = sonde__mem_alloc_array(SONDE__SCRIPT_FRAMES_MAX, sizeof *s->frames)) == NULL) {
+        last->script.state = SONDE__SCRIPT_NONE;
+        return;
+    }
+    memcpy(s->frames, last->script.frames, last->script.count * sizeof *s->frames);
+    last->script.frames = s->frames;
+    if (moment != NULL && !sonde__runtime_agrees(runtime, moment)) {
+        last->apart = "read later";
+        return;
+    }
+    last->joined = sonde__runtime_join(runtime, stack, last->script.run_count, s->frames,
+                                       &last->script.count, &last->apart);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Script frames of Python programs that are stopped at arbitrary instants are those that the
+ * interpreter's faulthandler writes at the same instant (equals_faulthandler.py). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+enum { TIMEOUT_S = 120 };
+
+static void compare(const char *python, const char *stops, const char *program,
+                    const char *argument)
+{
+    char script[4096], path[4096], sonde[4096];
+    const char *argv[] = {"/usr/bin/python3", script, sonde, python, stops, path, argument, NULL};
+    struct test_run run;
+    if (access(python, X_OK) != 0) {
+        SKIP("%s is not here", python);
+    }
+    snprintf(script, sizeof script, "%s/tests/integration/script/equals_faulthandler.py",
+             test_source_dir());
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    snprintf(path, sizeof path, "%s%s%s", program[0] == '/' ? "" : test_source_dir(),
+             program[0] == '/' ? "" : "/tests/integration/script/", program);
+    run = test_run(argv, NULL, NULL, TIMEOUT_S);
+    if (run.status != 0 || run.timed_out) {
+        FAIL("status %d: %s%s", run.status, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(frames_equal_faulthandler, TIMEOUT_S + 10)
+{
+    compare("/usr/bin/python3", "10", "mixed.py", NULL);
+}
+
+/* An interpreter of another version, where pyenv has one. */
+static void compare_version(const char *version)
+{
+    char python[1024];
+    const char *home = getenv("HOME");
+    snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
+             version);
+    compare(python, "4", "mixed.py", NULL);
+}
+
+TEST_TIMEOUT(frames_equal_faulthandler_3_8, TIMEOUT_S + 10)
+{
+    compare_version("3.8.18");
+}
+
+TEST_TIMEOUT(frames_equal_faulthandler_3_9, TIMEOUT_S + 10)
+{
+    compare_version("3.9.18");
+}
+
+TEST_TIMEOUT(frames_equal_faulthandler_3_10, TIMEOUT_S + 10)
+{
+    compare_version("3.10.13");
+}
+
+TEST_TIMEOUT(frames_equal_faulthandler_3_12, TIMEOUT_S + 10)
+{
+    compare_version("3.12.1");
+}
+
+TEST_TIMEOUT(frames_equal_faulthandler_3_13, TIMEOUT_S + 10)
+{
+    compare_version("3.13.0");
+}
