@@ -18,6 +18,10 @@
 #include "watch_session.h"
 
 #define MS 1000000ull
+/* Looks are made so rarely that they cost less than one part in so many of a CPU. */
+#define COST_PART 125u
+/* What one round may add to the mean: samples of a stall are paid from their own budget. */
+#define COST_MAX_NS (MS / 2)
 /* New threads are looked for so often. */
 #define LIST_NS (500 * MS)
 /* A thread that has run lately may do so again; before that the looks are rarer. */
@@ -57,6 +61,7 @@ struct sonde__watch_outside {
     uint32_t count;
     uint64_t listed_ns, ran_ns; /* threads were listed; one had run */
     bool no_counts;             /* calls may not be counted */
+    uint64_t cpu_ns, cost_ns;   /* CPU time at the last look, and mean time from look to look */
     struct sonde__watch_outside_counts counts;
 };
 
@@ -427,6 +432,16 @@ static bool look_at(struct sonde__watch_session *s, struct thread *t)
     return true;
 }
 
+static void note_cost(struct sonde__watch_outside *o)
+{
+    uint64_t cpu_ns = sonde__host_cpu_ns();
+    if (o->cpu_ns != 0) {
+        uint64_t cost_ns = sonde__base_min(cpu_ns - o->cpu_ns, COST_MAX_NS);
+        o->cost_ns = o->cost_ns == 0 ? cost_ns : (o->cost_ns * 31 + cost_ns) / 32;
+    }
+    o->cpu_ns = cpu_ns;
+}
+
 void sonde__watch_outside_look(struct sonde__watch_session *s, uint64_t now_ns)
 {
     struct sonde__watch_outside *o = s->outside;
@@ -435,6 +450,7 @@ void sonde__watch_outside_look(struct sonde__watch_session *s, uint64_t now_ns)
         return;
     }
     o->counts.looks++;
+    note_cost(o);
     for (uint32_t i = 0; i < o->count;) {
         if (look_at(s, &o->threads[i])) {
             i++;
@@ -465,7 +481,10 @@ uint64_t sonde__watch_outside_period(const struct sonde__watch_session *s, uint6
     const struct sonde__watch_outside *o = s->outside;
     uint64_t often = sonde__base_max(s->options.threshold_ns / 25, 5 * MS);
     uint64_t lately = sonde__base_min(often, 10 * MS);
-    return now_ns - o->ran_ns < LATELY_NS ? lately : sonde__base_min(2 * lately, 20 * MS);
+    uint64_t wanted =
+        now_ns - o->ran_ns < LATELY_NS ? lately : sonde__base_min(2 * lately, 20 * MS);
+    return sonde__base_min(sonde__base_max(wanted, o->cost_ns * COST_PART),
+                           s->options.threshold_ns / 4);
 }
 
 struct sonde__watch_outside_counts sonde__watch_outside_counts(const struct sonde__watch_outside *o)
