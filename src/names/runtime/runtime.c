@@ -205,7 +205,7 @@ static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
             continue; /* it is not entered yet: Python shows none, either */
         }
         int64_t lasti = l->code_start == PYTHON_NO
-                            ? (int64_t)frame->instr << l->lasti_shift
+                            ? (int64_t)frame->instr * (1 << l->lasti_shift)
                             : (int64_t)(frame->instr - frame->code - l->code_start);
         if (lasti < -2 || lasti > CODE_BYTES_MAX) {
             return "a frame is not in its code";

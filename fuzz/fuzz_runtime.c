@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fuzz target: the memory of an interpreter, of any content. The input is what was read of one, as
+ * recorded_memory.h describes it. */
+#include "fuzz.h"
+#include "recorded_memory.h"
+
+static void check(const struct sonde__script *script)
+{
+    FUZZ_MUST(script->count <= SONDE__SCRIPT_FRAMES_MAX);
+    FUZZ_MUST((script->state == SONDE__SCRIPT_READ) == (script->count != 0));
+    FUZZ_MUST((script->why != NULL) ==
+              (script->state == SONDE__SCRIPT_TORN || script->state == SONDE__SCRIPT_DAMAGED));
+    for (uint32_t i = 0; i < script->count; i++) {
+        FUZZ_MUST(script->frames[i].function[0] != '\0' || script->frames[i].file != NULL);
+        FUZZ_MUST(i == 0 || script->frames[i].run >= script->frames[i - 1].run);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    struct sonde__script script;
+    if (!recorded_open(data, size, &recorded)) {
+        return 0;
+    }
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    if (sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL) !=
+        SONDE_OK) {
+        return 0;
+    }
+    for (int frozen = 0; frozen < 2; frozen++) {
+        sonde__runtime_read(runtime, recorded.tid, frozen != 0, &script);
+        check(&script);
+        sonde__runtime_read(runtime, recorded.tid, frozen != 0, &script); /* with what is known */
+        check(&script);
+    }
+    sonde__runtime_close(runtime);
+    return 0;
+}

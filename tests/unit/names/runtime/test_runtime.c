@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Script frames from the recorded memory of real interpreters, CPython 3.8 to 3.13: the same
+ * program, whose stack is as below. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorded_memory.h"
+#include "test.h"
+
+struct expected {
+    const char *function, *before_3_11;
+    uint32_t line;
+    uint8_t kind;
+};
+
+static const struct expected stack[] = {
+    {"Order.parts", "parts", 18, SONDE__SCRIPT_GENERATOR},
+    {"Order.parts", "parts", 17, SONDE__SCRIPT_GENERATOR},
+    {"Order.parts", "parts", 17, SONDE__SCRIPT_GENERATOR},
+    {"Order.add", "add", 13, SONDE__SCRIPT_FUNCTION},
+    {"Order.total.<locals>.<lambda>", "<lambda>", 10, SONDE__SCRIPT_FUNCTION},
+    {"Order.total", "total", 10, SONDE__SCRIPT_FUNCTION},
+    {"rec", "rec", 23, SONDE__SCRIPT_FUNCTION},
+    {"rec", "rec", 23, SONDE__SCRIPT_FUNCTION},
+    {"rec", "rec", 23, SONDE__SCRIPT_FUNCTION},
+    {"rec", "rec", 23, SONDE__SCRIPT_FUNCTION},
+    {"rec", "rec", 23, SONDE__SCRIPT_FUNCTION},
+    {"<module>", "<module>", 26, SONDE__SCRIPT_MODULE},
+};
+enum { DEPTH = sizeof stack / sizeof stack[0] };
+
+static uint8_t *load(const char *name, struct recorded_memory *ret)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/fuzz/regress/runtime/%s", test_source_dir(), name);
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    uint8_t *data = malloc(1 << 20);
+    CHECK(data != NULL);
+    size_t size = fread(data, 1, 1 << 20, file);
+    fclose(file);
+    CHECK(recorded_open(data, size, ret));
+    return data;
+}
+
+static void check_version(unsigned minor, uint32_t runs)
+{
+    char name[32];
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    struct sonde__script script;
+    snprintf(name, sizeof name, "python3.%u", minor);
+    uint8_t *data = load(name, &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    CHECK(sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL) ==
+          SONDE_OK);
+    CHECK(strncmp(sonde__runtime_name(runtime), "Python 3.", 9) == 0);
+    for (int frozen = 0; frozen < 2; frozen++) {
+        sonde__runtime_read(runtime, recorded.tid, frozen != 0, &script);
+        CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+        CHECK_EQ(script.count, DEPTH);
+        CHECK_EQ(script.run_count, runs);
+        CHECK_EQ(script.lock, SONDE__SCRIPT_LOCK_NOT_HELD);
+        for (uint32_t i = 0; i < script.count && i < DEPTH; i++) {
+            CHECK_STR(script.frames[i].function,
+                      minor >= 11 ? stack[i].function : stack[i].before_3_11);
+            CHECK_STR(script.frames[i].file, "/srv/app/app.py");
+            CHECK_EQ(script.frames[i].line, stack[i].line);
+            CHECK_EQ(script.frames[i].kind, stack[i].kind);
+        }
+    }
+    sonde__runtime_read(runtime, recorded.tid + 1, true, &script);
+    CHECK_EQ(script.state, SONDE__SCRIPT_NONE);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+TEST(frames_of_3_8)
+{
+    check_version(8, 12);
+}
+TEST(frames_of_3_9)
+{
+    check_version(9, 12);
+}
+TEST(frames_of_3_10)
+{
+    check_version(10, 12);
+}
+TEST(frames_of_3_11)
+{
+    check_version(11, 5);
+}
+TEST(frames_of_3_12)
+{
+    check_version(12, 3);
+}
+TEST(frames_of_3_13)
+{
+    check_version(13, 3);
+}
+
+/* Whatever byte is damaged: frames, or a reason why there are none. */
+TEST(damaged_memory_gives_frames_or_a_reason)
+{
+    static const char *const names[] = {"python3.8", "python3.10", "python3.11", "python3.12"};
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        struct recorded_memory recorded;
+        struct sonde__runtime *runtime;
+        struct sonde__script script;
+        uint8_t *data = load(names[n], &recorded);
+        const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+        for (size_t at = RECORDED_HEAD; at + 8 < recorded.size; at += 40) {
+            uint8_t kept = data[at];
+            data[at] ^= 0x18;
+            if (sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime,
+                                       NULL) == SONDE_OK) {
+                sonde__runtime_read(runtime, recorded.tid, true, &script);
+                CHECK(script.state != SONDE__SCRIPT_READ || script.count > 0);
+                CHECK(script.state != SONDE__SCRIPT_DAMAGED || script.why != NULL);
+                sonde__runtime_close(runtime);
+            }
+            data[at] = kept;
+        }
+        free(data);
+    }
+}
