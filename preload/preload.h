@@ -84,11 +84,10 @@ void preload_forget_slot(void);
 /* The number of this thread, without a system call where that is possible. */
 uint32_t preload_own_tid(void);
 
-/* The slow paths: a thread's first wait and waits of an unknown loop (null: nested), a turn whose
- * end the supervisor asked for, waking it. */
+/* The slow paths: a thread's first wait and waits of an unknown loop (null: nested), waking
+ * the supervisor. */
 struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t sp,
                                         uint64_t caller, unsigned flags);
-void preload_stamp(struct sonde__probe_slot *slot);
 void preload_wake(struct sonde__probe_page *page);
 
 enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2, PRELOAD_TIMED = 4 };

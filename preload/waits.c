@@ -109,7 +109,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     }
     if (turn != SONDE__PROBE_UNSURE &&
         atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
-        preload_stamp(slot);
+        sonde__probe_stamp(slot, preload_now_ns());
     }
     return slot;
 }
@@ -127,13 +127,6 @@ void preload_end_any(struct sonde__probe_slot *slot)
             preload_wake(page);
         }
     }
-}
-
-void preload_stamp(struct sonde__probe_slot *slot)
-{
-    /* after the beat that says so, for whoever reads them in the other order */
-    atomic_store_explicit(&slot->ended_ns, preload_now_ns(), memory_order_release);
-    atomic_store_explicit(&slot->stamp, 0, memory_order_release);
 }
 
 void preload_wake(struct sonde__probe_page *page)

@@ -80,9 +80,7 @@ void sonde_idle_enter(void)
     uint64_t now_ns = sonde__host_tick_ns();
     sonde__probe_keep_long(slot, now_ns);
     (void)sonde__probe_enter_known(slot, false);
-    /* after the beat that says so, for whoever reads them in the other order */
-    atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
-    atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+    sonde__probe_stamp(slot, now_ns);
 }
 
 void sonde_idle_leave(void)
@@ -166,6 +164,7 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
         atomic_store(&slot->long_turns, 0);
         atomic_store(&slot->unsure_turns, 0);
         slot->begun_ns = 0;
+        slot->stamped_ns = 0;
         slot->long_ns = (int64_t)threshold_ns;
         atomic_store(&slot->stamp, 0);
     }

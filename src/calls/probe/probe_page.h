@@ -58,6 +58,13 @@ enum sonde__probe_state {
 };
 #define SONDE__PROBE_STATE_MASK 3u
 
+/* Who wants to know when a turn ends. */
+enum sonde__probe_stamp {
+    SONDE__PROBE_STAMP_NONE,
+    SONDE__PROBE_STAMP_END,  /* the supervisor: the time goes to ended_ns, which waits for it */
+    SONDE__PROBE_STAMP_LONG, /* the probe, for turns that nobody may have looked at */
+};
+
 struct sonde__probe_candidate {
     uint32_t kind; /* enum sonde__probe_kind; NONE: free */
     uint32_t waits;
@@ -89,9 +96,7 @@ struct sonde__probe_slot {
     _Alignas(128) _Atomic uint32_t tid; /* 0: free */
     uint32_t entered;                   /* a wait is being noted: a handler must keep out */
     uint32_t yield_waits;               /* of a rival since the young loop's last turn */
-    /* 1: the supervisor wants to know when this turn ends; the next wait sets it back to 0 and
-     * stores its time. */
-    _Atomic uint32_t stamp;
+    _Atomic uint32_t stamp; /* enum sonde__probe_stamp; the next wait sets it back to NONE */
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
@@ -105,7 +110,8 @@ struct sonde__probe_slot {
     /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
      * knew must be over; the next rival takes its place. */
     _Atomic uint32_t abandon;
-    _Atomic uint64_t ended_ns;
+    _Atomic uint64_t ended_ns; /* of the turn that the supervisor asked for; 0: it lasts */
+    uint64_t stamped_ns;       /* end of the last turn whose end was asked for by anybody */
     uint64_t doubt_beat; /* before the wait in doubt; 0: none */
     uint64_t doubt_ns;   /* when that began */
     uint64_t waited_ns;  /* what the loop has waited since it is one, as far as it was measured */

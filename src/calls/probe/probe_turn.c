@@ -24,6 +24,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->stamp, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->ended_ns, 0, memory_order_relaxed);
+    slot->stamped_ns = 0;
     atomic_store_explicit(&slot->long_turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->unsure_turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->begun_ns, 0, memory_order_relaxed);
@@ -416,18 +417,29 @@ void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__prob
 {
     uint64_t begun_ns = atomic_load_explicit(&slot->begun_ns, memory_order_relaxed);
     uint64_t looked_ns = atomic_load_explicit(&page->looked_ns, memory_order_relaxed);
-    uint64_t ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_relaxed);
     bool asked = (atomic_load_explicit(&slot->beat, memory_order_relaxed) &
                   SONDE__PROBE_STATE_MASK) == SONDE__PROBE_BUSY;
     if (asked) {
         sonde__probe_keep_long(slot, now_ns); /* the wait took no time */
     } else if (begun_ns != 0 && (int64_t)(now_ns - begun_ns) >= slot->long_ns &&
-               looked_ns < begun_ns && ended_ns < begun_ns) {
+               looked_ns < begun_ns && slot->stamped_ns < begun_ns) {
         atomic_fetch_add_explicit(&slot->unsure_turns, 1, memory_order_relaxed);
     }
     if ((int64_t)(now_ns - looked_ns) > page->late_ns && page->late_ns > 0) {
-        atomic_store_explicit(&slot->stamp, 1, memory_order_relaxed);
+        uint32_t none = SONDE__PROBE_STAMP_NONE; /* what the supervisor asked for comes first */
+        (void)atomic_compare_exchange_strong_explicit(&slot->stamp, &none, SONDE__PROBE_STAMP_LONG,
+                                                      memory_order_relaxed, memory_order_relaxed);
     }
+}
+
+void sonde__probe_stamp(struct sonde__probe_slot *slot, uint64_t now_ns)
+{
+    slot->stamped_ns = now_ns;
+    /* after the beat that says so, for whoever reads them in the other order */
+    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) == SONDE__PROBE_STAMP_END) {
+        atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
+    }
+    atomic_store_explicit(&slot->stamp, SONDE__PROBE_STAMP_NONE, memory_order_release);
 }
 
 void sonde__probe_leave_any(struct sonde__probe_slot *slot, uint64_t now_ns)

@@ -131,6 +131,8 @@ static inline bool sonde__probe_must_check(const struct sonde__probe_page *page,
 /* If so: keeps the turn that has just ended, and asks the next one for a stamp. */
 void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__probe_slot *slot,
                         uint64_t now_ns);
+/* After an enter() that was a turn's end, if slot->stamp asks for it. */
+void sonde__probe_stamp(struct sonde__probe_slot *slot, uint64_t now_ns);
 
 static inline enum sonde__probe_turn sonde__probe_enter_known(struct sonde__probe_slot *slot,
                                                               bool instant)

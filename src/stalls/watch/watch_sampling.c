@@ -31,7 +31,7 @@ void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch
         (void)sonde__host_thread_channel(s->pid, loop->tid, loop->waits, sizeof loop->waits);
     }
     atomic_store(&slot->ended_ns, 0);
-    atomic_store(&slot->stamp, 1);
+    atomic_store(&slot->stamp, SONDE__PROBE_STAMP_END);
 }
 
 static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_loop *loop,

@@ -150,8 +150,7 @@ static bool wait_short(uint64_t for_ns)
     CHECK(sonde__probe_knows(slot, SONDE__PROBE_EPOLL, 3, 0x7000));
     if (stamps) {
         sonde__probe_keep_long(slot, now_ns);
-        atomic_store(&slot->ended_ns, now_ns);
-        atomic_store(&slot->stamp, 0);
+        sonde__probe_stamp(slot, now_ns);
     }
     (void)sonde__probe_enter_known(slot, false);
     now_ns += for_ns;
@@ -175,6 +174,25 @@ TEST(turns_stamp_their_ends_when_the_supervisor_is_late)
     CHECK_EQ(count(), 1);
     CHECK_EQ(slot->longs[0].end_ns - slot->longs[0].begin_ns, 700 * MS);
     CHECK_EQ(atomic_load(&slot->unsure_turns), 0);
+}
+
+/* The supervisor saw a turn begin, and is late for its end: later turns, which are stamped too,
+ * leave that to it. */
+TEST(the_end_that_the_supervisor_asked_for_waits_for_it)
+{
+    begin_loop(250 * MS);
+    page.late_ns = 60 * MS;
+    atomic_store(&page.looked_ns, now_ns);
+    (void)wait_short(MS);
+    atomic_store(&slot->stamp, SONDE__PROBE_STAMP_END);
+    now_ns += 400 * MS;
+    uint64_t end_ns = now_ns;
+    CHECK(wait_short(25 * MS));
+    for (int i = 0; i < 3; i++) {
+        now_ns += MS;
+        (void)wait_short(25 * MS);
+    }
+    CHECK_EQ(atomic_load(&slot->ended_ns), end_ns);
 }
 
 /* It began right after the last look, and nobody asked for its end. */
