@@ -193,7 +193,7 @@ void sonde__watch_say_summary(struct sonde__watch_session *s)
         return; /* said at the start, or nobody asked for stalls */
     }
     sum_up(s, &sum);
-    if (s->options.root != 0 && sum.loops == 0 && !s->options.verbose) {
+    if (s->options.root != 0 && s->options.follow && sum.loops == 0 && !s->options.verbose) {
         return; /* a program that starts a thousand others gets no thousand lines */
     }
     if (sum.loops > 0) {
