@@ -23,9 +23,12 @@
 /* How long all threads must be idle before the long sleep: else a program with a timer of half a
  * second would pay a wake-up call each time. */
 #define SLEEP_AFTER_NS (2000 * MS)
-/* The pause between looks for a sign of the probe, and the time after which it is given up. */
-#define START_TICK_NS (20 * MS)
-#define START_MAX_NS  (5000 * MS)
+/* The pause between looks for a sign of the probe, and what the program has had of time or of a CPU
+ * when that is given up: where processors are short, programs start after many seconds. */
+#define START_TICK_NS    (20 * MS)
+#define START_MAX_NS     (5000 * MS)
+#define START_MAX_CPU_NS (1000 * MS)
+#define START_LAST_NS    (60000 * MS)
 /* After SIGABRT, before SIGKILL. A core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
 
@@ -161,6 +164,16 @@ static bool any_loop_known(const struct sonde__watch_session *s)
     return false;
 }
 
+/* Has the program had time enough to start? */
+static bool must_have_started(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    struct sonde__host_thread_look look;
+    uint64_t passed_ns = now_ns - s->begin_ns;
+    return passed_ns > START_LAST_NS ||
+           (passed_ns > START_MAX_NS && sonde__host_look_thread(s->pid, (uint64_t)s->pid, &look) &&
+            look.cpu_ns > START_MAX_CPU_NS);
+}
+
 /* False until the probe has started, and if the program cannot carry one. */
 static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
 {
@@ -170,7 +183,7 @@ static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
     if (atomic_load(&s->page->pid) != 0) {
         return true;
     }
-    if (now_ns - s->begin_ns > START_MAX_NS) {
+    if (must_have_started(s, now_ns)) {
         sonde__watch_say(s->writer, "the probe did not start in the program: stalls are not seen");
         s->carry = SONDE__WATCH_NOT_A_PROGRAM;
     }
