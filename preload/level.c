@@ -23,6 +23,9 @@
 
 /* From preload_level() to the caller there are three. */
 #define FRAMES_MAX 8u
+/* From the caller outwards. So many calls tell apart who makes a round trip: libdbus and what calls
+ * it have ten between them. */
+#define PATH_FRAMES 14u
 /* Places that a thread remembers. A loop has one or two, its callbacks a few. */
 #define PLACES 8u
 /* .eh_frame_hdr with a version, an encoding each of the pointer, the count, the table; then the
@@ -184,7 +187,7 @@ __attribute__((noinline)) bool preload_walk(uint64_t caller, preload_each_frame 
     if (!walk_to(&frame, caller)) {
         return false;
     }
-    for (unsigned i = 0; i < FRAMES_MAX; i++) {
+    for (unsigned i = 0; i < PATH_FRAMES; i++) {
         uint64_t level = find_frame(&frame, false, &cfa) ? cfa : 0;
         if (!each(ctx, frame.pc, level)) {
             return true;
@@ -195,6 +198,26 @@ __attribute__((noinline)) bool preload_walk(uint64_t caller, preload_each_frame 
         frame.pc--;
     }
     return false;
+}
+
+struct path {
+    uint64_t hash;
+    unsigned frames;
+};
+
+static bool note_call(void *ctx, uint64_t pc, uint64_t level)
+{
+    struct path *path = ctx;
+    (void)level;
+    path->hash = (path->hash ^ pc) * 0x9e3779b97f4a7c15u;
+    return ++path->frames < PATH_FRAMES;
+}
+
+uint64_t preload_path(uint64_t caller)
+{
+    struct path path = {1, 0};
+    (void)preload_walk(caller, note_call, &path);
+    return path.frames > 0 ? path.hash | 1 : 0;
 }
 
 bool preload_function_begin(uint64_t pc, uint64_t *ret_begin)

@@ -24,6 +24,9 @@ bool preload_function_begin(uint64_t pc, uint64_t *ret_begin);
 typedef bool preload_each_frame(void *ctx, uint64_t pc, uint64_t level);
 bool preload_walk(uint64_t caller, preload_each_frame *each, void *ctx);
 
+/* Of the calls that lead to `caller`, from there outwards: equal for equal ones. 0: not known. */
+uint64_t preload_path(uint64_t caller);
+
 /* At start. */
 void preload_learn_program(void);
 

@@ -102,6 +102,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     }
     if (wait.note && !wait.slow) {
         wait.level = preload_level(caller, sp);
+        wait.path = sonde__probe_wants_path(slot, &wait) ? preload_path(caller) : 0;
     }
     enum sonde__probe_turn turn = sonde__probe_enter(slot, &wait);
     if (turn == SONDE__PROBE_NESTED) {

@@ -79,6 +79,8 @@ struct sonde__probe_candidate {
     uint32_t seen;    /* number of the last wait among the thread's */
     uint64_t turns;   /* of the loop at that wait */
     uint64_t first_ns; /* the first wait */
+    uint64_t paths[2]; /* of the last waits, different ones */
+    uint32_t alike;    /* waits in a row of one of these */
     bool varied;       /* was taken for the loop, and was called from everywhere */
 };
 
@@ -95,12 +97,14 @@ struct sonde__probe_slot {
     /* What each turn of a known loop reads and writes, in one line of the cache. */
     _Alignas(128) _Atomic uint32_t tid; /* 0: free */
     uint32_t entered;                   /* a wait is being noted: a handler must keep out */
-    uint32_t yield_waits;               /* of a rival since the young loop's last turn */
+    uint32_t yield_waits;               /* of a rival since the loop's last turn that counts */
     _Atomic uint32_t stamp; /* enum sonde__probe_stamp; the next wait sets it back to NONE */
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
     _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
+    uint32_t walks;            /* waits whose path was asked for */
+    uint32_t asked;            /* turns of the loop since it waited last: it only asked */
     uint64_t known_sp; /* loop.sp, once nothing is to be learned from its turns; 0: before */
     /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
     struct sonde__probe_candidate loop;
@@ -112,8 +116,8 @@ struct sonde__probe_slot {
     _Atomic uint32_t abandon;
     _Atomic uint64_t ended_ns; /* of the turn that the supervisor asked for; 0: it lasts */
     uint64_t stamped_ns;       /* end of the last turn whose end was asked for by anybody */
-    uint64_t doubt_beat; /* before the wait in doubt; 0: none */
-    uint64_t doubt_ns;   /* when that began */
+    uint64_t doubt_beat;       /* before the wait in doubt; 0: none */
+    uint64_t doubt_ns;         /* when that began */
     uint64_t waited_ns;  /* what the loop has waited since it is one, as far as it was measured */
     uint64_t turn_ns;    /* when the loop's wait began, if it is measured */
     uint32_t measured;   /* 1: it is */

@@ -14,10 +14,12 @@ static void reset_slot(struct sonde__probe_slot *slot)
     slot->loop_changes = 0;
     slot->doubt_beat = 0;
     slot->known_sp = 0;
+    slot->asked = 0;
     slot->waited_ns = 0;
     slot->measured = 0;
     slot->site_turns = 0;
     slot->waits = 0;
+    slot->walks = 0;
     slot->yield_waits = 0;
     slot->rival = 0;
     slot->rival_ns = 0;
@@ -122,6 +124,18 @@ static void take_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->level = wait->level;
 }
 
+/* A loop may have two calls for its wait: Tcl has. */
+static void note_path(struct sonde__probe_candidate *c, uint64_t path)
+{
+    if (path == 0 || path == c->paths[0] || path == c->paths[1]) {
+        c->alike++;
+    } else {
+        c->paths[1] = c->paths[0];
+        c->paths[0] = path;
+        c->alike = 0;
+    }
+}
+
 /* One more wait of `c`, perhaps further out. */
 static void note_place(struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
 {
@@ -135,6 +149,9 @@ static void note_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->last_sp = wait->sp;
     c->steady++;
     c->waits++;
+    if (!wait->instant || c->alike < SONDE__PROBE_LEARN_WAITS) {
+        note_path(c, wait->path); /* what only asks can be a loop, and stays a young one */
+    }
     if (wait->sp > c->sp || (c->steady >= SONDE__PROBE_SETTLED_WAITS && wait->sp != c->sp)) {
         take_place(c, wait);
     }
@@ -176,6 +193,7 @@ static void replace_loop(struct sonde__probe_slot *slot, const struct sonde__pro
     slot->loop.moves = 0;
     slot->loop.varied = false;
     slot->known_sp = 0;
+    slot->asked = 0;
     slot->waited_ns = 0;
     slot->yield_waits = 0;
     slot->site_turns = 0;
@@ -198,7 +216,21 @@ static void forget_loop(struct sonde__probe_slot *slot)
 
 static bool is_young(const struct sonde__probe_slot *slot)
 {
-    return turns_of(slot) < SONDE__PROBE_YOUNG_TURNS || slot->waited_ns < SONDE__PROBE_RIPE_NS;
+    return turns_of(slot) < SONDE__PROBE_YOUNG_TURNS || slot->waited_ns < SONDE__PROBE_RIPE_NS ||
+           slot->loop.alike < SONDE__PROBE_YOUNG_TURNS;
+}
+
+bool sonde__probe_is_young(const struct sonde__probe_slot *slot)
+{
+    return slot->loop.kind == SONDE__PROBE_NONE || is_young(slot);
+}
+
+bool sonde__probe_wants_path(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+{
+    bool wants = wait->learn && !wait->instant && !sonde__probe_is_weak(wait->kind) &&
+                 slot->walks < SONDE__PROBE_WALKS_MAX && sonde__probe_is_young(slot);
+    slot->walks += wants;
+    return wants;
 }
 
 static uint32_t waits_needed(const struct sonde__probe_candidate *c)
@@ -272,7 +304,8 @@ static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait
 {
     uint32_t needed = waits_needed(c);
     bool outside = is_outside(&slot->loop, c->sp, c->level);
-    if (!wait->learn || c->steady < needed) {
+    bool alike = sonde__probe_is_weak(c->kind) || c->alike + 1 >= SONDE__PROBE_LEARN_WAITS;
+    if (!wait->learn || !alike || c->steady < needed) {
         /* its outermost wait is no loop's: no deeper one is */
         if (wait->note && !wait->learn && wait->kind != SONDE__PROBE_CHILD &&
             wait->kind != SONDE__PROBE_SLEEP && slot->loop.kind != SONDE__PROBE_NONE &&
@@ -334,7 +367,9 @@ static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_
     struct sonde__probe_candidate *loop = &slot->loop;
     bool young = is_young(slot);
     note_place(loop, wait);
-    if (!wait->instant || !young || sonde__probe_is_weak(slot->candidates[slot->rival].kind)) {
+    slot->asked = wait->instant ? slot->asked + 1 : 0;
+    if ((!young && slot->asked < SONDE__PROBE_ASKS) || !wait->instant ||
+        sonde__probe_is_weak(slot->candidates[slot->rival].kind)) {
         slot->yield_waits = 0;
     }
     if (wait->slow) {
@@ -342,10 +377,11 @@ static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_
     } else if (!young || turns_of(slot) >= SONDE__PROBE_ASKING_TURNS) {
         slot->known_sp = loop->sp;
     }
-    if (loop->moves > SONDE__PROBE_MOVES_MAX && (uint64_t)loop->moves * 4 > turns_of(slot)) {
+    bool moves = loop->moves > SONDE__PROBE_MOVES_MAX && (uint64_t)loop->moves * 4 > turns_of(slot);
+    if (moves || (young && loop->alike == 0)) {
         struct sonde__probe_candidate *c = find_candidate(slot, wait);
         *c = *loop;
-        c->varied = true;
+        c->varied = moves;
         forget_loop(slot);
         return false;
     }
@@ -375,12 +411,17 @@ static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe
     return false;
 }
 
-/* For the same thing as the loop, from another place. True: the time does not count. */
+/* Perhaps the loop's after all: for the same thing, from another place; or at its level, where the
+ * loop itself is only asked. True: the time does not count. */
 static bool note_doubt(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
-    if (wait->instant || wait->reply || slot->loop.kind != wait->kind ||
-        slot->loop.object != wait->object || wait->kind == SONDE__PROBE_SLEEP ||
+    bool same = slot->loop.kind == wait->kind && slot->loop.object == wait->object &&
+                wait->kind != SONDE__PROBE_SLEEP;
+    bool instead = slot->asked >= SONDE__PROBE_ASKS && wait->learn &&
+                   !sonde__probe_is_weak(wait->kind) &&
+                   is_level(&slot->loop, wait->sp, wait->level);
+    if (wait->instant || wait->reply || (!same && !instead) ||
         (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY) {
         return false;
     }

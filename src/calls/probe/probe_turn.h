@@ -15,12 +15,17 @@
  * The loop is never surer than its evidence:
  * - A wait that a library makes for callers everywhere (a round trip to the X server) changes its
  *   place all the time. It is no loop, and what was taken for one is forgotten.
+ * - The same calls lead to each wait of a loop. What a library waits for at one place, but for
+ * other callers each time (libdbus while a program starts), stays young.
  * - A thread whose outermost wait is of a kind that cannot be its loop has none.
  * - A wait outside the loop's frame is never a stall. A wait at the loop's own level that comes
  *   back with nearly every turn is part of the loop (`sleep` at the end of a turn).
  * - What only passes time or waits for other threads (weak kinds) needs more waits to be learned.
  * - What asks and never waits, or waits for a few short answers, stays young however often it
  *   comes: a program that starts does so (libXt), and then waits for minutes elsewhere.
+ * - A loop that asks and asks has not shown that the thread waits there. A wait for descriptors at
+ * its level that comes next is perhaps the loop's, and is not called busy; where that goes on, it
+ * is.
  *
  * Pure: the caller gives the time. Context: handler. */
 #ifndef SONDE_PROBE_TURN_H
@@ -32,14 +37,17 @@
 #define SONDE__PROBE_LEARN_WAITS 3u
 /* The same for kinds that other code uses as well: start-up waits for threads, retries sleep. */
 #define SONDE__PROBE_WEAK_WAITS 8u
-/* A loop of fewer turns is young, and one that has waited for less than RIPE_NS: a rival that waits
- * as often as it must and for RIVAL_NS, while it makes no turn that waits, takes its place
- * (start-up code waits a few times and never again), and a thread that waits for something else
- * meanwhile is not called busy. A turn that may wait counts RIPE_TURN_NS more than it waits: a busy
- * server's waits are short. */
+/* A loop of fewer turns is young, or of fewer in a row by the same calls, and one that has waited
+ * for less than RIPE_NS: a rival that waits as often as it must and for RIVAL_NS, while it makes no
+ * turn that waits, takes its place (start-up code waits a few times and never again), and a thread
+ * that waits for something else meanwhile is not called busy. A turn that may wait counts
+ * RIPE_TURN_NS more than it waits: a busy server's waits are short. */
 #define SONDE__PROBE_YOUNG_TURNS  8u
 #define SONDE__PROBE_RIPE_NS      8000000u
 #define SONDE__PROBE_RIPE_TURN_NS 125000u
+/* So many in a row without a wait, and it is in doubt whether the thread waits there at all. A loop
+ * with events to handle asks once or twice. */
+#define SONDE__PROBE_ASKS 4u
 /* So many turns of a loop that only asks, and they take the short path all the same. */
 #define SONDE__PROBE_ASKING_TURNS 64u
 #define SONDE__PROBE_RIVAL_NS     1000000000u
@@ -62,6 +70,8 @@
 /* So many waits in a row at a deeper place, and that place is the loop's: a nested main loop, or a
  * first wait that stood further out. */
 #define SONDE__PROBE_SETTLED_WAITS 16u
+/* A thread without a loop waits from everywhere all its life. */
+#define SONDE__PROBE_WALKS_MAX 256u
 /* More changes of place than this, in at least a quarter of the turns: called from everywhere. */
 #define SONDE__PROBE_MOVES_MAX 4u
 
@@ -75,6 +85,7 @@ struct sonde__probe_wait {
     uint64_t caller; /* return address of the wrapper */
     uint64_t now_ns; /* CLOCK_MONOTONIC_COARSE */
     uint64_t level;  /* where the frame of the caller begins; 0: not known */
+    uint64_t path;   /* the same for waits that the same calls lead to; 0: not known */
     uint32_t kind;   /* enum sonde__probe_kind */
     bool instant;    /* timeout 0: it asks and does not wait */
     bool timed;      /* ends by itself */
@@ -100,6 +111,11 @@ enum sonde__probe_turn {
 
 /* The slot of thread `tid`: its old one, else a free one. Null: all are taken (counted). */
 struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint32_t tid);
+
+/* Is there no loop yet, or one that has turned and waited too little to be sure of? */
+bool sonde__probe_is_young(const struct sonde__probe_slot *slot);
+/* Then the path of such a wait is to be found: some microseconds, so not for ever. */
+bool sonde__probe_wants_path(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait);
 
 /* Before a wait: what it is, with everything that learning does. */
 enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
@@ -137,6 +153,7 @@ void sonde__probe_stamp(struct sonde__probe_slot *slot, uint64_t now_ns);
 static inline enum sonde__probe_turn sonde__probe_enter_known(struct sonde__probe_slot *slot,
                                                               bool instant)
 {
+    slot->asked = instant ? slot->asked + 1 : 0;
     if (instant) {
         return SONDE__PROBE_INSTANT;
     }

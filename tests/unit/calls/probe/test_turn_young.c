@@ -101,6 +101,68 @@ TEST(what_only_asked_gives_way_to_the_wait_that_comes_after_it)
     CHECK_EQ(slot->loop.kind, SELECT);
 }
 
+/* The same on a loaded machine: libXt has waited for long at its start, as a loop does. */
+TEST(what_asks_only_gives_way_though_it_has_waited)
+{
+    for (int i = 0; i < 30; i++) {
+        struct sonde__probe_wait wait = wait_of(POLL, 3, 0x400500, 0x6000);
+        (void)wait_for(&wait, 30000000);
+    }
+    CHECK_EQ(slot->loop.kind, POLL);
+    for (int i = 0; i < 20; i++) {
+        for (int k = 0; k < 5; k++) {
+            ask_at(0x400500, 0x6000);
+        }
+        struct sonde__probe_wait wait = wait_of(SELECT, 5, 0x400200, 0x6d00);
+        enum sonde__probe_turn turn = sonde__probe_enter(slot, &wait);
+        CHECK(!is_busy());
+        CHECK(i < 3 || turn == SONDE__PROBE_WAITING);
+        now_ns += 600000000;
+        if (turn != SONDE__PROBE_NESTED) {
+            sonde__probe_leave_any(slot, now_ns);
+        }
+        CHECK(is_busy());
+    }
+    CHECK_EQ(slot->loop.kind, SELECT);
+}
+
+/* A program of GTK that starts: libdbus waits at one place for calls of everybody. Then the main
+ * loop waits, deeper in the stack, and nobody comes. */
+TEST(what_everybody_calls_is_young_however_long_it_waits)
+{
+    for (int i = 0; i < 30; i++) {
+        struct sonde__probe_wait wait = wait_of(POLL, 6, 0x400500, 0x6000);
+        wait.path = 100 + (uint64_t)(i / 3);
+        (void)wait_for(&wait, 30000000);
+    }
+    CHECK_EQ(slot->loop.object, 6);
+    struct sonde__probe_wait main_loop = wait_of(POLL, 3, 0x400200, 0x5000);
+    CHECK_EQ(sonde__probe_enter(slot, &main_loop), SONDE__PROBE_NESTED);
+    CHECK(!is_busy());
+}
+
+TEST(a_loop_of_two_calls_grows_old)
+{
+    for (int i = 0; i < 30; i++) {
+        struct sonde__probe_wait wait = wait_of(POLL, 6, 0x400500, 0x6000);
+        wait.path = 100 + (uint64_t)(i % 2);
+        (void)wait_for(&wait, 30000000);
+    }
+    CHECK(!sonde__probe_is_young(slot));
+}
+
+/* A callback that waits for an answer, in a loop that waits: at whatever level, it is a turn. */
+TEST(an_answer_that_a_callback_waits_for_is_in_a_turn)
+{
+    for (int i = 0; i < 30; i++) {
+        struct sonde__probe_wait wait = wait_of(POLL, 3, 0x400500, 0x6000);
+        (void)wait_for(&wait, 30000000);
+    }
+    struct sonde__probe_wait wait = wait_of(POLL, 7, 0x400200, 0x6d00);
+    CHECK_EQ(sonde__probe_enter(slot, &wait), SONDE__PROBE_NESTED);
+    CHECK(is_busy());
+}
+
 /* Answers to a start-up's questions come at once, and all at one place. */
 TEST(a_loop_that_has_hardly_waited_is_young)
 {
