@@ -1,4 +1,4 @@
-# ./dev setup [build|test|bench]...: Debian packages that each group of commands needs.
+# ./dev setup [build|test|long|bench]...: Debian packages that each group of commands needs.
 
 packages_build=(gcc libc6-dev cmake ninja-build pkg-config libiberty-dev libcurl4-openssl-dev libzstd-dev zlib1g-dev)
 unpacked_build=(libc++abi-19-dev)
@@ -10,6 +10,10 @@ wanted_test=(chromium) # opens exports for speedscope
 unpacked_test=(nginx luajit redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop
     libhiredis0.14 liblzf1 postgresql-15 libpq5 libgnustep-base1.28 debuginfod libmicrohttpd12 libarchive13 libblocksruntime0
     lldb-19 liblldb-19 python3-lldb-19)
+# the zoo of --long (tests/integration/zoo/wide_programs.c): whole programs, installed because they need their libraries
+packages_long=(stress-ng zenity lighttpd memcached mosquitto dnsmasq-base haproxy openssh-server dbus tmux ruby lua5.4 lua-luv
+    php-cli guile-3.0 erlang-base ocaml-nox libev-perl libanyevent-perl libio-async-perl libpoe-perl default-jdk-headless
+    python3-gevent python3-twisted python3-tornado python3-uvloop python3-trio python3-pygame python3-wxgtk4.0 python3-pyqt5)
 packages_bench=(valgrind libunwind-dev libc6-dbg strace ltrace heaptrack clang-19 lld-19)
 unpacked_bench=(libunwind-19 libgnustep-base1.28)
 
@@ -20,8 +24,9 @@ dev_setup() {
         case $group in
             build) need "${packages_build[@]}"; unpack "${unpacked_build[@]}" ;;
             test) need "${packages_build[@]}" "${packages_test[@]}"; want "${wanted_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; from_npm test ;;
+            long) (need "${packages_long[@]}") || want "${packages_long[@]}" ;;
             bench) need "${packages_build[@]}" "${packages_bench[@]}"; unpack "${unpacked_bench[@]}" ;;
-            *) die "setup: unknown group '$group' (build, test, bench)" ;;
+            *) die "setup: unknown group '$group' (build, test, long, bench)" ;;
         esac
     done
 }

@@ -201,7 +201,7 @@ dev_test() {
     fi
     . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh; . tools/dev/select.sh
     dev_setup build test
-    [ $long = 0 ] || { corpora; from_npm long; }
+    [ $long = 0 ] || { corpora; from_npm long; dev_setup long; }
     [ ${#modules[@]} = 0 ] || test_modules "${modules[@]}"
     for name in "${stages[@]}"; do
         begin=$(date +%s) cpu=$(cpu_s)

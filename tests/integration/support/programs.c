@@ -153,7 +153,7 @@ static bool time_left(struct test_machine *machine, unsigned turn, unsigned time
     return turn * LOOK_MS < timeout_s * 1000 * test_machine_slowdown(machine);
 }
 
-static bool has_ended(struct program *program)
+bool program_has_ended(struct program *program)
 {
     int status;
     if (!program->ended && waitpid(program->pid, &status, WNOHANG) == program->pid) {
@@ -172,7 +172,7 @@ void program_await(struct program *program, const char *text, unsigned timeout_s
 {
     struct test_machine machine = {0};
     for (unsigned i = 0; time_left(&machine, i, timeout_s); i++) {
-        bool ended = has_ended(program);
+        bool ended = program_has_ended(program);
         if (access(program->output, R_OK) == 0) {
             char *output = program_output(program);
             bool found = strstr(output, text) != NULL;
@@ -193,7 +193,7 @@ void program_await(struct program *program, const char *text, unsigned timeout_s
 int program_end(struct program *program, unsigned timeout_s)
 {
     struct test_machine machine = {0};
-    for (unsigned i = 0; !has_ended(program); i++) {
+    for (unsigned i = 0; !program_has_ended(program); i++) {
         if (!time_left(&machine, i, timeout_s)) {
             kill(program->pid, SIGKILL);
             FAIL("did not end within %u s: %s", timeout_s, program_output(program));
@@ -204,7 +204,7 @@ int program_end(struct program *program, unsigned timeout_s)
 
 int program_stop(struct program *program, unsigned timeout_s)
 {
-    if (!has_ended(program)) {
+    if (!program_has_ended(program)) {
         kill(program->pid, SIGTERM);
     }
     return program_end(program, timeout_s);

@@ -39,6 +39,8 @@ struct program program_start_watched(const char *const options[], const char *re
 void program_await(struct program *program, const char *text, unsigned timeout_s);
 /* Waits for the end and returns the status; kills and fails the test at the timeout. */
 int program_end(struct program *program, unsigned timeout_s);
+/* Without waiting. */
+bool program_has_ended(struct program *program);
 /* SIGTERM, then waits for the end. */
 int program_stop(struct program *program, unsigned timeout_s);
 /* What it has printed; caller frees. */

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs of many kinds, whose names no code of ours knows: stalls that an intruder puts into them
+ * are found, as long as its stamps say, and blamed on their longest phase; idle ones are silent,
+ * all side by side, stopped and continued, too.
+ *
+ * The figures are those of --long, which installs all of them: the whole zoo twice, beside nothing
+ * and beside eight busy threads, and ten minutes idle. The short form takes those that are here
+ * anyway. ZOO_ONLY=NAME,NAME takes some; ZOO_IDLE_MS is another time to be idle. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "display.h"
+#include "wide.h"
+
+enum { TOGETHER = 64, STOPS = 4 };
+
+static bool is_asked(const struct wide_program *what)
+{
+    /* every kind of wait once, and quick to start */
+    static const char few[] = "Xvfb,asyncore,bash,emacs,node,tclsh,dbus-daemon,xterm,";
+    char name[64];
+    const char *only = getenv("ZOO_ONLY");
+    snprintf(name, sizeof name, "%s,", what->name);
+    return only != NULL ? strstr(only, what->name) != NULL
+                        : (test_long() || strstr(few, name) != NULL) && wide_is_here(what);
+}
+
+static unsigned start_all(struct wide_run runs[TOGETHER], const struct wide_program **next,
+                          unsigned at_once, const struct wide_plan *plan)
+{
+    unsigned n = 0;
+    for (; (*next)->name != NULL && n < at_once; (*next)++) {
+        if (is_asked(*next)) {
+            runs[n++] = wide_start(*next, plan);
+        }
+    }
+    return n;
+}
+
+static void make_stalls(const struct wide_plan *plan, unsigned at_once, struct wide_counts *counts)
+{
+    struct wide_run runs[TOGETHER];
+    const struct wide_program *next = wide_programs;
+    unsigned n;
+    memset(counts, 0, sizeof *counts);
+    while ((n = start_all(runs, &next, at_once, plan)) > 0) {
+        for (unsigned i = 0; i < n; i++) {
+            wide_await(&runs[i], 60);
+        }
+        for (unsigned i = 0; i < n; i++) {
+            wide_compare(&runs[i], counts);
+        }
+    }
+}
+
+static void check_stalls(const char *how, unsigned at_once)
+{
+    bool all = test_long(), display = display_start();
+    unsigned slack = test_slack();
+    const struct wide_plan plan = {.stalls = all ? 20 : 5,
+                                   .min_ms = 180 * slack,
+                                   .max_ms = 600 * slack,
+                                   .threshold_ms = 150 * slack,
+                                   .seed = 7 * slack};
+    struct wide_counts c;
+    make_stalls(&plan, at_once, &c);
+    if (display) {
+        display_end();
+    }
+    fprintf(stderr,
+            "  %s: %u programs, %u of %u stalls found, %u reports of none, %u durations off by up "
+            "to %.0f ms, %u of %u with phases blamed right\n",
+            how, c.programs, c.found, c.made, c.wrong, c.off, c.worst_ms, c.blamed, c.phased);
+    CHECK(c.programs >= (all ? 30 : 5) || getenv("ZOO_ONLY") != NULL);
+    CHECK_EQ(c.wrong, 0);
+    CHECK(c.found * 100 >= c.made * (all ? 97 : 95));
+    CHECK(c.off * 100 <= c.found * (all ? 3 : 15));
+    CHECK(c.blamed * 100 >= c.phased * (all ? 97 : 65));
+}
+
+TIMED_TEST(stalls_of_programs_of_many_kinds, 1200)
+{
+    check_stalls("on a machine at rest", test_long() ? 1 : 4);
+}
+
+TIMED_TEST(stalls_beside_busy_threads, 1200)
+{
+    if (!test_long() || !program_on_path("stress-ng")) {
+        SKIP("with --long, and stress-ng");
+    }
+    struct program load =
+        program_start((const char *[]){"stress-ng", "--quiet", "--cpu", "8", NULL});
+    check_stalls("beside stress-ng --cpu 8", 2);
+    (void)program_stop(&load, 20);
+}
+
+/* All are stopped together, as a laptop's lid does. */
+static void stop_all(const struct wide_run *runs, unsigned n)
+{
+    for (unsigned round = 0; round < STOPS; round++) {
+        for (unsigned i = 0; i < n; i++) {
+            kill(runs[i].program.pid, SIGSTOP);
+        }
+        program_pause_ms(400 * test_slack());
+        for (unsigned i = 0; i < n; i++) {
+            kill(runs[i].program.pid, SIGCONT);
+        }
+        program_pause_ms(200 * test_slack());
+    }
+}
+
+TIMED_TEST(idle_programs_of_many_kinds, 1200)
+{
+    const struct wide_plan plan = {.threshold_ms = 150 * test_slack()};
+    const struct wide_program *next = wide_programs;
+    const char *asked = getenv("ZOO_IDLE_MS");
+    unsigned idle_ms = asked != NULL ? (unsigned)atoi(asked) : test_long() ? 600000 : 4000;
+    struct wide_counts c = {0};
+    struct wide_run runs[TOGETHER];
+    bool display = display_start();
+    unsigned n = start_all(runs, &next, TOGETHER, &plan);
+    program_pause_ms(idle_ms / 2);
+    stop_all(runs, n);
+    program_pause_ms(idle_ms / 2);
+    for (unsigned i = 0; i < n; i++) {
+        wide_stop(&runs[i]);
+        wide_compare(&runs[i], &c);
+    }
+    if (display) {
+        display_end();
+    }
+    fprintf(stderr, "  %u programs idle for %u s: %u reports, and %u of threads without a CPU\n", n,
+            idle_ms / 1000, c.wrong, c.starved);
+    CHECK(n >= (test_long() ? 30 : 5) || getenv("ZOO_ONLY") != NULL);
+    CHECK_EQ(c.wrong, 0);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs of many kinds, none made for this test, with stalls by an intruder (intruder.c): what it
+ * did, by its own stamps, against what the report says. */
+#ifndef SONDE_TEST_ZOO_WIDE_H
+#define SONDE_TEST_ZOO_WIDE_H
+
+#include "json.h"
+#include "programs.h"
+
+enum { WIDE_WORDS = 14, WIDE_STALLS = 128 };
+
+/* In argv and config %F is the program's own folder, %P a free port, %S the folder of the zoo. */
+struct wide_program {
+    const char *name;
+    const char *kind;  /* how it waits, for people */
+    const char *needs; /* a program, or a file with a path: without it this one is left out */
+    const char *argv[WIDE_WORDS];
+    const char *config; /* text of %F/config; null: none */
+    bool display;       /* needs Xvfb */
+    bool unseen;        /* no stall can be seen: the end line has to say so */
+};
+
+/* All of them, ended by one without a name. */
+extern const struct wide_program wide_programs[];
+
+struct wide_plan {
+    unsigned stalls; /* 0: idle */
+    unsigned min_ms, max_ms, phases;
+    unsigned threshold_ms;
+    unsigned seed;
+};
+
+struct wide_counts {
+    unsigned programs; /* that turned */
+    unsigned made, found;
+    unsigned wrong;          /* reports of stalls that nobody made */
+    unsigned starved;        /* the same, while the thread waited for a CPU: the machine's own */
+    unsigned off;            /* found, but not as long as the stamps say */
+    unsigned phased, blamed; /* of two phases and more; the longest is the heaviest function */
+    double worst_ms;         /* error of a duration beyond what is allowed */
+};
+
+struct wide_run {
+    const struct wide_program *what;
+    struct program program;
+    char folder[128];
+    bool runs;
+};
+
+bool wide_is_here(const struct wide_program *what);
+struct wide_run wide_start(const struct wide_program *what, const struct wide_plan *plan);
+/* Until the intruder has done all (at most timeout_s), then ends the program. */
+void wide_await(struct wide_run *run, unsigned timeout_s);
+/* Ends the program in any case. */
+void wide_stop(struct wide_run *run);
+/* Compares, prints a line, adds to `counts`. */
+void wide_compare(struct wide_run *run, struct wide_counts *counts);
+
+#endif
