@@ -33,6 +33,28 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
            ((epoll || timer) && now == SONDE__HOST_OTHER);
 }
 
+/* Does another thread wait at the descriptor of this loop now? Then the two take turns there, as
+ * Erlang's schedulers do, and whatever this one does, the loop is attended. */
+static bool is_attended(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+                        const struct sonde__watch_look *look)
+{
+    const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
+    if (wait->kind != SONDE__PROBE_EPOLL ||
+        look->now_ns < look->since_ns + s->options.threshold_ns / 2) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->used; i++) {
+        const struct sonde__probe_slot *other = &s->page->slots[i];
+        const volatile struct sonde__probe_candidate *its = &other->loop;
+        if (other != loop->slot && atomic_load(&other->tid) != 0 &&
+            its->kind == SONDE__PROBE_EPOLL && its->object == wait->object &&
+            (atomic_load(&other->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_IDLE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Has the thread been blocked since the last look, and not run? Then nothing about it has changed:
  * to stop it, or to attach a debugger that stops it, would have made it run. Only in a process of
  * our own is the file kept open. */
@@ -177,9 +199,13 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         if (loop->over_ns != 0) {
             atomic_store(&slot->abandon, 1); /* the next wait that recurs may be the loop */
         }
+        if (loop->attended_ns != look.since_ns && is_attended(s, loop, &look)) {
+            loop->attended_ns = look.since_ns;
+            s->attended_turns++;
+        }
     }
-    look.busy =
-        look.busy && loop->over_ns != look.since_ns && !sonde__watch_is_paused(s, look.since_ns);
+    look.busy = look.busy && loop->over_ns != look.since_ns && loop->attended_ns != look.since_ns &&
+                !sonde__watch_is_paused(s, look.since_ns);
     inspect_turn(s, loop, &look, seen);
     if (look.busy && d->phase == SONDE__WATCH_IDLE) {
         loop->account = before; /* one turn has ended, and the next one has begun */

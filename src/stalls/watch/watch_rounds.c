@@ -315,6 +315,12 @@ static void say_late(struct sonde__watch_session *s)
                          "cover that time",
                          (unsigned)s->late_count, (unsigned long long)(s->late_ns / MS));
     }
+    if (s->attended_turns > 0) {
+        sonde__watch_say(s->writer,
+                         "threads were long away from a descriptor at which another thread waited, "
+                         "%llu times: no stalls",
+                         (unsigned long long)s->attended_turns);
+    }
     if (s->unsure_count > 0) {
         sonde__watch_say(s->writer,
                          "%llu turns may have been stalls, and are not reported: nobody saw them, "

@@ -43,6 +43,7 @@ struct sonde__watch_loop {
     uint64_t unsure_seen; /* likewise */
     uint64_t held_ns;     /* when the program was last seen stopped or traced; 0: never */
     uint64_t over_ns; /* the begin of a turn that is none, since the loop is over; 0: not known */
+    uint64_t attended_ns;                   /* likewise, since another thread attends to the loop */
     struct sonde__watch_clock clock;        /* of its thread */
     struct sonde__host_thread_look latest;  /* the last look of all */
     struct sonde__host_thread_look look;    /* the last one in this turn */
@@ -114,12 +115,13 @@ struct sonde__watch_session {
     /* the begin of the last round, and how long it meant to wait; UINT64_MAX: as long as it takes
      */
     uint64_t round_ns, planned_ns;
-    uint64_t due_ns;       /* when this round was due; 0: the watch slept until it was woken */
-    uint64_t unsure_count; /* turns that nobody saw, and that may have been no stall */
-    uint32_t late_count;   /* rounds that were late by more than the threshold */
-    uint64_t late_ns;      /* the worst of them */
-    uint64_t checked_ns;   /* when the program was last checked for what changes rarely */
-    bool checks;           /* it is in this round */
+    uint64_t due_ns;         /* when this round was due; 0: the watch slept until it was woken */
+    uint64_t unsure_count;   /* turns that nobody saw, and that may have been no stall */
+    uint64_t attended_turns; /* that were none, since other threads attended to the loops */
+    uint32_t late_count;     /* rounds that were late by more than the threshold */
+    uint64_t late_ns;        /* the worst of them */
+    uint64_t checked_ns;     /* when the program was last checked for what changes rarely */
+    bool checks;             /* it is in this round */
     struct sonde__watch_loop loops[SONDE__PROBE_SLOTS];
     /* the launch of the program (watch_launch.h) */
     bool launches; /* it is watched, and not over */
