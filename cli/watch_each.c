@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,15 +114,33 @@ static void pass_on(const struct watches *w, int signal)
     }
 }
 
+/* Signals are blocked but while we wait for them. */
+static volatile sig_atomic_t arrived[NSIG];
+
+static void note_signal(int signal)
+{
+    arrived[signal] = 1;
+}
+
+static bool take_signal(int signal)
+{
+    bool was = arrived[signal] != 0;
+    arrived[signal] = 0;
+    return was;
+}
+
 int sonde__cli_watch_each(const int32_t *pids, uint32_t count, bool follow,
                           sonde__cli_watch_one *one, void *ctx, uint32_t *ret_missed)
 {
     static struct watches w;
     static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     const struct timespec pause = {0, LOOK_NS};
+    struct sigaction action = {.sa_handler = note_signal};
     bool ending = false;
     sigset_t set;
-    w = (struct watches){.one = one, .ctx = ctx};
+    memset(&w, 0, sizeof w);
+    w.one = one;
+    w.ctx = ctx;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
@@ -130,14 +150,18 @@ int sonde__cli_watch_each(const int32_t *pids, uint32_t count, bool follow,
     for (uint32_t i = 0; i < count; i++) {
         start(&w, pids[i], true);
     }
-    while (w.running > 0) {
-        siginfo_t info;
-        int signal = sigtimedwait(&set, &info, follow ? &pause : NULL);
-        if (signal > 0 && signal != SIGCHLD) {
-            ending = ending || signal != SIGQUIT;
-            pass_on(&w, signal);
+    (void)sigaction(SIGCHLD, &action, NULL); /* not in the children above */
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
+        (void)sigaction(passed_on[i], &action, NULL);
+    }
+    for (take_ends(&w); w.running > 0; take_ends(&w)) {
+        (void)pselect(0, NULL, NULL, NULL, follow ? &pause : NULL, &w.former);
+        for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
+            if (take_signal(passed_on[i])) {
+                ending = ending || passed_on[i] != SIGQUIT;
+                pass_on(&w, passed_on[i]);
+            }
         }
-        take_ends(&w);
         if (follow && !ending) {
             follow_children(&w);
         }
