@@ -111,8 +111,7 @@ void sonde_beat(void)
     bool stamp = atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0;
     sonde__probe_leave(slot, now_ns);
     if (__builtin_expect(stamp, false)) {
-        atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
-        atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+        sonde__probe_stamp(slot, now_ns);
     }
     sonde__api_marks_wake();
 }
