@@ -224,7 +224,7 @@ const struct sonde__cli_command sonde__cmd_watch = {
              "programs of other C libraries and processes in containers are watched, too.\n"
              "The watch ends when the process does, after --for, or by Ctrl-C.\n"
              "\n"
-             "Threads are looked at 100 times a second: a turn between two looks is not seen.\n"
+             "Threads are looked at up to 100 times a second; a turn in between is not seen.\n"
              "A thread that turns between two looks is not called stalled: for root, its turns\n"
              "are counted, for others they are guessed, and stalls may be missed. Loops of Go\n"
              "are not seen.\n"

@@ -364,17 +364,25 @@ static bool may_have_turned(const struct thread *t, const struct look *look)
            (is_known(t->transfers, look->transfers) && look->transfers != t->transfers);
 }
 
+/* Its calls are not counted yet, and can be, as far as is known. */
+static bool can_count(const struct sonde__watch_session *s, const struct thread *t)
+{
+    int64_t number = sonde__os_wait_call(&t->idle_wait).number;
+    return !t->counts && !s->outside->no_counts && number >= 0 &&
+           sonde__arch_syscall_name(SONDE__ARCH_HOST, number) != NULL &&
+           !sonde__probe_is_weak(t->slot->loop.kind);
+}
+
 /* It has been away at two looks in a row: from now on nothing is to be guessed. */
 static void start_counting(struct sonde__watch_session *s, struct thread *t)
 {
     const struct sonde__os_call call = sonde__os_wait_call(&t->idle_wait);
-    const char *name = sonde__arch_syscall_name(SONDE__ARCH_HOST, call.number);
     uint32_t kind = t->slot->loop.kind;
     bool keyed = kind == SONDE__PROBE_EPOLL || kind == SONDE__PROBE_OTHER; /* by a descriptor */
-    if (t->counts || s->outside->no_counts || call.number < 0 || name == NULL ||
-        sonde__probe_is_weak(kind)) {
+    if (!can_count(s, t)) {
         return;
     }
+    const char *name = sonde__arch_syscall_name(SONDE__ARCH_HOST, call.number);
     t->counts =
         sonde__host_count_open(t->tid, name, keyed ? &call.args[0] : NULL, &t->count) == SONDE_OK;
     s->outside->no_counts = !t->counts;
@@ -387,7 +395,8 @@ static void take_look(struct sonde__watch_session *s, struct thread *t, const st
     bool was_away = is_away(t), was_running = !t->blocked;
     if (t->idle) {
         leave(s, t, moment_between(t, look, false, !look->blocked));
-    } else if (was_away && may_have_turned(t, look)) {
+    } else if (was_away && !can_count(s, t) && may_have_turned(t, look)) {
+        /* before the count begins, one look's time may belong to the turn before */
         end_turn(t, t->seen_ns);
         note_turn(t, look->now_ns);
         t->guessed = t->guessed || !is_known(t->calls, look->calls);
