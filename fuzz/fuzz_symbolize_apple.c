@@ -24,8 +24,8 @@ static void frame(void *ctx, const struct symbolize_place *place, const char *as
     struct seen *seen = ctx;
     (void)in_json;
     FUZZ_MUST(asked >= seen->log && asked + size <= seen->log + seen->size);
-    FUZZ_MUST(strnlen(place->module, sizeof place->module) < sizeof place->module);
-    FUZZ_MUST(place->module[0] != '\0' || strlen(place->build_id) == 32);
+    FUZZ_MUST(strnlen(place->image, sizeof place->image) < sizeof place->image);
+    FUZZ_MUST(place->image[0] != '\0' || strlen(place->build_id) == 32);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -17,10 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             size_t at = 0;
             while (symbolize_scan(text + begin, length, at, addresses != 0, &place)) {
                 FUZZ_MUST(place.end > at && place.end <= length);
-                FUZZ_MUST(strlen(place.module) < sizeof place.module);
+                FUZZ_MUST(strlen(place.image) < sizeof place.image);
                 FUZZ_MUST(strlen(place.symbol) < sizeof place.symbol);
                 FUZZ_MUST(strlen(place.build_id) < sizeof place.build_id);
-                FUZZ_MUST(addresses != 0 || place.module[0] != '\0');
+                FUZZ_MUST(addresses != 0 || place.image[0] != '\0');
                 at = place.end;
             }
         }

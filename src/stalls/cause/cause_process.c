@@ -24,7 +24,7 @@ static void tell_children(struct cause_look *look, const int32_t *pids, size_t c
                                 : count == 0 ? "a child, but none runs"
                                              : "any of ");
     if (count > 1) {
-        cause_put(&text, "%" PRIu64 " children: ", count);
+        cause_put(&text, "%" PRIu64 " children: ", (uint64_t)count);
     }
     for (size_t i = 0; i < count && i < CHILDREN_SHOWN; i++) {
         sonde__base_text_str(&text, i > 0 ? ", " : "");
