@@ -13,6 +13,7 @@
 #include "report_read.h"
 #include "report_view.h"
 #include "report_write.h"
+#include "upload_envelope.h"
 
 static bool count_bytes(void *ctx, const char *bytes, size_t size)
 {
@@ -80,6 +81,23 @@ static void write_again(const struct sonde__report *report, struct sonde__proto 
     }
 }
 
+/* Of the first stall, or of the threads. */
+static void make_envelope(const struct sonde__report *report)
+{
+    bool has_stall = sonde__report_stall_count(report) > 0;
+    const struct sonde__upload_event event = {
+        .report = report,
+        .stall = has_stall ? sonde__report_stall(report, 0) : NULL,
+        .event_id = "0123456789abcdef0123456789abcdef",
+    };
+    void *bytes;
+    size_t size;
+    if (sonde__upload_envelope(&event, &bytes, &size) == SONDE_OK) {
+        FUZZ_MUST(size <= SONDE__UPLOAD_EVENT_MAX + 512 && memchr(bytes, '\0', size) == NULL);
+        free(bytes);
+    }
+}
+
 static void use(const struct sonde__report *report, const struct sonde__report_loss *loss)
 {
     size_t size = 0;
@@ -89,6 +107,7 @@ static void use(const struct sonde__report *report, const struct sonde__report_l
     size = 0;
     sonde__report_json_view(report, &view, sink);
     export_all(report);
+    make_envelope(report);
 
     struct sonde__report *again = NULL;
     struct sonde__report_loss none;

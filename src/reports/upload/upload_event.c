@@ -75,8 +75,9 @@ static void put_step(struct writer *w, const struct sonde__report_step *step)
         const struct sonde__report_image *image = sonde__report_image(w->report, frame->image);
         put_text(w, "package", sonde__report_text(w->report, image->path));
     }
-    if (step->kind == SONDE__REPORT_STEP_PHYSICAL && frame->image != 0 &&
-        frame->offset < IMAGE_STEP) {
+    /* a damaged report may name images that it does not have */
+    bool has_image = frame->image != 0 && frame->image <= sonde__report_image_count(w->report);
+    if (step->kind == SONDE__REPORT_STEP_PHYSICAL && has_image && frame->offset < IMAGE_STEP) {
         w->is_used[frame->image] = true;
         sonde__json_hex(&w->json, "instruction_addr", frame->image * IMAGE_STEP + frame->offset);
     }
