@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "cli_library.h"
 #include "cli_report.h"
+#include "cli_scrub.h"
 #include "cli_spool.h"
 #include "cli_symbols.h"
 #include "cmd.h"
@@ -57,11 +58,13 @@ static const struct sonde__cli_option options[] = {
      "own",
      sonde__cli_take_text, offsetof(struct request, watch.spool)},
     SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
+    SONDE__CLI_SCRUB_OPTION,
     {"json", 'j', "FILE",
      "write JSON when PROGRAM has ended, as sonde show --json prints it, instead of a report",
      sonde__cli_take_text, offsetof(struct request, json)},
     {"timeout", 't', "DUR",
-     "print the stacks of all threads if the program still runs after this long (more than 0)",
+     "print the stacks of all threads if the program still runs after this long (more than 0), "
+     "also of the processes that it started",
      sonde__cli_take_duration, offsetof(struct request, watch.timeout_ns), 1},
     {"timeout-action", 0, "ACTION",
      "what to do then: stacks (the default; the program continues), abort (SIGABRT), core (SIGABRT "
@@ -123,6 +126,7 @@ static const struct sonde__cli_option options[] = {
     {"followed", 0, "PID", NULL, sonde__cli_take_pid, offsetof(struct request, watch.root)},
     /* internal: the supervisor of a forked child */
     {"attend", 0, "PLACE", NULL, sonde__cli_take_text, offsetof(struct request, attend)},
+    {"scrub-rules", 0, "RULES", NULL, sonde__cli_take_scrub_rules, 0},
     {"tags", 0, "TAGS", NULL, sonde__cli_take_tags, offsetof(struct request, origin)},
     {0},
 };
@@ -264,6 +268,7 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
     const char *report = o->report_name;
     int failed = 0;
     o->build = request->origin.build;
+    o->scrub = sonde__cli_scrub_rules();
     o->tags = request->origin.tags;
     o->tag_count = request->origin.tag_count;
     o->envp = sonde__host_environ();

@@ -7,6 +7,7 @@
 #include "arch_regs.h"
 #include "cli_hint.h"
 #include "cli_report.h"
+#include "cli_scrub.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "drain_origin.h"
@@ -58,6 +59,7 @@ static const struct sonde__cli_option options[] = {
      "also write a report that `sonde show` reads; - writes it to standard output instead of text",
      sonde__cli_take_text, offsetof(struct request, report_path)},
     SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
+    SONDE__CLI_SCRUB_OPTION,
     SONDE__CLI_VIEW_OPTIONS(struct request, view),
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_scrub.h"
 #include "cmd.h"
 #include "demangle.h"
 #include "demangler.h"
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
     }
     command = find(NULL, name);
     if (command == NULL || !read_app_rules("SONDE_APP", true) ||
-        !read_app_rules("SONDE_NOT_APP", false)) {
+        !read_app_rules("SONDE_NOT_APP", false) || !sonde__cli_scrub_start()) {
         return SONDE__CLI_USAGE;
     }
     return sonde__cli_finish_output(command, command->run(command, argc - 1, argv + 1));

@@ -7,7 +7,7 @@ bad=0
 complain() { printf '%s\n' "$1" | sed "s|^|$2: |"; bad=1; }
 
 mapfile -t code < <(git ls-files '*.c' '*.h' '*.S')
-mapfile -t all < <(git ls-files | grep -vE '^(LICENSE|tools/house-rules\.sh)$|^fuzz/regress/|^tests/golden/')
+mapfile -t all < <(git ls-files | grep -vE '^(LICENSE|tools/house-rules\.sh)$|^src/reports/scrub/|^tests/unit/reports/scrub/|^fuzz/regress/|^tests/golden/')
 
 found=$(awk 'FNR == 1 && !/SPDX-License-Identifier: Apache-2.0/ {print FILENAME}' "${code[@]}")
 [ -z "$found" ] || complain "$found" 'no SPDX line first'

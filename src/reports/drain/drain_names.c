@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "mem_heap.h"
+#include "scrub.h"
 
 static_assert((int)SONDE__NAME_SYMTAB == SONDE__REPORT_NAME_SYMTAB &&
                   (int)SONDE__NAME_JIT == SONDE__REPORT_NAME_JIT,
@@ -54,12 +55,16 @@ void drain_name_frame(struct sonde__report *report, struct sonde__symfile_cache 
 
 /* --- of a report that was read --- */
 
-static struct sonde__image image_of(const struct sonde__report *report, uint32_t id)
+#define PATH_BYTES 4096u
+
+/* buffer: of PATH_BYTES, for the path. */
+static struct sonde__image image_of(const struct sonde__report *report, uint32_t id, char *buffer)
 {
     const struct sonde__report_image *from = sonde__report_image(report, id);
-    return (struct sonde__image){.path = sonde__report_text(report, from->path),
-                                 .build_id = from->build_id,
-                                 .flags = from->flags};
+    return (struct sonde__image){
+        .path = sonde__scrub_expand(sonde__report_text(report, from->path), buffer, PATH_BYTES),
+        .build_id = from->build_id,
+        .flags = from->flags};
 }
 
 static void rename_frame(struct sonde__report *report, struct sonde__symfile_cache *symbols,
@@ -68,11 +73,12 @@ static void rename_frame(struct sonde__report *report, struct sonde__symfile_cac
     struct sonde__report_frame record = *sonde__report_frame(report, id);
     struct sonde__report_inlined inlined[SONDE__CALLS_MAX];
     struct sonde__image image;
+    char path[PATH_BYTES];
     uint64_t lookup = record.offset;
     if (record.image == 0 || record.lost_count != 0) {
         return;
     }
-    image = image_of(report, record.image);
+    image = image_of(report, record.image, path);
     if (image.build_id.size == 0) {
         return; /* the path may lead to a different file on this machine */
     }

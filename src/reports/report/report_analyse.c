@@ -6,11 +6,16 @@
 #include "image_app.h"
 #include "mem_heap.h"
 #include "report_trie.h"
+#include "scrub.h"
+
+#define PATH_BYTES 4096u
 
 bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
 {
     const struct sonde__report_image *i = sonde__report_image(report, image);
-    const char *path = sonde__report_text(report, i->path);
+    char buffer[PATH_BYTES];
+    const char *path =
+        sonde__scrub_expand(sonde__report_text(report, i->path), buffer, sizeof buffer);
     bool is_app = false;
     if ((i->flags & (SONDE__REPORT_IMAGE_APP | SONDE__REPORT_IMAGE_SYSTEM)) != 0 &&
         !sonde__image_app_ruled(path, &is_app)) {

@@ -8,6 +8,7 @@
 #include "mem_heap.h"
 #include "report_store.h"
 #include "report_utf8.h"
+#include "scrub.h"
 
 static uint32_t hash_bytes(const void *bytes, size_t size)
 {
@@ -35,6 +36,7 @@ enum sonde_status sonde__report_create(struct sonde__report **ret_report)
     for (uint32_t i = 0; i < SONDE__PARTS; i++) {
         r->parts[i].element_bytes = sonde__parts[i].message->size_bytes;
     }
+    r->scrub = sonde__scrub_used();
     sonde__report_set_header(r, &(struct sonde__report_header){.format = SONDE__REPORT_FORMAT});
     *ret_report = r;
     return SONDE_OK;
@@ -80,6 +82,7 @@ void sonde__report_append_note(struct sonde__report *report, const void *text, s
 
 void sonde__report_add_note(struct sonde__report *report, const char *note)
 {
+    note = sonde__report_scrub(report, note);
     sonde__report_append_note(report, note, strlen(note));
 }
 
@@ -125,6 +128,7 @@ uint32_t sonde__report_string(struct sonde__report *report, const char *text)
     if (text == NULL || *text == '\0') {
         return 0;
     }
+    text = sonde__report_scrub(report, text);
     if (!sonde__report_utf8_valid(text, strlen(text)) ||
         strlen(text) > SONDE__REPORT_STRING_BYTES_MAX) {
         /* the stored text will differ from the given one: look for what will be stored */

@@ -104,6 +104,7 @@ enum sonde_status sonde__report_read(const void *bytes, size_t size,
     if (sonde__report_create(&decoded.report) != SONDE_OK) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "reading a report", NULL, 0, 0);
     }
+    decoded.report->scrub = NULL;
     while (loss.damage == SONDE__REPORT_WHOLE && sonde__base_bytes_left(&file) != 0) {
         uint64_t start = sonde__base_bytes_offset(&file);
         bool is_tail = decoded.header && *file.at == 0;

@@ -54,6 +54,7 @@ static const char *keep_text(struct sonde__report *report, const char *text)
     if (text == NULL || *text == '\0') {
         return "";
     }
+    text = sonde__report_scrub(report, text);
     const char *copy = sonde__report_copy_text(report, text, strlen(text), &length);
     if (copy == NULL) {
         report->lost.strings++;

@@ -5,6 +5,7 @@
 
 #include "mem_heap.h"
 #include "report_utf8.h"
+#include "scrub.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
@@ -92,6 +93,19 @@ void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__re
     }
     list->count++;
     return sonde__report_list_at(list, list->count - 1);
+}
+
+const char *sonde__report_scrub(struct sonde__report *report, const char *text)
+{
+    struct sonde__text scrubbed;
+    /* what is longer is cut anyway */
+    size_t size = strnlen(text, SONDE__REPORT_STRING_BYTES_MAX * (size_t)2);
+    if (report->scrub == NULL) {
+        return text;
+    }
+    sonde__base_text_init(&scrubbed, report->scrubbed, sizeof report->scrubbed);
+    sonde__scrub(report->scrub, text, size, &scrubbed);
+    return report->scrubbed;
 }
 
 const char *sonde__report_copy_text(struct sonde__report *report, const void *text, size_t size,

@@ -41,7 +41,11 @@ struct sonde__report_string {
     uint32_t length;
 };
 
+struct sonde__scrub_rules; /* scrub.h */
+
 struct sonde__report {
+    const struct sonde__scrub_rules *scrub;            /* null: texts are kept as they are */
+    char scrubbed[SONDE__REPORT_STRING_BYTES_MAX + 8]; /* what is too long shows that it is */
     struct sonde__report_arena arena;
     struct sonde__report_header header;
     struct sonde__report_end end;
@@ -91,6 +95,9 @@ void sonde__report_append_note(struct sonde__report *report, const void *text, s
 
 /* Copy `size` bytes of text into the arena as valid UTF-8, at most SONDE__REPORT_STRING_BYTES_MAX
  * long. Null when memory ran out. */
+/* The text as it may be kept: all texts of a report that is made here pass through this, and those
+ * of one that is read stay as they are in the file. Valid until the next call. */
+const char *sonde__report_scrub(struct sonde__report *report, const char *text);
 const char *sonde__report_copy_text(struct sonde__report *report, const void *text, size_t size,
                                     uint32_t *ret_length);
 

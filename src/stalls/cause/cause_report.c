@@ -4,6 +4,7 @@
 
 #include "cause_private.h"
 #include "host_process.h"
+#include "scrub.h"
 
 static const uint8_t kinds[] = {
     [SONDE__CAUSE_NONE] = SONDE__REPORT_WAIT_UNKNOWN,
@@ -60,7 +61,8 @@ bool sonde__cause_to_report(const struct sonde__cause *cause, int32_t pid, uint3
     sonde__cause_text(cause, text, sizeof text); /* also why the owner is not known */
     ret_wait->resource = sonde__report_string(report, has_owner ? cause->resource : text);
     if (cause->peer[0] != '\0') {
-        ret_wait->peer = sonde__report_string(report, cause->peer);
+        bool hides = (sonde__scrub_used()->on & SONDE__SCRUB_PEERS) != 0; /* an address alone */
+        ret_wait->peer = sonde__report_string(report, hides ? "<peer>" : cause->peer);
     }
     return true;
 }

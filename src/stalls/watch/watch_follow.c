@@ -82,6 +82,9 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
         add(&w, "--build=%s", o->build);
     }
     add_tags(&w, o);
+    if (o->scrub != NULL) {
+        add(&w, "--scrub-rules=%s", o->scrub);
+    }
     if (o->report_base != NULL) {
         add(&w, "--report=%s", o->report_base);
     }

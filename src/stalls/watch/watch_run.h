@@ -82,6 +82,7 @@ struct sonde__watch_options {
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     bool report_json;  /* as one JSON value at the end instead of records as they come */
     const char *build; /* of the report's header; null: none */
+    const char *scrub; /* rules for what is followed (sonde__scrub_write()); null: the defaults */
     const struct sonde__report_tag *tags; /* likewise */
     uint32_t tag_count;
     const char *report_name; /* what messages call it */

@@ -110,6 +110,27 @@ size_t sonde__host_children_read(int32_t pid, int32_t *ret_pids, size_t capacity
     return any ? count : search_children(pid, ret_pids, capacity);
 }
 
+/* Arguments in one line, each with a space in it in quotes, so that a reader sees where it ends.
+ * What does not fit is cut. Returns the bytes. */
+static size_t join_arguments(char *text, size_t size, size_t capacity)
+{
+    char from[1024];
+    size_t used = 0, at = 0;
+    size = size < sizeof from ? size : sizeof from;
+    memcpy(from, text, size);
+    while (at < size && used + 1 < capacity) {
+        size_t length = strnlen(from + at, size - at);
+        bool quoted = memchr(from + at, ' ', length) != NULL;
+        int n = snprintf(text + used, capacity - used, "%s%s%.*s%s", used > 0 ? " " : "",
+                         quoted ? "'" : "", (int)length, from + at, quoted ? "'" : "");
+        used += n > 0 ? (size_t)n : 0;
+        at += length + 1;
+    }
+    used = used < capacity ? used : capacity - 1;
+    text[used] = '\0';
+    return used;
+}
+
 bool sonde__host_command_read(int32_t pid, char *ret_text, size_t capacity)
 {
     size_t size = 0;
@@ -121,10 +142,7 @@ bool sonde__host_command_read(int32_t pid, char *ret_text, size_t capacity)
     while (size > 0 && ret_text[size - 1] == '\0') {
         size--;
     }
-    for (size_t i = 0; i < size; i++) {
-        ret_text[i] = ret_text[i] == '\0' ? ' ' : ret_text[i];
-    }
-    ret_text[size < capacity ? size : capacity - 1] = '\0';
+    size = join_arguments(ret_text, size, capacity);
     if (size == 0 && read_of(pid, "comm", name, sizeof name, &size)) {
         snprintf(ret_text, capacity, "[%.*s]", (int)strcspn(name, "\n"), name);
     }
