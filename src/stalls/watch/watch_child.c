@@ -3,23 +3,32 @@
 
 #include <stdlib.h>
 
+#include "host_device.h"
 #include "target.h"
 
-struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf)
+struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf,
+                                                   struct sonde_error *ret_error)
 {
     const struct sonde__target_options options = {
         .mode = SONDE__TARGET_PASSIVE,
         .restricted = true,
         .ways = perf ? SONDE__TARGET_BY_PERF : 0,
     };
-    struct sonde_error error;
+    struct sonde_error error = {.status = SONDE_OK};
     struct sonde__watch_child *child = calloc(1, sizeof *child);
     if (child == NULL) {
         return NULL;
     }
     child->pid = pid;
+    child->parent_pid = sonde__host_parent(pid);
+    if (!sonde__host_executable(pid, child->executable, sizeof child->executable)) {
+        child->executable[0] = '\0';
+    }
     if (sonde__watch_sampler_open(pid, &options, &child->sampler, &error) != SONDE_OK) {
         free(child);
+        if (ret_error != NULL) {
+            *ret_error = error;
+        }
         return NULL;
     }
     child->thread_count = sonde__watch_take_all(

@@ -8,22 +8,25 @@
 #ifndef SONDE_WATCH_CHILD_H
 #define SONDE_WATCH_CHILD_H
 
+#include "host_process.h"
 #include "watch_capture.h"
 
 /* Threads of a child that are sampled; how many there are is known. */
 #define SONDE__WATCH_CHILD_THREADS_MAX 32u
 
 struct sonde__watch_child {
-    int32_t pid;
+    int32_t pid, parent_pid;
+    char executable[SONDE__HOST_PATH_MAX];
     struct sonde__watch_sampler *sampler; /* keeps what `images` needs */
     struct sonde__target *images;         /* as of sonde__watch_sampler_freeze() */
     struct sonde__sample threads[SONDE__WATCH_CHILD_THREADS_MAX];
     uint32_t thread_count, thread_total;
 };
 
-/* perf: running threads may be sampled by perf events. Null: the process may not be read, has
- * ended, or memory ran out. Ownership: _done(). */
-struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf);
+/* perf: running threads may be sampled by perf events. Null: the process may not be read, which
+ * ret_error says (it may be null), has ended, or memory ran out. Ownership: _done(). */
+struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf,
+                                                   struct sonde_error *ret_error);
 void sonde__watch_child_done(struct sonde__watch_child *child);
 
 #endif

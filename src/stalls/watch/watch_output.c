@@ -18,6 +18,7 @@
 #include "report_view.h"
 #include "report_write.h"
 #include "target.h"
+#include "watch_child.h"
 #include "watch_equal.h"
 #include "watch_names.h"
 #include "watch_record.h"
@@ -369,16 +370,36 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     }
 }
 
+static void add_thread(struct sonde__watch_output *output, const struct sonde__sample *sample,
+                       uint32_t process, struct sonde__report *report)
+{
+    struct sonde__report_thread thread;
+    sonde__watch_resolve_thread(output->names, sample, &thread);
+    thread.process = process != 0 ? process : thread.process;
+    sonde__report_add_thread(report, &thread);
+}
+
+/* Of the program, or of a process that descends from it. */
 static void add_threads(struct sonde__watch_output *output, const struct sonde__watch_stall *all,
                         struct sonde__target *images, struct sonde__report *report)
 {
+    const struct sonde__watch_child *child = all->child;
+    uint32_t process = 0;
+    if (child != NULL) {
+        process = sonde__report_add_process(
+            report, &(struct sonde__report_process){
+                        .pid = child->pid,
+                        .parent_pid = child->parent_pid,
+                        .executable = sonde__report_string(report, child->executable)});
+    }
     if (sonde__watch_names_begin(output->names, images, report) != SONDE_OK) {
         return;
     }
     for (uint32_t i = 0; i < all->thread_count; i++) {
-        struct sonde__report_thread thread;
-        sonde__watch_resolve_thread(output->names, &all->threads[i], &thread);
-        sonde__report_add_thread(report, &thread);
+        add_thread(output, &all->threads[i], 0, report);
+    }
+    for (uint32_t i = 0; child != NULL && i < child->thread_count; i++) {
+        add_thread(output, &child->threads[i], process, report);
     }
     sonde__watch_names_end(output->names);
 }
@@ -389,13 +410,22 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
 {
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
+    const struct sonde__watch_child *child = threads->child;
     struct sonde__report *report;
+    images = child != NULL ? child->images : images;
     output->stacks = true;
     if (images == NULL || sonde__report_create(&report) != SONDE_OK) {
         return;
     }
     fill_header(output, output->header.pid, SONDE__REPORT_STACKS);
-    set_header(output, report);
+    if (child == NULL) {
+        set_header(output, report);
+    } else {
+        struct sonde__report_header header = output->header;
+        header.pid = child->pid;
+        header.executable = child->executable;
+        sonde__report_set_header(report, &header);
+    }
     sonde__report_add_note(report, why);
     add_threads(output, threads, images, report);
     sonde__report_text_view(report, &view, to_stderr);

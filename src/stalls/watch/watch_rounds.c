@@ -6,6 +6,7 @@
 #include "host_clock.h"
 #include "host_run.h"
 #include "os.h"
+#include "watch_family.h"
 #include "watch_follow.h"
 #include "watch_launch.h"
 #include "watch_live.h"
@@ -85,6 +86,7 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     if (sonde__watch_open_sampler(s, now_ns)) {
         show_stacks(s, "timeout");
     }
+    sonde__watch_show_family(s, "timeout");
     if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
         sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
         sonde__watch_say_doubt(s);

@@ -139,7 +139,7 @@ static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_st
         const struct sonde__cause *cause = &stall->causes[i];
         if (cause->kind == SONDE__CAUSE_CHILD && cause->owner_pid > 0 &&
             cause->owner_pid != s->pid) {
-            stall->child = sonde__watch_child_take(cause->owner_pid, perf);
+            stall->child = sonde__watch_child_take(cause->owner_pid, perf, NULL);
         }
     }
 }

@@ -193,6 +193,43 @@ TEST(timeout_aborts_where_pidfds_are_refused)
     }
 }
 
+/* Children, their children, one of another session, a stopped one; each has its own heading, in the
+ * report too. */
+TIMED_TEST(timeout_shows_all_that_the_program_started, 60)
+{
+    char command[2048];
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    snprintf(
+        command, sizeof command,
+        "cd %s; cat >s.sh <<'END'\n"
+        "sleep 6001 & a=$!\n"
+        "sh -c 'sleep 6002; :' & b=$!\n"
+        "setsid sleep 6003 & c=$!\n"
+        "sleep 6004 & d=$!\n"
+        "sleep 0.3; kill -STOP $d; echo $a $b $c $d >pids; wait\n"
+        "END\n"
+        "%s run --report r --timeout %ums --timeout-action abort -- sh s.sh 2>err; echo $? >status;"
+        "b=$(cut -d' ' -f2 pids); kill -KILL $(cat pids) $(cat /proc/$b/task/*/children); %s show "
+        "r",
+        test_folder(), sonde(), 1000 * test_slack(), sonde());
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    snprintf(command, sizeof command, "%s/err", test_folder());
+    char *err = test_read_file(command, NULL);
+    unsigned headings = 0;
+    for (const char *at = err; (at = strstr(at, "\nprocess ")) != NULL; at++) {
+        headings += strstr(at, "/sleep  ") != NULL && strstr(at, "/sleep  ") < strchr(at + 1, '\n');
+    }
+    if (headings != 4) {
+        FAIL("%u processes are sleep:\n%s", headings, err);
+    }
+    CHECK_CONTAINS(err, "clock_nanosleep");
+    CHECK_CONTAINS(err, "stopped");
+    CHECK(strstr(err, "could not be read") == NULL);
+    CHECK_CONTAINS(run.out, "\"sleep\" (main)  stopped in clock_nanosleep  process ");
+    free(err);
+    test_run_done(&run);
+}
+
 TEST(timeout_only_shows_when_asked_to)
 {
     const char *argv[] = {sonde(), "run", "--timeout", "200ms", "sleep", "1", NULL};
