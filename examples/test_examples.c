@@ -217,3 +217,38 @@ TEST(watch_scope)
         test_run_done(&run);
     }
 }
+
+TEST(upload_start)
+{
+    char path[4096], folder[4096];
+    snprintf(path, sizeof path, "%s/examples/example_upload_start", test_build_dir());
+    snprintf(folder, sizeof folder, "%s/spool", test_folder());
+    const char *const argv[] = {path, folder, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_STR(run.err, "");
+    CHECK_STR(run.out, "2 reports, the first is whole\n"
+                       "POST https://collector.example/api/reports, with a report\n"
+                       "answer 503: later\n"
+                       "POST https://collector.example/api/reports, with a report\n"
+                       "answer 201: stored\n"
+                       "1 stored\n");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}
+
+TEST(upload_spool)
+{
+    char path[4096], folder[4096];
+    snprintf(path, sizeof path, "%s/examples/example_upload_spool", test_build_dir());
+    snprintf(folder, sizeof folder, "%s/spool", test_folder());
+    const char *const argv[] = {path, folder, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    if (run.status == 127) {
+        SKIP("libsonde-upload was not built");
+    }
+    CHECK_STR(run.err, "");
+    CHECK_CONTAINS(run.out, ".sonde, try 1: later the server cannot be reached: ");
+    CHECK_CONTAINS(run.out, "0 stored, 1 for later\n");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}

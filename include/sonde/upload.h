@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sending reports: those that wait in a spool folder, to a collector or to a Sentry DSN.
  *
- * A report is removed from the folder when the server has confirmed that it is stored. Until then
- * it stays, with a small file beside it that says how often it was tried and when it is due again,
- * so a process that is killed loses nothing. A report that arrived twice is stored once: it is sent
+ * Nothing is sent before sonde_upload_start() or sonde_upload_now() is called with an address. A
+ * report is removed from the folder when the server has confirmed that it is stored. Until then it
+ * stays, with a small file beside it that says how often it was tried and when it is due again, so
+ * a process that is killed loses nothing. A report that arrived twice is stored once: it is sent
  * under its own id. docs/protocol.md has what is sent and what answers mean.
  *
  * This library knows no network: a transport table does that. libsonde-upload has one that uses
@@ -90,7 +91,8 @@ struct sonde_upload_transport {
  * it is there. Uses the proxy that the environment names (https_proxy, no_proxy) and the system's
  * certificates (or those of SSL_CERT_FILE).
  *
- * Context    any thread; not handler      Blocks  no      Ownership  static */
+ * Context    any thread; not handler      Blocks  no      Ownership  static
+ * Example    examples/upload_spool.c */
 SONDE_API const struct sonde_upload_transport *sonde_upload_curl(void);
 
 /* --- what is sent, and what becomes of it --- */
@@ -153,6 +155,125 @@ struct sonde_upload_result {
     uint64_t wait_ns; /* until the next one is due; UINT64_MAX: none waits */
     char why[192];    /* why something was not sent, of the last one; "" */
 };
+
+/* Send now, on the calling thread, each report of a run that is over once. No notice is taken of
+ * waits that the sender itself decided on; those that the server asked for are kept.
+ *
+ * options     folder, to and transport must be given
+ * ret_result  written on OK; may be null
+ * ret_error   may be null
+ *
+ * Returns    OK (also if nothing could be sent: see the result) | USAGE (an address that cannot be
+ *            one) | BUSY (another process or thread sends from this folder) | MEMORY | ABSENT,
+ *            DENIED, UNSUPPORTED, OS (the folder)
+ * Context    any thread; not handler
+ * Blocks     until all have been answered
+ * Ownership  nothing is transferred
+ * Example    examples/upload_spool.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_upload_now(const struct sonde_upload_options *options, struct sonde_upload_result *ret_result,
+                 struct sonde_error *ret_error);
+
+struct sonde_upload;
+
+/* Start a sender: a thread that sends what is due, and looks again when something becomes due, or
+ * is woken, or every five minutes.
+ *
+ * options     as above; strings are copied, the transport must stay. on_begin and on_end are called
+ *             on the thread, and may call sonde_upload_pause()
+ * ret_upload  written on OK
+ *
+ * Returns    OK | USAGE | MEMORY | OS (no thread to be had) | as for the folder
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the caller's: sonde_upload_stop()
+ * Example    examples/upload_start.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_upload_start(const struct sonde_upload_options *options, struct sonde_upload **ret_upload,
+                   struct sonde_error *ret_error);
+
+/* End the sender. A request that is under way is given up; its report is sent again another time.
+ * After fork() the child has no sender; stopping the parent's there frees nothing.
+ *
+ * upload  may be null
+ *
+ * Context    any thread but the sender's own; not handler
+ * Blocks     until the transport has returned
+ * Ownership  frees it
+ * Example    examples/upload_start.c */
+SONDE_API void sonde_upload_stop(struct sonde_upload *upload);
+
+/* paused 1: begin no further request; 0: go on. wake: look at the folder now, and take no notice of
+ * waits that the sender itself decided on (those of the server stay).
+ *
+ * Context    any thread, also in the callbacks; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/upload_start.c */
+SONDE_API void sonde_upload_pause(struct sonde_upload *upload, int32_t paused);
+SONDE_API void sonde_upload_wake(struct sonde_upload *upload);
+
+/* --- the folder, for an app that shows it to its user --- */
+
+enum sonde_upload_state {
+    SONDE_UPLOAD_WAITS,         /* to be sent */
+    SONDE_UPLOAD_IS_REFUSED,    /* see enum sonde_upload_outcome */
+    SONDE_UPLOAD_IS_SENT,       /* and kept */
+    SONDE_UPLOAD_IS_UNFINISHED, /* its run goes on, or was killed: the next run finishes it */
+};
+
+struct sonde_upload_entry {
+    size_t struct_bytes;
+    const char *name;
+    uint64_t size_bytes;
+    enum sonde_upload_state state;
+    uint32_t tries;
+    int32_t http_status; /* of the last answer; 0: none */
+    const char *why;     /* of the last try; "": none yet */
+    uint64_t wait_ns;    /* until it is due; 0: it is */
+};
+
+/* Each report in the folder, oldest first. each: returns 0 to continue; the entry is valid during
+ * the call.
+ *
+ * Returns    OK | MEMORY | as for the folder
+ * Context    any thread; not handler      Blocks  reads the folder
+ * Ownership  nothing is transferred
+ * Example    examples/upload_start.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_upload_list(const char *folder,
+                  int32_t (*each)(void *ctx, const struct sonde_upload_entry *entry), void *ctx,
+                  struct sonde_error *ret_error);
+
+/* The bytes of a report of the folder: for sonde_report_read().
+ *
+ * Returns    OK | USAGE (no name of a report) | ABSENT | DENIED | MEMORY | OS (`write` failed)
+ * Context    any thread; not handler      Blocks  in `write`
+ * Ownership  nothing is transferred
+ * Example    examples/upload_start.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_upload_read(const char *folder, const char *name,
+                                                              sonde_write write, void *ctx,
+                                                              struct sonde_error *ret_error);
+
+/* Remove a report without sending it.
+ *
+ * Returns    OK | USAGE (no name of a report) | ABSENT | DENIED | BUSY (it is being sent, or its run
+ *            goes on) | OS
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/upload_start.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_upload_delete(const char *folder, const char *name, struct sonde_error *ret_error);
+
+/* Put a report into the folder, to be sent: what sonde_report_write() or the watch wrote. The
+ * folder is made if it is missing, and its caps apply (docs/guide/report.md).
+ *
+ * Returns    OK | CORRUPT (no report) | LIMIT (larger than 64 MiB, or the disk is full) | MEMORY
+ *            | as for the folder
+ * Context    any thread; not handler      Blocks  until it is on the disk
+ * Ownership  nothing is transferred
+ * Example    examples/upload_spool.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_upload_add(const char *folder, const void *bytes,
+                                                             size_t size_bytes,
+                                                             struct sonde_error *ret_error);
 
 #ifdef __cplusplus
 }

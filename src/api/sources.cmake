@@ -24,6 +24,8 @@ set(sources
     api_text.c
     api_thread.c
     api_thread_list.c
+    api_upload.c
+    api_upload_folder.c
     api_watch.c
     api_watch_marks.c
     api_watch_notes.c

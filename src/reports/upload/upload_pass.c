@@ -226,6 +226,7 @@ static enum sonde_status send_item(struct pass *pass, struct item *item)
         return SONDE_OK;
     }
     enum sonde_status status = send_locked(pass, item, name, fd);
+    sonde__host_folder_release(fd);
     sonde__host_close(fd);
     return status;
 }
@@ -284,6 +285,7 @@ enum sonde_status sonde__upload_pass(struct sonde__upload_sender *sender,
     enum sonde_status status = sonde__upload_lock(pass.folder, &lock, ret_error);
     if (status == SONDE_OK) {
         status = run_pass(&pass);
+        sonde__host_folder_release(lock); /* a fork child may have the descriptor, too */
         sonde__host_close(lock);
         if (status != SONDE_OK) {
             (void)sonde__base_fail(ret_error, status, "the spool folder", NULL, 0, 0);
