@@ -2,12 +2,21 @@
 #include "cli_upload.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli_library.h"
 #include "host_file.h"
+#include "host_folder.h"
+#include "host_process.h"
+#include "host_run.h"
 #include "host_self.h"
-#include "upload_address.h"
+#include "upload_folder.h"
+#include "upload_sender.h"
 
 #define LIBRARY "libsonde-upload.so.0"
 
@@ -78,4 +87,76 @@ int sonde__cli_upload_options(const struct sonde__cli_command *command,
     }
     *ret_options = options;
     return SONDE__CLI_GO_ON;
+}
+
+/* What former senders met: nobody saw it, since they run when the program is over. */
+static void say_state(const struct sonde__cli_command *command, const char *path,
+                      const struct sonde__upload_address *address)
+{
+    struct sonde__upload_state state;
+    int32_t folder;
+    if (sonde__host_folder_open(path, false, &folder, NULL) != SONDE_OK) {
+        return;
+    }
+    sonde__upload_load(folder, SONDE__UPLOAD_STATE, &state);
+    sonde__host_close(folder);
+    if (state.tries > 0 && strcmp(state.to, address->shown) == 0) {
+        sonde__cli_error(command, "%s: reports wait there to be sent: %s (%u tries)", path,
+                         state.why, (unsigned)state.tries);
+    }
+}
+
+static bool check_address(const struct sonde__cli_command *command, const char *text,
+                          struct sonde__upload_address *ret_address)
+{
+    struct sonde_error error = {0};
+    enum sonde_status status = sonde__upload_address_read(text, NULL, ret_address, &error);
+    if (status != SONDE_OK) {
+        (void)sonde__cli_fail(command, "--upload", status, &error);
+        return false;
+    }
+    if (ret_address->is_plain && !ret_address->is_here) {
+        sonde__cli_error(command,
+                         "%s: http:// to another machine can be read on the way: use "
+                         "https://",
+                         ret_address->shown);
+        return false;
+    }
+    return true;
+}
+
+bool sonde__cli_upload_later(const struct sonde__cli_command *command,
+                             const struct sonde__cli_upload *upload, const char *folder,
+                             const char *const **ret_argv)
+{
+    static char self[4096], to[SONDE__UPLOAD_URL_MAX + 8], policy[32], key[PATH_MAX + 16];
+    static const char *argv[9] = {self, "upload", "--background", to, policy};
+    char key_file[PATH_MAX];
+    unsigned count = 5;
+    struct sonde__upload_address address;
+    if (!check_address(command, upload->to, &address)) {
+        return false;
+    }
+    if (upload->key_file != NULL && realpath(upload->key_file, key_file) == NULL) {
+        (void)sonde__cli_fail_os(command, upload->key_file, errno);
+        return false;
+    }
+    if (sonde__cli_find_library(LIBRARY, "../upload/") == NULL && load_transport(command) == NULL) {
+        return false;
+    }
+    if (!sonde__host_executable(getpid(), self, sizeof self)) {
+        sonde__cli_error(command, "the path of this program is not known");
+        return false;
+    }
+    snprintf(to, sizeof to, "--to=%s", upload->to);
+    snprintf(policy, sizeof policy, "--policy=%s", sonde__cli_upload_policies[upload->policy]);
+    if (upload->key_file != NULL) {
+        snprintf(key, sizeof key, "--key-file=%s", key_file);
+        argv[count++] = key;
+    }
+    argv[count++] = "--";
+    argv[count] = folder;
+    say_state(command, folder, &address);
+    *ret_argv = argv;
+    return true;
 }

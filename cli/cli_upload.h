@@ -43,4 +43,11 @@ int sonde__cli_upload_options(const struct sonde__cli_command *command,
                               const struct sonde__cli_upload *upload,
                               struct sonde_upload_options *ret_options);
 
+/* The argv of a `sonde upload` that sends what the folder has, later and without a word; static. It
+ * says now if it could not work, and why former ones have not sent what is there. False: an error
+ * was said. */
+bool sonde__cli_upload_later(const struct sonde__cli_command *command,
+                             const struct sonde__cli_upload *upload, const char *folder,
+                             const char *const **ret_argv);
+
 #endif

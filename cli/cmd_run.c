@@ -12,6 +12,7 @@
 #include "cli_scrub.h"
 #include "cli_spool.h"
 #include "cli_symbols.h"
+#include "cli_upload.h"
 #include "cmd.h"
 #include "host_process.h"
 #include "host_run.h"
@@ -36,6 +37,7 @@ struct request {
     struct sonde__watch_options watch;
     struct sonde__cli_record record;
     struct sonde__cli_origin origin;
+    struct sonde__cli_upload upload;
     const char *json;
     const char *attend;
     enum sonde__cli_color color;
@@ -57,6 +59,15 @@ static const struct sonde__cli_option options[] = {
      "keep reports of stalls in the folder DIR, also if all is killed (sonde spool); auto: your "
      "own",
      sonde__cli_take_text, offsetof(struct request, watch.spool)},
+    {"upload", 0, "ADDRESS",
+     "with --spool: when PROGRAM has ended, send the folder's reports to a collector or a Sentry "
+     "DSN (sonde upload)",
+     sonde__cli_take_text, offsetof(struct request, upload.to)},
+    {"upload-key-file", 0, "FILE",
+     "with --upload: as --key-file of sonde upload (default: SONDE_UPLOAD_KEY in the environment)",
+     sonde__cli_take_text, offsetof(struct request, upload.key_file)},
+    {"upload-policy", 0, "WHEN", "with --upload: as --policy of sonde upload", sonde__cli_take_word,
+     offsetof(struct request, upload.policy), .words = sonde__cli_upload_policies},
     SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
     SONDE__CLI_SCRUB_OPTION,
     {"json", 'j', "FILE",
@@ -218,6 +229,9 @@ static int check(const struct sonde__cli_command *command, const struct request 
                                       "writes a report",
                                       request->blocks ? "--blocks" : "--record");
     }
+    if (request->upload.to != NULL && request->watch.spool == NULL) {
+        return sonde__cli_usage_error(command, "--upload needs --spool");
+    }
     if (request->json != NULL && request->watch.follow) {
         return sonde__cli_usage_error(command,
                                       "--json and --follow cannot be combined yet: --report "
@@ -283,6 +297,12 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
     }
     if (!find_spool(command, o)) {
         return EXIT_OURS;
+    }
+    if (request->upload.to != NULL) {
+        if (!sonde__cli_upload_later(command, &request->upload, o->spool, &o->sender)) {
+            return EXIT_OURS;
+        }
+        o->probe = sonde__cli_find_probe(); /* the path of the last library that was looked for */
     }
     if (o->root != 0 && o->report_base != NULL) {
         open_own_report(command, request->attend, o);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base_text.h"
 #include "cli_input.h"
@@ -248,6 +249,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     exit_code = sonde__cli_upload_options(command, &request.upload, &how);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
+    }
+    if (request.background) {
+        (void)!nice(10); /* nobody waits for it */
     }
     how.keep = request.keep;
     how.on_end = end_item;

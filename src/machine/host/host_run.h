@@ -45,6 +45,9 @@ SONDE_NODISCARD enum sonde_status sonde__host_spawn_supervisor(const char *const
  * (USAGE) what process `pid` has not mapped, too. */
 SONDE_NODISCARD enum sonde_status sonde__host_attend(int32_t pid, int32_t fd, size_t size,
                                                      void **ret_memory);
+/* Start a program that nobody waits for, in a session of its own, with /dev/null for its standard
+ * files: who reads our output sees its end. Returns OK | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_spawn_apart(const char *const argv[]);
 /* Forks the supervisor. The new process returns 0 and supervises. The old one stands by: if the new
  * one is killed by a signal, it returns that signal and supervises instead; else it ends, too. So
  * the shared memory survives a SIGKILL of the supervisor, even if the program ends at once.

@@ -90,6 +90,8 @@ struct sonde__watch_options {
     uint32_t fps;       /* count the frames that turns cost at this refresh rate; 0: no */
     uint32_t equal_max; /* stalls of one cause that are reported one by one; 0: all */
     const char *spool;  /* absolute path of the spool folder; null: none */
+    const char *const *sender; /* argv of what sends the folder's reports when the run is over,
+                                  null-terminated; null: nobody */
     struct sonde__watch_spooled *spooled; /* set by the supervisor: its files */
     bool verbose;
     bool quiet;                               /* no line about what was watched */

@@ -85,7 +85,12 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
                          (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
     }
     sonde__host_supervisor_ready();
+    bool sends = s->spool != NULL && s->options.sender != NULL;
     sonde__watch_session_run(s);
     sonde__watch_release_worker(s);
+    if (sends) { /* the program has its exit status by now; that the sender fails is in its state */
+        enum sonde_status status = sonde__host_spawn_apart(s->options.sender);
+        (void)status;
+    }
     _exit(0);
 }

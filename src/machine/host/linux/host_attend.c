@@ -45,6 +45,33 @@ enum sonde_status sonde__host_spawn_supervisor(const char *const argv[], int32_t
     return error == 0 ? SONDE_OK : SONDE_OS;
 }
 
+enum sonde_status sonde__host_spawn_apart(const char *const argv[])
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    pid_t pid;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0) {
+        return SONDE_OS;
+    }
+    error = posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        sigemptyset(&none);
+        (void)posix_spawnattr_setsigmask(&attributes, &none);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+        for (int fd = 0; fd <= 2 && error == 0; fd++) {
+            error = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        }
+        error = error == 0 ? posix_spawn(&pid, argv[0], &actions, &attributes,
+                                         (char *const *)(uintptr_t)argv, environ)
+                           : error;
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return error == 0 ? SONDE_OK : SONDE_OS;
+}
+
 /* The number in shared memory is what the program says; only a process that shares this memory is
  * one of its own. */
 static bool has_mapped(int32_t pid, ino_t inode)
