@@ -4,59 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "start.h"
-
-static void need_transport(void)
-{
-    struct test_run run = shell("[ -e $(dirname $SONDE)/../upload/libsonde-upload.so.0 ] && "
-                                "/usr/bin/python3 -c 'import zstandard'");
-    if (run.status != 0) {
-        SKIP("no libsonde-upload.so, or no python3-zstandard");
-    }
-    test_run_done(&run);
-}
-
-/* `count` reports of this shell's stacks, as runs that are over leave them. */
-#define REPORTS(count)                                                                             \
-    "mkdir -m 700 spool; for i in $(seq " #count "); do "                                          \
-    "$SONDE stacks --report spool/2026112${i}T164012Z-7.sonde $$ >$DIR/stacks; "                   \
-    "chmod 600 spool/*; done; "
-
-static const char make_certificate[] =
-    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.tls "
-    "-out cert -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null; ";
-
-/* Run a line of shell in $DIR, with a server of those modes at $URL; then "stored: N" of the
- * server, and "asked: N". */
-static struct test_run with_server(const char *modes, const char *line)
-{
-    char whole[4096];
-    need_transport();
-    snprintf(whole, sizeof whole,
-             "cd $DIR && unset SONDE_UPLOAD_TO SONDE_UPLOAD_KEY http_proxy; "
-             "rm -rf port srv; %s"
-             "{ /usr/bin/python3 %s/tests/integration/upload/report_server.py srv %s >port & } && "
-             "server=$! && until [ -s port ]; do sleep 0.05; done; "
-             "URL=http://127.0.0.1:$(cat port); { %s; } 2>&1; kill $server; "
-             "echo stored: $(ls srv | grep -c -e '\\.sonde$' -e '\\.envelope$'); "
-             "echo asked: $(cat srv/log 2>/dev/null | wc -l)",
-             strstr(modes, " tls ") != NULL ? make_certificate : "", test_source_dir(), modes,
-             line);
-    return shell(whole);
-}
-
-static void expect(const char *modes, const char *line, const char *const parts[])
-{
-    struct test_run run = with_server(modes, line);
-    for (; *parts != NULL; parts++) {
-        if (strstr(run.out, *parts) == NULL) {
-            FAIL("no \"%s\" in: %s%s", *parts, run.out, run.err);
-        }
-    }
-    test_run_done(&run);
-}
-
-#define EXPECT(modes, line, ...) expect(modes, line, (const char *const[]){__VA_ARGS__, NULL})
+#include "upload.h"
 
 TEST_TIMEOUT(a_folder_is_sent_and_emptied, 60)
 {
