@@ -304,6 +304,24 @@ TEST(runs_that_go_on_and_runs_that_were_killed_are_left_alone)
     CHECK_EQ(runs_count(".live"), 1);
 }
 
+/* As on a disk that was full when it began: only the lock shows that it goes on. */
+TEST(a_run_without_a_live_file_is_left_alone_while_it_goes_on)
+{
+    struct server server;
+    struct run run;
+    char path[700];
+    server_start(&server);
+    run_begin(&run, 1);
+    run_add_stall(&run, MS, "1:a");
+    snprintf(path, sizeof path, "%s/%s.live", runs_folder(), run.session.run);
+    CHECK_EQ(unlink(path), 0);
+    (void)server_hasty_pass(&server);
+    CHECK_EQ(server.request_count, 0);
+    CHECK_EQ(runs_count(".sonde"), 1);
+    run_end(&run);
+    CHECK_EQ(server_hasty_pass(&server).stored, 1);
+}
+
 TEST(a_clock_that_steps_loses_nothing_and_waits_for_nothing)
 {
     struct server server;
