@@ -19,7 +19,7 @@ enum { TOGETHER = 64, STOPS = 4 };
 static bool is_asked(const struct wide_program *what)
 {
     /* every kind of wait once, and quick to start */
-    static const char few[] = "Xvfb,asyncore,bash,emacs,node,tclsh,dbus-daemon,xterm,";
+    static const char few[] = "Xvfb,asyncore,bash,emacs,node,tclsh,dbus-daemon,";
     char name[64];
     const char *only = getenv("ZOO_ONLY");
     snprintf(name, sizeof name, "%s,", what->name);
