@@ -303,7 +303,7 @@ def compare_names(report, gdb, what):
     """The real command: the same frames, and functions that begin where gdb's symbols begin."""
     bad, named = [], 0
     for thread in report["threads"]:
-        frames = thread["frames"]
+        frames = [f for f in thread["frames"] if f.get("kind") != "script"]  # gdb has none
         theirs = gdb.get(thread["tid"], ("", []))[1]
         if any(f.get("image", 0) == 0 for f in frames):
             frames = frames[:[f.get("image", 0) for f in frames].index(0) + 1]
