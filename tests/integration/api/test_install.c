@@ -110,7 +110,8 @@ TEST(exports_are_the_headers)
     char command[16384];
     struct test_run run;
     snprintf(command, sizeof command,
-             "cd '%s'; nm -D --defined-only '%s/src/libsonde.so' | sed -nE "
+             "cd '%s'; d='%s'; nm -D --defined-only $d/src/libsonde.so "
+             "$d/upload/libsonde-upload.so | sed -nE "
              "'s/^[0-9a-f]+ [^A] ([^@]+)(@.*)?$/\\1/p' | sort >exported\n"
              "cat '%s'/include/sonde/*.h | tr '\\n' ' ' | grep -oE 'SONDE_API [^;]*;' | "
              "grep -oE 'sonde_[a-z0-9_]+\\(' | tr -d '(' | sort -u >declared\n"
