@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -232,8 +233,7 @@ static bool claims(void)
     if (owner != 0 || (waits < WAITS_TO_CLAIM && !weak)) {
         return owner == own;
     }
-    if (!__atomic_compare_exchange_n(&owner, &none, own, false, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_SEQ_CST)) {
+    if (!atomic_compare_exchange_strong(&owner, &none, own)) {
         return false;
     }
     snprintf(claim, sizeof claim, "%s.claim", log_path);
