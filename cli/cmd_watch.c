@@ -188,7 +188,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct sonde__watch_options *o = &request.watch;
     struct sonde__cli_operands operands;
     static struct sonde__cli_symbols symbols;
-    int32_t pids[SONDE__CLI_WATCHES_MAX];
+    int32_t pids[SONDE__CLI_WATCHES_MAX] = {0};
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = check(command, &request);

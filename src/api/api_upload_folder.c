@@ -82,7 +82,7 @@ enum sonde_status sonde_upload_list(const char *path,
                                     void *ctx, struct sonde_error *ret_error)
 {
     struct sonde__spool_runs runs = {0};
-    int32_t folder;
+    int32_t folder = -1;
     if (each == NULL) {
         return sonde__base_fail(ret_error, SONDE_USAGE, "no callback", NULL, 0, 0);
     }
@@ -127,7 +127,7 @@ static enum sonde_status pass_on(int32_t fd, sonde_write write, void *ctx,
 enum sonde_status sonde_upload_read(const char *path, const char *name, sonde_write write,
                                     void *ctx, struct sonde_error *ret_error)
 {
-    int32_t folder, fd;
+    int32_t folder = -1, fd;
     if (name == NULL || write == NULL || !sonde__spool_is_run(name, SONDE__SPOOL_REPORT, NULL)) {
         return sonde__base_fail(ret_error, SONDE_USAGE, "no name of a report", NULL, 0, 0);
     }
@@ -167,7 +167,7 @@ enum sonde_status sonde_upload_delete(const char *path, const char *name,
                                       struct sonde_error *ret_error)
 {
     char run[SONDE__SPOOL_NAME];
-    int32_t folder;
+    int32_t folder = -1;
     if (name == NULL || !sonde__spool_is_run(name, SONDE__SPOOL_REPORT, run)) {
         return sonde__base_fail(ret_error, SONDE_USAGE, "no name of a report", NULL, 0, 0);
     }
@@ -227,7 +227,7 @@ enum sonde_status sonde_upload_add(const char *path, const void *bytes, size_t s
 {
     const struct sonde__spool_caps caps = SONDE__SPOOL_CAPS;
     struct sonde__report *report;
-    int32_t folder;
+    int32_t folder = -1;
     if (size_bytes > SONDE__SPOOL_READ_MAX) {
         return sonde__base_fail(ret_error, SONDE_LIMIT, "the report is larger than 64 MiB", NULL, 0,
                                 0);
