@@ -26,7 +26,7 @@ extern "C" {
  * makes a system call (gettid), and so does the first one after two seconds without any work, which
  * wakes the watch. Without a watch they do nothing, and a scope that was entered before the watch
  * began is not timed. Scopes nested deeper than SONDE_SCOPE_LEVELS are not timed, nor are those of
- * more than 256 threads at a time; the report says how many.
+ * more than 256 threads at a time; reports do not say yet that there were any.
  *
  * While a scope is a stall, the scopes inside it go on being timed. Time that is reported of an
  * inner scope does not make the outer ones stalls as well: one hang is one report.
