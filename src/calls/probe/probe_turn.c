@@ -124,15 +124,16 @@ static void take_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->level = wait->level;
 }
 
-/* A loop may have two calls for its wait: Tcl has. */
+/* A loop may have two calls for its wait: Tcl has, and an interpreter that specializes its code
+ * (CPython 3.11 after eight rounds). */
 static void note_path(struct sonde__probe_candidate *c, uint64_t path)
 {
-    if (path == 0 || path == c->paths[0] || path == c->paths[1]) {
-        c->alike++;
-    } else {
+    bool known = path == 0 || path == c->paths[0] || path == c->paths[1];
+    bool second = c->paths[0] != 0 && c->paths[1] == 0;
+    c->alike = known || second ? c->alike + 1 : 0;
+    if (!known) {
         c->paths[1] = c->paths[0];
         c->paths[0] = path;
-        c->alike = 0;
     }
 }
 
