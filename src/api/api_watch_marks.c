@@ -163,7 +163,7 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
         atomic_store(&slot->long_turns, 0);
         atomic_store(&slot->unsure_turns, 0);
         slot->begun_ns = 0;
-        slot->stamped_ns = 0;
+        atomic_store(&slot->stamped_ns, 0);
         slot->long_ns = (int64_t)threshold_ns;
         atomic_store(&slot->stamp, 0);
     }

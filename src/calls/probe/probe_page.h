@@ -114,10 +114,10 @@ struct sonde__probe_slot {
     /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
      * knew must be over; the next rival takes its place. */
     _Atomic uint32_t abandon;
-    _Atomic uint64_t ended_ns; /* of the turn that the supervisor asked for; 0: it lasts */
-    uint64_t stamped_ns;       /* end of the last turn whose end was asked for by anybody */
-    uint64_t doubt_beat;       /* before the wait in doubt; 0: none */
-    uint64_t doubt_ns;         /* when that began */
+    _Atomic uint64_t ended_ns;   /* of the turn that the supervisor asked for; 0: it lasts */
+    _Atomic uint64_t stamped_ns; /* end of the last turn whose end was asked for by anybody */
+    uint64_t doubt_beat;         /* before the wait in doubt; 0: none */
+    uint64_t doubt_ns;           /* when that began */
     uint64_t waited_ns;  /* what the loop has waited since it is one, as far as it was measured */
     uint64_t turn_ns;    /* when the loop's wait began, if it is measured */
     uint32_t measured;   /* 1: it is */

@@ -26,7 +26,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->stamp, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->ended_ns, 0, memory_order_relaxed);
-    slot->stamped_ns = 0;
+    atomic_store_explicit(&slot->stamped_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->long_turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->unsure_turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->begun_ns, 0, memory_order_relaxed);
@@ -464,7 +464,8 @@ void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__prob
     if (asked) {
         sonde__probe_keep_long(slot, now_ns); /* the wait took no time */
     } else if (begun_ns != 0 && (int64_t)(now_ns - begun_ns) >= slot->long_ns &&
-               looked_ns < begun_ns && slot->stamped_ns < begun_ns) {
+               looked_ns < begun_ns &&
+               atomic_load_explicit(&slot->stamped_ns, memory_order_relaxed) < begun_ns) {
         atomic_fetch_add_explicit(&slot->unsure_turns, 1, memory_order_relaxed);
     }
     if ((int64_t)(now_ns - looked_ns) > page->late_ns && page->late_ns > 0) {
@@ -476,7 +477,7 @@ void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__prob
 
 void sonde__probe_stamp(struct sonde__probe_slot *slot, uint64_t now_ns)
 {
-    slot->stamped_ns = now_ns;
+    atomic_store_explicit(&slot->stamped_ns, now_ns, memory_order_relaxed);
     /* after the beat that says so, for whoever reads them in the other order */
     if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) == SONDE__PROBE_STAMP_END) {
         atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
