@@ -40,13 +40,11 @@ static bool add(struct python_chain *chain, const struct python_frame *frame)
 
 /* --- 3.8 to 3.10 --- */
 
-/* The line as a trace function sees it, where there is one. */
+/* The line that a trace function sees, while it runs (3.10; before, a frame that was traced once
+ * keeps its last one). 0: the instruction tells. */
 static uint32_t own_line(const struct python_layout *l, const uint8_t *bytes)
 {
-    if (l->frame_trace != PYTHON_NO && word(bytes, l->frame_trace) == 0) {
-        return 0;
-    }
-    return sonde__base_le32(bytes + l->frame_lineno);
+    return l->frame_lineno != PYTHON_NO ? sonde__base_le32(bytes + l->frame_lineno) : 0;
 }
 
 static const char *read_objects(const struct python *python, struct sonde__view *view,

@@ -39,7 +39,7 @@ struct python_layout {
     uint16_t ts_cframe, ts_frame;
     uint16_t cframe_current, cframe_previous;
     uint16_t frame_bytes, frame_previous, frame_code, frame_instr, frame_owner, frame_entry;
-    uint16_t frame_trace, frame_lineno; /* of a frame object */
+    uint16_t frame_lineno; /* of a frame object */
     uint16_t code_bytes, code_filename, code_name, code_qualname, code_linetable, code_firstline;
     uint16_t code_flags, code_start, code_first_traced;
     uint16_t text_state, text_length, text_ascii_bytes, text_compact_bytes;
