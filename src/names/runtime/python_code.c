@@ -256,7 +256,7 @@ const struct python_code *python_codes_find(struct python_codes *codes, struct s
         codes->list[known] = code;
         return code;
     }
-    if (!sonde__mem_grow(&codes->list, codes->count, &codes->capacity, sizeof *codes->list) ||
+    if (!sonde__mem_grow(&codes->list, codes->count, &codes->capacity, sizeof(void *)) ||
         !sonde__mem_table_add(&codes->table, hash, (uint32_t)codes->count)) {
         forget(code);
         return NULL;

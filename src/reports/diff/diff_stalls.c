@@ -87,13 +87,16 @@ static enum sonde_status doubt(const struct sonde__diff *diff, struct sonde__dif
 static void merge(struct sonde__diff *diff, const struct sonde__report_groups *sides)
 {
     uint32_t at[SONDE__DIFF_SIDES] = {0};
-    while (at[0] < sides[0].count || at[1] < sides[1].count) {
+    for (;;) {
         const char *ids[SONDE__DIFF_SIDES] = {0}, *least;
-        struct sonde__diff_stall *entry = &diff->stalls[diff->stall_count++];
         for (unsigned s = 0; s < SONDE__DIFF_SIDES; s++) {
             ids[s] = at[s] < sides[s].count ? sides[s].list[at[s]].id : NULL;
         }
         least = ids[0] == NULL || (ids[1] != NULL && strcmp(ids[1], ids[0]) < 0) ? ids[1] : ids[0];
+        if (least == NULL) {
+            return;
+        }
+        struct sonde__diff_stall *entry = &diff->stalls[diff->stall_count++];
         *entry = (struct sonde__diff_stall){.state = SONDE__DIFF_SAME};
         for (unsigned s = 0; s < SONDE__DIFF_SIDES; s++) {
             while (at[s] < sides[s].count && strcmp(sides[s].list[at[s]].id, least) == 0) {

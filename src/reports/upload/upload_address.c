@@ -57,9 +57,10 @@ static bool is_port(struct part part)
 static bool take_host(struct part authority, struct part *ret_host)
 {
     struct part host = authority, port = {0};
-    const char *end = authority.size > 0 && authority.at[0] == '['
-                          ? memchr(authority.at, ']', authority.size)
-                          : NULL;
+    if (authority.size == 0) {
+        return false;
+    }
+    const char *end = authority.at[0] == '[' ? memchr(authority.at, ']', authority.size) : NULL;
     const char *colon = NULL;
     if (end != NULL) {
         host = (struct part){authority.at + 1, (size_t)(end - authority.at) - 1};
