@@ -70,6 +70,12 @@ static void find(const char *const argv[], const char *loop)
     zoo_done(&zoo);
 }
 
+/* Each takes some seconds, alone on the machine. */
+#define NEED_LONG()                                                                                \
+    if (!test_long()) {                                                                            \
+        SKIP("with --long only");                                                                  \
+    }
+
 #define STALLS "burn", "sleep", "read", "poll", "flock", "mutex", "cond", "child"
 
 TIMED_TEST(epoll, 60)
@@ -86,6 +92,7 @@ TIMED_TEST(a_static_program, 60)
 
 TIMED_TEST(a_program_of_musl, 60)
 {
+    NEED_LONG();
     const char *musl = program_built("watchpid/watchpid_musl");
     if (access(musl, X_OK) != 0) {
         SKIP("no musl-gcc");
@@ -95,6 +102,7 @@ TIMED_TEST(a_program_of_musl, 60)
 
 TIMED_TEST(io_uring_without_a_library, 60)
 {
+    NEED_LONG();
     struct program program = program_start(
         (const char *[]){program_built("watchpid/watchpid_uring"), "1", "idle", NULL});
     if (program_end(&program, 20) == 77) {
@@ -124,6 +132,7 @@ TIMED_TEST(asyncio, 60)
 
 TIMED_TEST(glib_and_libuv, 60)
 {
+    NEED_LONG();
     find((const char *[]){program_built("zoo/zoo_glib"), "400", "burn", "cond", "poll", NULL},
          "poll");
     find((const char *[]){program_built("zoo/zoo_uv"), "400", "burn", "mutex", NULL}, "epoll");
@@ -236,6 +245,7 @@ TIMED_TEST(idle_programs, 700)
  * root are its turns counted. */
 TIMED_TEST(a_loop_that_is_busy_and_turns, 60)
 {
+    NEED_LONG();
     static const char busy[] = "const busy = () => { const e = Date.now() + 5;"
                                " while (Date.now() < e); setImmediate(busy); };\n"
                                "let n = 0; const t = setInterval(() => { if (++n == 50) {"
@@ -265,6 +275,7 @@ TIMED_TEST(a_loop_that_is_busy_and_turns, 60)
 /* Many short waits, and reads, in one turn. */
 TIMED_TEST(a_stall_of_many_short_calls, 60)
 {
+    NEED_LONG();
     struct zoo zoo;
     if (geteuid() != 0) {
         SKIP("not root: turns are not counted");
