@@ -333,9 +333,9 @@ TEST_TIMEOUT(fork_children_have_the_watch_too, 120)
     pthread_t threads[3];
     unsigned reports, live;
     int status;
-    if (!CAN_START_IN_CHILD) {
-        SKIP("a fork child cannot start a thread here");
-    }
+#if defined(SONDE_SANITIZED)
+    SKIP("a sanitizer's heap may be locked for ever in a fork child of busy threads");
+#endif
     snprintf(folder, sizeof folder, "%s/spool", test_folder());
     snprintf(path, sizeof path, "%s/report", test_folder());
     int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
