@@ -310,7 +310,7 @@ TEST(a_32_bit_program)
                                  "wait: mov $29, %eax\nint $0x80\njmp wait\n"
                                  "text: .ascii \"ready\\n\"\n";
     pid_t pid = start_compiled("as --32 -o $PROGRAM.o $SOURCE && ld -m elf_i386 -o $PROGRAM "
-                               "$PROGRAM.o && { $PROGRAM & kill $!; }",
+                               "$PROGRAM.o && { timeout 0.2 $PROGRAM >/dev/null; [ $? = 124 ]; }",
                                source);
     struct test_run run = sonde_of("stacks", pid, NULL);
     CHECK_EQ(run.status, 6);

@@ -55,7 +55,7 @@ TEST(limit_on_the_size_of_files)
 {
     struct test_run run =
         run_script("(ulimit -f 0; $SONDE run -- echo ran 2>&1; echo $?) | cat\n"
-                   "(ulimit -f 400; $SONDE run --report $FOLDER/report -- $LOOP burn:600) | cat");
+                   "(ulimit -f 600; $SONDE run --report $FOLDER/report -- $LOOP burn:600) | cat");
     CHECK_CONTAINS(run.out, "File too large\n125\nburn 600\n");
     CHECK_CONTAINS(run.err, "\nstall 1: ");
     test_run_done(&run);
@@ -145,7 +145,7 @@ TEST(poor_surroundings)
 {
     struct test_run run = run_script(
         "env -i $SONDE run -- $LOOP burn:600; echo $?\n"
-        "(ulimit -v 30000; $SONDE run -- $LOOP burn:600); echo $?\n"
+        "(ulimit -v 36000; $SONDE run -- $LOOP burn:600); echo $?\n"
         "(ulimit -n 16; ulimit -c 0; ulimit -f 1000; $SONDE run -- $LOOP burn:600); echo $?\n"
         "mkdir $FOLDER/gone; cd $FOLDER/gone; rmdir $FOLDER/gone; "
         "$SONDE run -- $LOOP burn:600; echo $?\n"

@@ -132,7 +132,7 @@ TEST_TIMEOUT(main_of_python, 120)
              "test -x /usr/bin/python3 || exit 77\n"
              "nm -D \"$(readlink -f /usr/bin/python3)\" | grep -q ' T Py_BytesMain' || exit 77\n"
              "/usr/bin/python3 -c 'import time; time.sleep(60)' &\n"
-             "Q=$!; sleep 1; %s/cli/sonde stacks $Q; kill $Q",
+             "Q=$!; sleep 1; %s/cli/sonde stacks --unfolded $Q; kill $Q",
              test_build_dir());
     char *text = look_at("cc -O2", "", look);
     const char *inner = strstr(text, "Py_BytesMain+");
