@@ -78,8 +78,11 @@ def runners(pid):
 
 def is_handling(pid, tid):
     """Is the signal pending, or its handler running, which blocks it?"""
-    with open(f"/proc/{pid}/task/{tid}/status") as status:
-        sets = re.findall(r"^Sig(?:Pnd|Blk):\s*([0-9a-f]+)", status.read(), re.M)
+    try:
+        with open(f"/proc/{pid}/task/{tid}/status") as status:
+            sets = re.findall(r"^Sig(?:Pnd|Blk):\s*([0-9a-f]+)", status.read(), re.M)
+    except OSError:
+        return True  # it was killed: the process ends
     return any(int(s, 16) >> (signal.SIGUSR1 - 1) & 1 for s in sets)
 
 
