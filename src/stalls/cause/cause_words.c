@@ -2,12 +2,14 @@
 /* The texts of causes. Every path, address and command line in them, and so in a report, passes one
  * of three functions below: a rule that scrubs them belongs there. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cause_private.h"
 #include "host_process.h"
+#include "scrub.h"
 
 /* Bytes of a path, and of a command line, that are shown: its end names the file, its beginning the
  * program. */
@@ -36,9 +38,18 @@ static const char *to_character(const char *at)
     return at;
 }
 
+/* What is cut off may be what tells a rule of scrubbing that a name follows: it comes first. */
 void cause_put_path(struct sonde__text *text, const char *path)
 {
+    char buffer[PATH_MAX];
     size_t length = strlen(path);
+    if (length > PATH_SHOWN) {
+        struct sonde__text scrubbed;
+        sonde__base_text_init(&scrubbed, buffer, sizeof buffer);
+        sonde__scrub(sonde__scrub_used(), path, length, &scrubbed);
+        path = buffer;
+        length = scrubbed.length;
+    }
     if (length > PATH_SHOWN) {
         sonde__base_text_str(text, "...");
         path = to_character(path + length - PATH_SHOWN);

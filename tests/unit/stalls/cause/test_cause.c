@@ -12,6 +12,7 @@
 
 #include "cause.h"
 #include "cause_function.h"
+#include "cause_private.h"
 #include "os.h"
 #include "test.h"
 
@@ -203,4 +204,21 @@ TEST(names_of_functions)
     check_name("_ZN3app5futex5Mutex14lock_contendedEv", CAUSE_FN_NONE, CAUSE_BY_OTHER);
     check_name("", CAUSE_FN_NONE, CAUSE_BY_OTHER);
     check_name("____", CAUSE_FN_NONE, CAUSE_BY_OTHER);
+}
+
+/* Its end is shown: wherever it is cut, no part of the home folder's name is left. */
+TEST(a_long_path_is_scrubbed_before_it_is_cut)
+{
+    char path[512], shown[256];
+    for (int i = 60; i < 140; i++) {
+        struct sonde__text text;
+        snprintf(
+            path, sizeof path, "/home/kimberly/%.*s/file", i,
+            "a-folder-of-a-very-long-name-a-folder-of-a-very-long-name-a-folder-of-a-very-long-"
+            "name-a-folder-of-a-very-long-name-a-folder-of-a-very-long-name");
+        sonde__base_text_init(&text, shown, sizeof shown);
+        cause_put_path(&text, path);
+        CHECK(strstr(shown, "berly") == NULL || strlen(path) <= 120);
+        CHECK_CONTAINS(shown, "/file");
+    }
 }
