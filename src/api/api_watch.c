@@ -372,7 +372,7 @@ static bool start_again(void)
         return false;
     }
     struct sonde_watch_options options = from->options;
-    struct sonde_watch_tag tags[SONDE__REPORT_TAGS_MAX];
+    struct sonde_watch_tag tags[SONDE__REPORT_TAGS_MAX] = {{0}};
     options.report_fd = -1;
     options.tags = tags;
     for (uint32_t i = 0; i < options.tag_count; i++) {

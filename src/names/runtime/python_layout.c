@@ -362,9 +362,9 @@ bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layou
     for (size_t i = 0; i < sizeof stated_13 / sizeof *stated_13; i++) {
         size_t at = 24;
         for (unsigned g = 0; g < stated_13[i].group; g++) {
-            at += words[g] * 8u;
+            at += (size_t)words[g] * 8;
         }
-        at += word_of(&stated_13[i], is_14) * 8u;
+        at += (size_t)word_of(&stated_13[i], is_14) * 8;
         uint64_t value = at + 8 <= size ? sonde__base_le64(bytes + at) : UINT64_MAX;
         if (value > OFFSET_MAX) {
             return false;

@@ -67,7 +67,7 @@ static uint32_t by_locations(struct sonde__bytes *table, int64_t line, int64_t l
         uint8_t first = sonde__base_bytes_u8(table);
         unsigned form = first >> 3 & 15;
         const uint8_t *entry = table->at;
-        end += ((first & 7) + 1) * UNIT;
+        end += (int64_t)((first & 7) + 1) * UNIT;
         if (form == LONG || form == NO_COLUMNS) {
             line += signed_varint(table);
         } else if (form >= ONE_LINE_0 && form < NO_COLUMNS) {

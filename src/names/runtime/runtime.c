@@ -451,12 +451,12 @@ enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bia
                                       struct sonde_error *ret_error)
 {
     struct found found = {0};
-    struct sonde__runtime *r;
+    struct sonde__runtime *r = NULL;
     if (!find_symbols(elf, &found)) {
         return SONDE_ABSENT;
     }
     SONDE_TRY(sonde__runtime_open_at(found.runtime + bias, found.version, memory, &r, ret_error));
-    if (found.has_loop && found.loop_bytes != 0) {
+    if (r != NULL && found.has_loop && found.loop_bytes != 0) {
         r->loops[r->loop_count++] =
             (struct sonde__runtime_range){found.loop + bias, found.loop + found.loop_bytes + bias};
     }

@@ -83,6 +83,12 @@ static enum sonde_status doubt(const struct sonde__diff *diff, struct sonde__dif
     return status;
 }
 
+/* Null: the list has ended. */
+static const char *id_at(const struct sonde__report_groups *side, uint32_t at)
+{
+    return at < side->count ? side->list[at].id : NULL;
+}
+
 /* Merge the two lists, which are in the order of fingerprints. */
 static void merge(struct sonde__diff *diff, const struct sonde__report_groups *sides)
 {
@@ -90,7 +96,7 @@ static void merge(struct sonde__diff *diff, const struct sonde__report_groups *s
     for (;;) {
         const char *ids[SONDE__DIFF_SIDES] = {0}, *least;
         for (unsigned s = 0; s < SONDE__DIFF_SIDES; s++) {
-            ids[s] = at[s] < sides[s].count ? sides[s].list[at[s]].id : NULL;
+            ids[s] = id_at(&sides[s], at[s]);
         }
         least = ids[0] == NULL || (ids[1] != NULL && strcmp(ids[1], ids[0]) < 0) ? ids[1] : ids[0];
         if (least == NULL) {
@@ -99,8 +105,9 @@ static void merge(struct sonde__diff *diff, const struct sonde__report_groups *s
         struct sonde__diff_stall *entry = &diff->stalls[diff->stall_count++];
         *entry = (struct sonde__diff_stall){.state = SONDE__DIFF_SAME};
         for (unsigned s = 0; s < SONDE__DIFF_SIDES; s++) {
-            while (at[s] < sides[s].count && strcmp(sides[s].list[at[s]].id, least) == 0) {
+            while (ids[s] != NULL && strcmp(ids[s], least) == 0) {
                 take(diff, s, &sides[s].list[at[s]++], entry);
+                ids[s] = id_at(&sides[s], at[s]);
             }
         }
         entry->state = *least == '\0' ? SONDE__DIFF_UNSURE

@@ -18,6 +18,15 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
     ret_sample->script = *sonde__target_script(target);
 }
 
+/* Copy it to `*at`, which moves behind its end. */
+static const char *put_text(char **at, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    const char *copy = memcpy(*at, text, size);
+    *at += size;
+    return copy;
+}
+
 /* The frames and then their texts, in one block. */
 static bool keep_script(struct sonde__script *script)
 {
@@ -35,12 +44,9 @@ static bool keep_script(struct sonde__script *script)
     }
     char *text = (char *)(frames + script->count);
     for (uint32_t i = 0; i < script->count; i++) {
-        const char *file = script->frames[i].file;
         frames[i] = script->frames[i];
-        frames[i].function = strcpy(text, frames[i].function);
-        text += strlen(text) + 1;
-        frames[i].file = strcpy(text, file);
-        text += strlen(text) + 1;
+        frames[i].function = put_text(&text, frames[i].function);
+        frames[i].file = put_text(&text, frames[i].file);
     }
     script->frames = frames;
     return true;
