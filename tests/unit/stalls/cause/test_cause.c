@@ -213,7 +213,7 @@ TEST(a_long_path_is_scrubbed_before_it_is_cut)
     for (int i = 60; i < 140; i++) {
         struct sonde__text text;
         snprintf(
-            path, sizeof path, "/home/kimberly/%.*s/file", i,
+            path, sizeof path, "/Users/kimberly/%.*s/file", i,
             "a-folder-of-a-very-long-name-a-folder-of-a-very-long-name-a-folder-of-a-very-long-"
             "name-a-folder-of-a-very-long-name-a-folder-of-a-very-long-name");
         sonde__base_text_init(&text, shown, sizeof shown);
