@@ -124,12 +124,12 @@ static void take_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->level = wait->level;
 }
 
-/* A loop may have two calls for its wait: Tcl has, and an interpreter that specializes its code
- * (CPython 3.11 after eight rounds). */
+/* A loop may have two calls for its wait: Tcl has. So has an interpreter that specializes its code
+ * (CPython 3.11 after eight rounds): what came so often by one path may have a second one. */
 static void note_path(struct sonde__probe_candidate *c, uint64_t path)
 {
     bool known = path == 0 || path == c->paths[0] || path == c->paths[1];
-    bool second = c->paths[0] != 0 && c->paths[1] == 0;
+    bool second = c->paths[1] == 0 && c->alike >= SONDE__PROBE_STEADY_PATH;
     c->alike = known || second ? c->alike + 1 : 0;
     if (!known) {
         c->paths[1] = c->paths[0];

@@ -45,6 +45,9 @@
 #define SONDE__PROBE_YOUNG_TURNS  8u
 #define SONDE__PROBE_RIPE_NS      8000000u
 #define SONDE__PROBE_RIPE_TURN_NS 125000u
+/* So many waits in a row by the same calls, after the first one, and other calls are no doubt. A
+ * program that starts (libXt) has fewer. */
+#define SONDE__PROBE_STEADY_PATH 5u
 /* So many in a row without a wait, and it is in doubt whether the thread waits there at all. A loop
  * with events to handle asks once or twice. */
 #define SONDE__PROBE_ASKS 4u

@@ -284,7 +284,7 @@ int main(int argc, char **argv)
         return 2;
     }
     loop = (struct pollfd){quiet[0], POLLIN, 0};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 8; i++) {
         poll(&loop, 1, 10);
     }
     for (unsigned i = 0; i < rounds * CALLS; i++) {
