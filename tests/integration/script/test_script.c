@@ -36,37 +36,38 @@ TEST_TIMEOUT(frames_equal_faulthandler, TIMEOUT_S + 10)
     compare("/usr/bin/python3", "10", "mixed.py", NULL);
 }
 
-/* An interpreter of another version, where pyenv has one. */
-static void compare_version(const char *version)
+/* An interpreter of another version, where pyenv has one. In 3.8 and 3.9 a frame that was traced
+ * keeps a line: taken for the frame's, it was wrong in one of 50 stacks of 3.9. */
+static void compare_version(const char *version, const char *stops)
 {
     char python[1024];
     const char *home = getenv("HOME");
     snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
              version);
-    compare(python, "4", "mixed.py", NULL);
+    compare(python, stops, "mixed.py", NULL);
 }
 
 TEST_TIMEOUT(frames_equal_faulthandler_3_8, TIMEOUT_S + 10)
 {
-    compare_version("3.8.18");
+    compare_version("3.8.18", "40");
 }
 
 TEST_TIMEOUT(frames_equal_faulthandler_3_9, TIMEOUT_S + 10)
 {
-    compare_version("3.9.18");
+    compare_version("3.9.18", "40");
 }
 
 TEST_TIMEOUT(frames_equal_faulthandler_3_10, TIMEOUT_S + 10)
 {
-    compare_version("3.10.13");
+    compare_version("3.10.13", "4");
 }
 
 TEST_TIMEOUT(frames_equal_faulthandler_3_12, TIMEOUT_S + 10)
 {
-    compare_version("3.12.1");
+    compare_version("3.12.1", "4");
 }
 
 TEST_TIMEOUT(frames_equal_faulthandler_3_13, TIMEOUT_S + 10)
 {
-    compare_version("3.13.0");
+    compare_version("3.13.0", "4");
 }
