@@ -253,7 +253,9 @@ TEST(mini_debug_information_of_an_enemy)
     static const char *const damage[] = {
         "head -c $(($(stat -c %s mini.xz) / 2)) good.xz > mini.xz;",
         "head -c -3 good.xz > mini.xz;",
-        "printf X | dd of=mini.xz bs=1 seek=$(($(stat -c %s mini.xz) / 2)) conv=notrunc 2>n;",
+        "m=$(($(stat -c %s mini.xz) / 2)); b=$(od -An -tu1 -j $m -N 1 mini.xz); "
+        "printf \"\\\\$(printf %o $((255 - b)))\" | dd of=mini.xz bs=1 seek=$m conv=notrunc 2>n; "
+        "cmp -s mini.xz good.xz && exit 1;",
         "printf '\\377\\377\\377\\377' | dd of=mini.xz bs=1 seek=$(($(stat -c %s mini.xz) - 8)) "
         "conv=notrunc 2>n;",
         "{ xz -dc good.xz; head -c 80000000 /dev/zero; } | xz -0 > mini.xz;",
