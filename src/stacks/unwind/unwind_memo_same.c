@@ -165,19 +165,28 @@ walk_same(const struct sonde__memo *memo, const struct sonde__memo_start *start,
     return is_root;
 }
 
+/* Is the stack cut at frame `way.to`? It keeps no outermost frames. */
+static inline bool is_full(struct way way, const struct sonde__memo_output *output,
+                           const struct sonde_stack *stack)
+{
+    return way.to != END && output->skip == 0 && output->kept == stack->capacity;
+}
+
 bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
                              struct sonde_stack *stack)
 {
     struct sonde__memo_look look = {.is_still_loaded = start->is_still_loaded};
     struct sonde__memo_output output = {stack->pcs, inner_of(stack), start->skip, 0, 0};
     struct way way;
-    if (!walk_same(memo, start, &way, &output, &look, true)) {
+    bool is_root = walk_same(memo, start, &way, &output, &look, true);
+    if (!is_root && !is_full(way, &output, stack)) {
         struct filled filled = {output.kept, output.skip};
         return fill_rest(memo, start, way, filled, &look, stack);
     }
-    put_end(stack, output.kept, start->skip, SONDE_END_ROOT, memo->frames[END - 1].pc);
+    put_end(stack, output.kept, start->skip, is_root ? SONDE_END_ROOT : SONDE_END_DEPTH,
+            memo->frames[way.to].pc);
     if (__builtin_expect(memo->proven != END, 0)) {
-        put_inferred(stack, first_inferred(memo, way.next, END - 1, 0, start->skip));
+        put_inferred(stack, first_inferred(memo, way.next, way.to, 0, start->skip));
     }
     return true;
 }
