@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arch_x86_form.h"
 
-#include "base_mem.h"
-
 /* What follows an opcode. M: a ModRM byte; then the immediate: B 1 byte, Z 4 bytes (2 for operands
  * of 16 bits), W 2 bytes, V as many as the operand has, J a displacement of 4 bytes, O an address
- * of 8 bytes, E 3 bytes. G: by the ModRM's middle bits. X: no instruction. */
-enum { N, M, B, MB, Z, MZ, W, V, J, O, E, GB, GZ, X, P };
+ * of 8 bytes, E 3 bytes. G: by the ModRM's middle bits. X: no instruction. P: REX or an escape,
+ * seen before the table is asked. L: a prefix before these. */
+enum { N, M, B, MB, Z, MZ, W, V, J, O, E, GB, GZ, X, P, L };
 
-/* P: a prefix or an escape, seen before the table is asked. */
 static const uint8_t map_one[256] = {
     /* 0        1  2  3  4  5  6  7  8  9  a  b  c  d  e  f */
     /* 0 */ M,  M,  M, M,  B, Z, X,  X,  M, M,  M, M,  B, Z, X, P,
     /* 1 */ M,  M,  M, M,  B, Z, X,  X,  M, M,  M, M,  B, Z, X, X,
-    /* 2 */ M,  M,  M, M,  B, Z, P,  X,  M, M,  M, M,  B, Z, P, X,
-    /* 3 */ M,  M,  M, M,  B, Z, P,  X,  M, M,  M, M,  B, Z, P, X,
+    /* 2 */ M,  M,  M, M,  B, Z, L,  X,  M, M,  M, M,  B, Z, L, X,
+    /* 3 */ M,  M,  M, M,  B, Z, L,  X,  M, M,  M, M,  B, Z, L, X,
     /* 4 */ P,  P,  P, P,  P, P, P,  P,  P, P,  P, P,  P, P, P, P,
     /* 5 */ N,  N,  N, N,  N, N, N,  N,  N, N,  N, N,  N, N, N, N,
-    /* 6 */ X,  X,  P, M,  P, P, P,  P,  Z, MZ, B, MB, N, N, N, N,
+    /* 6 */ X,  X,  P, M,  L, L, L,  L,  Z, MZ, B, MB, N, N, N, N,
     /* 7 */ B,  B,  B, B,  B, B, B,  B,  B, B,  B, B,  B, B, B, B,
     /* 8 */ MB, MZ, X, MB, M, M, M,  M,  M, M,  M, M,  M, M, M, M,
     /* 9 */ N,  N,  N, N,  N, N, N,  N,  N, N,  X, N,  N, N, N, N,
@@ -26,7 +24,7 @@ static const uint8_t map_one[256] = {
     /* c */ MB, MB, W, N,  P, P, MB, MZ, E, N,  W, N,  N, B, X, N,
     /* d */ M,  M,  M, M,  X, X, X,  N,  M, M,  M, M,  M, M, M, M,
     /* e */ B,  B,  B, B,  B, B, B,  B,  J, J,  X, B,  N, N, N, N,
-    /* f */ P,  N,  P, P,  N, N, GB, GZ, N, N,  N, N,  N, N, M, M,
+    /* f */ L,  N,  L, L,  N, N, GB, GZ, N, N,  N, N,  N, N, M, M,
 };
 
 static const uint8_t map_0f[256] = {
@@ -62,54 +60,56 @@ static uint8_t next(struct cursor *c)
     return *c->at++;
 }
 
-/* A little-endian number, with its sign. */
-static int64_t little(struct cursor *c, unsigned bytes)
+static inline uint64_t little_u32(const uint8_t *at)
 {
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++) {
-        value |= (uint64_t)next(c) << (8 * i);
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* A little-endian number of 1, 2, 3, 4 or 8 bytes, with its sign. */
+static inline int64_t little(struct cursor *c, unsigned bytes)
+{
+    const uint8_t *at = c->at;
+    if ((size_t)(c->end - at) < bytes) {
+        c->cut = true;
+        return 0;
     }
-    unsigned unused = 64 - 8 * bytes;
-    return (int64_t)(value << unused) >> unused;
+    c->at += bytes;
+    switch (bytes) {
+    case 1:
+        return (int8_t)at[0];
+    case 4:
+        return (int32_t)little_u32(at);
+    case 8:
+        return (int64_t)(little_u32(at) | little_u32(at + 4) << 32);
+    default:
+        return bytes == 2 ? (int16_t)(at[0] | at[1] << 8)
+                          : at[0] | at[1] << 8 | (int8_t)at[2] * 65536;
+    }
+}
+
+/* Segments that 64-bit mode ignores, hints for a branch and lock change nothing here. */
+static void note_prefix(uint8_t byte, struct sonde__x86_form *f)
+{
+    f->is_16 |= byte == 0x66;
+    f->is_address_32 |= byte == 0x67;
+    f->is_repeat_f2 |= byte == 0xf2;
+    f->is_repeat_f3 |= byte == 0xf3;
+    f->segment = byte == 0x64 || byte == 0x65 ? byte : f->segment;
 }
 
 /* Prefixes in any order, then REX. Returns the byte after them. */
 static uint8_t read_prefixes(struct cursor *c, struct sonde__x86_form *f)
 {
-    for (;;) {
-        uint8_t byte = next(c);
-        switch (byte) {
-        case 0x66:
-            f->is_16 = true;
-            continue;
-        case 0x67:
-            f->is_address_32 = true;
-            continue;
-        case 0xf2:
-            f->is_repeat_f2 = true;
-            continue;
-        case 0xf3:
-            f->is_repeat_f3 = true;
-            continue;
-        case 0x64:
-        case 0x65:
-            f->segment = byte;
-            continue;
-        case 0x26: /* segments that 64-bit mode ignores, or a hint for a branch */
-        case 0x2e:
-        case 0x36:
-        case 0x3e:
-        case 0xf0:
-            continue;
-        default:
-            break;
-        }
-        if ((byte & 0xf0) == 0x40) {
-            f->rex = byte;
-            byte = next(c);
-        }
-        return byte;
+    uint8_t byte = next(c);
+    while (map_one[byte] == L) {
+        note_prefix(byte, f);
+        byte = next(c);
     }
+    if ((byte & 0xf0) == 0x40) {
+        f->rex = byte;
+        byte = next(c);
+    }
+    return byte;
 }
 
 /* VEX and EVEX: of their bits only the map is needed. */
@@ -144,7 +144,7 @@ static bool read_opcode(struct cursor *c, struct sonde__x86_form *f)
     return true;
 }
 
-static void read_modrm(struct cursor *c, const uint8_t *code, struct sonde__x86_form *f)
+static inline void read_modrm(struct cursor *c, const uint8_t *code, struct sonde__x86_form *f)
 {
     unsigned mod, rm;
     f->modrm = next(c);
@@ -182,12 +182,11 @@ static unsigned operands_of(const struct sonde__x86_form *f)
 /* How many bytes of an immediate follow. */
 static unsigned immediate_bytes(const struct sonde__x86_form *f, unsigned operands)
 {
+    /* J: the 0x66 prefix does not shorten it (Intel SDM, CALL; padding before calls) */
+    static const uint8_t fixed[] = {[B] = 1, [MB] = 1, [W] = 2, [E] = 3, [J] = 4, [O] = 8, [L] = 0};
     bool is_wide = sonde__x86_is_wide(f), is_test = sonde__x86_group(f) < 2;
     unsigned z = f->is_16 && !is_wide ? 2 : 4;
     switch (operands) {
-    case B:
-    case MB:
-        return 1;
     case GB:
         return is_test ? 1 : 0;
     case GZ:
@@ -197,42 +196,33 @@ static unsigned immediate_bytes(const struct sonde__x86_form *f, unsigned operan
         return z;
     case V:
         return is_wide ? 8 : z;
-    case W:
-        return 2;
-    case E:
-        return 3;
-    case J: /* the 0x66 prefix does not shorten it (Intel SDM, CALL; padding before calls) */
-        return 4;
-    case O:
-        return 8;
     default:
-        return 0;
+        return fixed[operands];
     }
 }
 
+#define BIT(operands) (1u << (operands))
+
 bool sonde__arch_x86_form(const uint8_t *code, size_t size, struct sonde__x86_form *ret_form)
 {
+    const unsigned with_modrm = BIT(M) | BIT(MB) | BIT(MZ) | BIT(GB) | BIT(GZ);
+    const unsigned invalid = BIT(X) | BIT(P) | BIT(L), short_one = BIT(N) | BIT(M);
     struct cursor c = {
         code, code + (size < SONDE__X86_INSN_BYTES_MAX ? size : SONDE__X86_INSN_BYTES_MAX), false};
-    struct sonde__x86_form f;
-    unsigned operands, immediate;
-    sonde__base_mem_set(&f, 0, sizeof f);
-    if (!read_opcode(&c, &f) || c.cut) {
+    *ret_form = (struct sonde__x86_form){0};
+    if (!read_opcode(&c, ret_form) || c.cut) {
         return false;
     }
-    operands = operands_of(&f);
-    if (operands == X || operands == P) {
+    unsigned operands = operands_of(ret_form);
+    if ((BIT(operands) & invalid) != 0) {
         return false;
     }
-    if (operands == M || operands == MB || operands == MZ || operands == GB || operands == GZ) {
-        read_modrm(&c, code, &f);
+    if ((BIT(operands) & with_modrm) != 0) {
+        read_modrm(&c, code, ret_form);
     }
-    immediate = immediate_bytes(&f, operands);
-    f.immediate = immediate == 0 ? 0 : little(&c, immediate);
-    f.length = (uint8_t)(c.at - code);
-    if (c.cut) {
-        return false;
+    if ((BIT(operands) & short_one) == 0) {
+        ret_form->immediate = little(&c, immediate_bytes(ret_form, operands));
     }
-    *ret_form = f;
-    return true;
+    ret_form->length = (uint8_t)(c.at - code);
+    return !c.cut;
 }

@@ -30,7 +30,7 @@ struct sonde__x86_form {
 };
 
 /* The instruction at `code`, of which `size` bytes are there.
- * False: no instruction of 64-bit mode, or cut. */
+ * False: no instruction of 64-bit mode, or cut; *ret_form has no meaning then. */
 bool sonde__arch_x86_form(const uint8_t *code, size_t size, struct sonde__x86_form *ret_form);
 
 /* REX.W: 64 bits. */
