@@ -220,8 +220,9 @@ bool sonde__arch_x86_form(const uint8_t *code, size_t size, struct sonde__x86_fo
     if ((BIT(operands) & with_modrm) != 0) {
         read_modrm(&c, code, ret_form);
     }
-    if ((BIT(operands) & short_one) == 0) {
-        ret_form->immediate = little(&c, immediate_bytes(ret_form, operands));
+    unsigned bytes = (BIT(operands) & short_one) != 0 ? 0 : immediate_bytes(ret_form, operands);
+    if (bytes != 0) {
+        ret_form->immediate = little(&c, bytes);
     }
     ret_form->length = (uint8_t)(c.at - code);
     return !c.cut;
