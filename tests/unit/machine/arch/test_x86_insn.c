@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch_x86_form.h"
 #include "arch_x86_insn.h"
 #include "test.h"
 
@@ -169,4 +170,20 @@ TEST(wide_operands_with_a_prefix_of_short_ones)
     CHECK_EQ(insn.length, 9);
     CHECK(sonde__arch_x86_insn(shorter, sizeof shorter, &insn));
     CHECK_EQ(insn.length, 5);
+}
+
+/* Of the groups f6 and f7 only test has an immediate; what follows the others is not theirs. */
+TEST(x86_64_immediate_of_a_group_is_that_of_test)
+{
+    static const uint8_t not_eax[] = {0xf7, 0xd0, 0x11, 0x22, 0x33, 0x44};
+    static const uint8_t test_eax[] = {0xf7, 0xc0, 0x11, 0x22, 0x33, 0x44};
+    struct sonde__x86_form form;
+    CHECK(sonde__arch_x86_form(not_eax, sizeof not_eax, &form));
+    CHECK_EQ(form.length, 2);
+    CHECK_EQ(form.immediate, 0);
+    CHECK(sonde__arch_x86_form(not_eax, 2, &form));
+    CHECK(sonde__arch_x86_form(test_eax, sizeof test_eax, &form));
+    CHECK_EQ(form.length, 6);
+    CHECK_EQ(form.immediate, 0x44332211);
+    CHECK(!sonde__arch_x86_form(test_eax, sizeof test_eax - 1, &form));
 }
