@@ -24,7 +24,7 @@ bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
     return image != 0 && sonde__image_is_app(path, i->flags);
 }
 
-/* Python's own library, and packages that were installed, wherever the interpreter lives. */
+/* Python's standard library and installed packages, in any prefix. */
 static bool is_library_of_script(const char *file)
 {
     return strstr(file, "/lib/python") != NULL || strstr(file, "/site-packages/") != NULL ||
@@ -91,8 +91,8 @@ static enum sonde_status build_trie(struct work *w, struct sonde__report_analysi
     return SONDE_OK;
 }
 
-/* From the top, follow the child with the required share. Children come after their parents, so one
- * pass finds the heaviest child of each node. */
+/* Follow the child with the required share, starting at node 0. Children have larger indexes than
+ * their parents, so one pass finds the heaviest child of each node. */
 static enum sonde_status find_path(struct work *w, struct sonde__report_analysis *a)
 {
     struct sonde__trie *t = &w->trie;
@@ -128,7 +128,7 @@ static enum sonde_status find_path(struct work *w, struct sonde__report_analysis
     return length != 0 && a->path == NULL ? SONDE_MEMORY : SONDE_OK;
 }
 
-/* A function with its weight so far: a slot of an open-addressing table. */
+/* A slot of an open-addressing table: a function and its weight so far. */
 struct gather {
     uint64_t function;
     uint64_t weight_ns;
@@ -191,10 +191,10 @@ static enum sonde_status find_heaviest(struct work *w, bool app,
 
 /* -- phases -- */
 
-/* More than two samples, if there is one each 10 ms; of a stall of at least twice as long. */
+/* Three samples at 10 ms. Applies to stalls of at least twice this length. */
 #define RUNNING_PHASE_NS 25000000ull
 
-/* Where a stack leaves the dominant path, or the end of the path. */
+/* The node after which a stack leaves the dominant path, or the end of the path. */
 static uint32_t leaving_node(const struct work *w, uint32_t node)
 {
     while (node != 0 && !w->on_path[node] && !w->on_path[w->trie.nodes[node].parent]) {
@@ -219,8 +219,8 @@ static struct sonde__report_phase phase_of(const struct work *w, uint32_t index)
     return phase;
 }
 
-/* A blocked thread is distinguished by its call and what that waits for, a running one by the
- * branch. */
+/* Two blocked phases are the same if the call and its object are; two running ones, if they leave
+ * the dominant path at the same function. */
 static bool same_phase(const struct work *w, const struct sonde__report_phase *a,
                        const struct sonde__report_phase *b)
 {
@@ -228,12 +228,12 @@ static bool same_phase(const struct work *w, const struct sonde__report_phase *a
         return false;
     }
     if (a->syscall != 0) {
-        return true; /* a call may sleep in either way */
+        return true; /* the thread may be in S or D within one call */
     }
     return a->kind == b->kind && sonde__trie_same_function(w->report, a->frame, b->frame);
 }
 
-/* `from` follows `into` in time. The result is named after the one with more time of its own. */
+/* Append `from` to `into`. The result is named after the one with more time of its own. */
 static void absorb(const struct work *w, struct sonde__report_phase *into,
                    const struct sonde__report_phase *from)
 {
@@ -246,7 +246,7 @@ static void absorb(const struct work *w, struct sonde__report_phase *into,
     *into = sum;
 }
 
-/* Is it long enough to be a phase? Of a running thread, two samples in a row may be chance. */
+/* Two samples of a running thread in a row can be chance. */
 static bool is_long(const struct sonde__report_phase *run, uint64_t limit_ns, uint64_t running_ns)
 {
     return run->duration_ns >= limit_ns && (run->syscall != 0 || run->duration_ns >= running_ns);
@@ -273,13 +273,14 @@ static void join_runs(struct work *w, uint64_t limit_ns, uint64_t running_ns)
     w->run_count = kept;
 }
 
-/* More than a third of it is elsewhere: an interpreter, which goes from function to function. */
+/* More than a third of its time is elsewhere, as in an interpreter that goes from function to
+ * function. */
 static bool is_mixed(const struct sonde__report_phase *run)
 {
     return run->syscall == 0 && run->own_ns < run->duration_ns / 3 * 2;
 }
 
-/* Adjacent running phases of which one is mixed are one: nothing tells them apart but chance. */
+/* Join adjacent running phases if one of them is mixed: only chance separates them. */
 static void join_mixed(struct work *w)
 {
     struct sonde__report_phase *runs = w->runs;
@@ -308,7 +309,7 @@ static enum sonde_status find_phases(struct work *w, struct sonde__report_analys
         w->runs[w->run_count++] = phase_of(w, i);
     }
     uint64_t running_ns = a->weight_ns < 2 * RUNNING_PHASE_NS ? 0 : RUNNING_PHASE_NS;
-    /* the shortest first, so that short runs join longer ones and not each other */
+    /* shortest first: short runs join longer ones, not each other */
     for (uint32_t shift = 7; shift-- > 0;) {
         join_runs(w, (a->weight_ns / SONDE__REPORT_PHASE_SHARE) >> shift, running_ns >> shift);
     }
@@ -322,7 +323,7 @@ static enum sonde_status find_phases(struct work *w, struct sonde__report_analys
     return SONDE_OK;
 }
 
-/* -- the stack with the most weight: of the trie node with the most, its heaviest sample -- */
+/* -- the heaviest stack: the heaviest sample of the heaviest trie node -- */
 
 static void find_stack(struct work *w, struct sonde__report_analysis *a)
 {

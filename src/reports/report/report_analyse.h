@@ -11,8 +11,8 @@
 
 /* The dominant path follows a child with at least this share of its parent's weight. */
 #define SONDE__REPORT_DOMINANT_PERCENT 60u
-/* A run of equal samples shorter than 1/20 of the stall joins its neighbour: a program that commits
- * in a loop alternates between calls within one phase. */
+/* A run of equal samples shorter than 1/20 of the stall joins its neighbour, so that a program that
+ * commits in a loop, and alternates between calls, has one phase. */
 #define SONDE__REPORT_PHASE_SHARE 20u
 #define SONDE__REPORT_PHASES_MAX  SONDE__REPORT_PHASE_SHARE
 
@@ -22,7 +22,7 @@ struct sonde__report_weight {
     uint64_t weight_ns;
 };
 
-/* A part of the stall in which the thread did mostly one thing. */
+/* A part of the stall in which the thread mostly did one thing. */
 struct sonde__report_phase {
     uint64_t begin_ns;    /* since the stall began */
     uint64_t duration_ns; /* weight of all its samples */
@@ -31,18 +31,18 @@ struct sonde__report_phase {
     int64_t syscall;      /* number + 1, 0: none */
     uint32_t detail;      /* string id */
     uint32_t stack;       /* of its heaviest sample */
-    uint32_t frame;       /* frame id: where it leaves the dominant path */
+    uint32_t frame;       /* where its stack leaves the dominant path */
 };
 
 struct sonde__report_analysis {
     uint64_t weight_ns;  /* of all samples */
-    uint64_t running_ns; /* of the samples by kind */
+    uint64_t running_ns; /* of the samples in this state */
     uint64_t blocked_ns;
     uint64_t disk_ns;
     uint64_t unknown_ns;
     struct sonde__report_phase phases[SONDE__REPORT_PHASES_MAX];
     uint32_t phase_count;
-    /* from the process' entry inwards; points into memory of the analysis */
+    /* from the thread's entry inwards; in the analysis' memory */
     struct sonde__report_weight *path;
     uint32_t path_count;
     struct sonde__report_weight heaviest;     /* by the innermost frame */
@@ -51,12 +51,12 @@ struct sonde__report_analysis {
     uint64_t stack_ns;
 };
 
-/* Is the image the program's own code? As a rule of the reader says, else as the flags of the image
- * say, else as image_app.h judges its path. */
+/* Is the image the program's own code? The reader's rules decide first, then the image's flags,
+ * then its path (image_app.h). */
 bool sonde__report_is_app(const struct sonde__report *report, uint32_t image);
 
-/* Is a frame's function? Of a script by its file: a library of the script language that comes with
- * the system is not, nor is what has no file ("<frozen importlib>"). */
+/* Is a frame's function the program's own? A script function is, unless its file belongs to the
+ * language's library or is no file ("<frozen importlib>"). */
 bool sonde__report_frame_is_app(const struct sonde__report *report,
                                 const struct sonde__report_frame *frame);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a thread is blocked in, in a word that does not depend on the architecture (aarch64 has only
- * ppoll) or on which variant a C library of some version calls. */
+/* Class names of blocking system calls. They are the same on all architectures (aarch64 has only
+ * ppoll) and for all variants that C libraries use. */
 #include <string.h>
 
 #include "report_fingerprint.h"
 #include "report_view.h"
 
-/* Classes by a common beginning of the names, the first that fits. Names without a class stand for
- * themselves. */
+/* Classes by the beginning of the names; the first match counts. A name without a class is its own
+ * class. */
 static const struct {
     const char *begin, *name;
 } classes[] = {

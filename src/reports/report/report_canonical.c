@@ -9,8 +9,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Where the last ".word" or ".word.123" of a name of `size` bytes begins, if the compiler adds such
- * a word to parts and clones; else `size`. */
+/* Offset of the last ".word" or ".word.123" in a name of `size` bytes, if compilers add this word
+ * to parts and clones; else `size`. */
 static size_t without_suffix(const char *name, size_t size)
 {
     static const char *const words[] = {"cold", "part",       "isra", "constprop", "lto_priv",

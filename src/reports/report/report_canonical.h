@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names without what differs between builds of the same sources. Context: any thread. */
+/* Names without the parts that differ between builds of the same sources. Context: any thread. */
 #ifndef SONDE_REPORT_CANONICAL_H
 #define SONDE_REPORT_CANONICAL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes of a function's name, as a symbol table has it, belong to the function as it is in
- * the sources: without the suffixes of parts and clones that GCC and LLVM make (".cold", ".part.0",
- * ".isra.0", ".constprop.1", ".lto_priv.2", ".llvm.123", ".localalias"), and of Rust's legacy names
- * without the hash of the crate. */
+/* Length of a function's name without what compilers append: the suffixes of parts and clones by
+ * GCC and LLVM (".cold", ".part.0", ".isra.0", ".constprop.1", ".lto_priv.2", ".llvm.123",
+ * ".localalias") and the crate hash of Rust's legacy names. `name` is as in a symbol table. */
 size_t sonde__report_canonical_function(const char *name);
 
-/* The same of a library's file name: "libgtk-3.so" of "libgtk-3.so.0.2404.27". */
+/* The same for a library's file name: "libgtk-3.so" of "libgtk-3.so.0.2404.27". */
 size_t sonde__report_canonical_library(const char *name);
 
-/* FNV-1a of 128 bits (http://www.isthe.com/chongo/tech/comp/fnv/): short to implement in every
- * language, and wide enough that no two of all causes will ever have the same. */
+/* FNV-1a with 128 bits (http://www.isthe.com/chongo/tech/comp/fnv/): short to implement in any
+ * language, and wide enough that fingerprints never collide. */
 struct sonde__report_hash {
     uint64_t high, low;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Images, frames and nodes are copied when they are first referred to. A node's parent has a
- * smaller id, and stacks are copied from the outermost node on. Entries that the new report was
- * read with are not searched (report_store.h): it may have an entry twice, but never a wrong one.
- */
+ * smaller id, so stacks are copied from the outermost node inwards. Entries that the new report was
+ * read with are not searched (report_store.h): it may get duplicates, but no wrong entries. */
 #include "report_copy.h"
 
 #include <string.h>
@@ -13,9 +12,9 @@
 struct sonde__report_copy {
     const struct sonde__report *from;
     struct sonde__report *to;
-    uint32_t *nodes;  /* by the id in `from`: the id in `to`; 0: not copied yet */
-    uint32_t *frames; /* likewise */
-    uint32_t *path;   /* of one stack, innermost first */
+    uint32_t *nodes;                         /* id in `from` -> id in `to`; 0: not copied yet */
+    uint32_t *frames;                        /* likewise */
+    uint32_t *path;                          /* of one stack, innermost first */
     void *arrays[SONDE__MESSAGE_FIELDS_MAX]; /* of the last stall, by its field */
 };
 
@@ -113,7 +112,7 @@ static uint32_t copy_frame(struct sonde__report_copy *copy, uint32_t id)
     return copy->frames[id];
 }
 
-/* What awaits a task is not copied: no watch writes it. */
+/* The awaiter is not copied: no watch writes one. */
 static uint32_t copy_node(struct sonde__report_copy *copy, uint32_t id, uint32_t parent)
 {
     const struct sonde__report_node *node = sonde__report_node(copy->from, id);
@@ -150,7 +149,7 @@ static uint32_t copy_stack(struct sonde__report_copy *copy, uint32_t id)
     return node;
 }
 
-/* The same process in the new report: by its pid and program. */
+/* Find the process in the new report by pid and executable, or add it. */
 static uint32_t copy_process(struct sonde__report_copy *copy, uint32_t id)
 {
     if (id == 0 || id > sonde__report_process_count(copy->from)) {
@@ -170,8 +169,8 @@ static uint32_t copy_process(struct sonde__report_copy *copy, uint32_t id)
     return sonde__report_add_process(copy->to, &process);
 }
 
-/* Copy the arrays of a stall, with their texts. What else its elements refer to is still that of
- * the old report. */
+/* Copy a stall's arrays and their texts. Other ids in the elements still refer to the old
+ * report. */
 static bool copy_arrays(struct sonde__report_copy *copy, struct sonde__report_stall *stall)
 {
     const struct sonde__message *message = sonde__parts[SONDE__PART_STALLS].message;
@@ -197,7 +196,7 @@ static bool copy_arrays(struct sonde__report_copy *copy, struct sonde__report_st
     return true;
 }
 
-/* The same phase there, or a new one. */
+/* Find the phase in the new report, or add it. */
 static uint32_t copy_phase(struct sonde__report_copy *copy, uint32_t id)
 {
     if (id == 0 || id > sonde__report_phase_count(copy->from)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A field with a known number and another wire type counts as unknown, as in protobuf. A malformed
- * message keeps its place with what could be read of it, so ids stay valid. */
+/* A known field with another wire type counts as unknown, as in protobuf. A malformed message keeps
+ * its place and the fields that could be read, so later ids stay valid. */
 #include "report_decode.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ struct field {
     size_t size;
 };
 
-/* The next field of any kind. False: the message has ended, or is malformed (failed). */
+/* Read the next field. False: end of the message, or malformed (failed). */
 static bool next_field(struct sonde__bytes *message, struct field *ret_field)
 {
     if (sonde__base_bytes_left(message) == 0) {
@@ -98,8 +98,8 @@ static void store_build_id(struct sonde__report_decoded *d, struct sonde__build_
     }
 }
 
-/* The field of a table with that number, if the wire type fits its kind; else null. Arrays of
- * numbers may be unpacked. */
+/* The table's entry for a field number, if the wire type fits; else null. Arrays of numbers may be
+ * unpacked. */
 static const struct sonde__field *find_field(const struct sonde__message *message,
                                              const struct field *f)
 {
@@ -109,7 +109,7 @@ static const struct sonde__field *find_field(const struct sonde__message *messag
         [SONDE__FIELD_BUILD_ID] = SONDE__PROTO_BYTES, [SONDE__FIELD_NUMBERS] = SONDE__PROTO_BYTES,
         [SONDE__FIELD_MESSAGES] = SONDE__PROTO_BYTES, [SONDE__FIELD_MESSAGE] = SONDE__PROTO_BYTES,
     };
-    /* numbers are ascending and mostly without gaps: field N is the one before N or earlier */
+    /* numbers ascend with few gaps, so field N is at index N - 1 or earlier */
     uint32_t first = f->number <= message->field_count ? f->number : message->field_count;
     for (uint32_t i = first; i > 0; i--) {
         const struct sonde__field *field = &message->fields[i - 1];
@@ -125,7 +125,7 @@ static const struct sonde__field *find_field(const struct sonde__message *messag
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
                            const struct sonde__message *message, void *object);
 
-/* Store a field in its member; of an array, only count the elements. */
+/* Store a field in its member. Of an array, count the elements only. */
 static void store_field(struct sonde__report_decoded *d, const struct sonde__field *field,
                         const struct field *f, void *object)
 {
@@ -146,7 +146,7 @@ static void store_field(struct sonde__report_decoded *d, const struct sonde__fie
     case SONDE__FIELD_BUILD_ID:
         store_build_id(d, member, f);
         break;
-    case SONDE__FIELD_NUMBERS: /* the last byte of a number is the one without the top bit */
+    case SONDE__FIELD_NUMBERS: /* the last byte of each varint has the top bit clear */
         for (size_t i = 0; i < f->size; i++) {
             *sonde__field_count(field, object) += f->bytes[i] < 0x80;
         }
@@ -161,8 +161,8 @@ static void store_field(struct sonde__report_decoded *d, const struct sonde__fie
     }
 }
 
-/* Allocate the arrays that were counted, and reset the counts. Elements over a limit or without
- * memory are counted as lost. False: there are no arrays. */
+/* Allocate the arrays by their counts, and reset the counts. Elements over a limit or without
+ * memory are counted as lost. False: no arrays. */
 static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__message *message,
                         void *object, uint32_t *room)
 {
@@ -189,7 +189,6 @@ static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__mes
     return any;
 }
 
-/* Add the elements of one field, as far as there is room. */
 static void decode_elements(struct sonde__report_decoded *d, const struct sonde__field *field,
                             const struct field *f, void *object, uint32_t room)
 {
@@ -213,12 +212,13 @@ static void decode_elements(struct sonde__report_decoded *d, const struct sonde_
     }
 }
 
-/* Decode a message into its struct, which is zero or holds an earlier part of it. Arrays are
- * counted first, so that each is allocated at once. Elements of arrays have no arrays. */
+/* Decode a message into its struct, which is zero or holds an earlier part of the same message.
+ * Array elements are counted first, so each array is allocated once. Elements have no arrays of
+ * their own. */
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
                            const struct sonde__message *message, void *object)
 {
-    uint32_t room[SONDE__MESSAGE_FIELDS_MAX]; /* of arrays only; set by take_arrays */
+    uint32_t room[SONDE__MESSAGE_FIELDS_MAX]; /* of arrays; set by take_arrays */
     struct sonde__bytes bytes = open_message(part);
     struct field f;
     while (next_field(&bytes, &f)) {
@@ -242,7 +242,7 @@ static void decode_message(struct sonde__report_decoded *d, const struct field *
     }
 }
 
-/* The list that a field of Record belongs to, or SONDE__PARTS. */
+/* The list for a field of Record; SONDE__PARTS: none. */
 static uint32_t part_of(const struct field *f)
 {
     uint32_t part = 0;
@@ -278,7 +278,7 @@ static void decode_growing(struct sonde__report_decoded *d, const struct field *
     }
 }
 
-/* Texts that a message did not have are "". */
+/* Texts that are missing become "". */
 static void fill_texts(const struct sonde__message *message, void *object)
 {
     for (uint32_t i = 0; i < message->field_count; i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples are added up by stack, so a stall costs a walk of each different stack. The path is found
- * level by level: the only function that can have 60 % of the time is the one that a majority vote
- * (Boyer and Moore) leaves over, so no tree is needed.
+/* Samples are added up by stack, so each distinct stack of a stall is walked once. The path is
+ * found level by level. At each level only one function can have 60 % of the time: the winner of a
+ * majority vote (Boyer and Moore), so no tree is needed.
  *
- * Bounded: what is over a limit is left out, the lightest stacks first, so that the result is the
- * same each time. */
+ * Work is bounded: above a limit the lightest stacks are left out, so the result does not depend on
+ * the order of samples. */
 #include "report_fingerprint.h"
 #include "report_store.h"
 
@@ -21,15 +21,15 @@
 #define STEPS_MAX    4000000u
 #define ELEMENTS_MAX 1000000u
 
-/* All samples of one stack in one call. */
+/* All samples with the same stack and call. */
 struct entry {
-    uint64_t key; /* stack and call, to find equal ones */
+    uint64_t key; /* hash of stack and call */
     uint64_t weight;
-    double squares; /* of the weights of its samples, the sum */
+    double squares; /* sum of the squared weights */
     uint32_t stack;
     int64_t syscall;
     uint32_t first, count;                 /* its elements */
-    struct sonde__report_element callback; /* in libraries, inwards of all elements; hash 0: none */
+    struct sonde__report_element callback; /* library function called below them; hash 0: none */
 };
 
 struct work {
@@ -114,8 +114,8 @@ static bool is_known(const struct work *w, const struct entry *entry, uint64_t h
     return false;
 }
 
-/* What a stack calls in libraries: the first function outside of the library that comes first,
- * which is the loop's where the program only runs a loop; else that library. */
+/* Note what the stack calls in libraries, going inwards: the first function outside the first
+ * library (which is the event loop's, if the program only runs a loop); else that library. */
 static void find_callback(struct entry *entry, const struct sonde__report_step *step,
                           const struct sonde__report_element *e)
 {
@@ -131,8 +131,8 @@ static void find_callback(struct entry *entry, const struct sonde__report_step *
     }
 }
 
-/* The functions of a stack that are the program's own, each once, so that recursion of any form
- * counts as one time through it. */
+/* Collect the program's own functions of a stack, each once, so that recursion of any depth gives
+ * the same path. */
 static void find_elements(struct work *w, const struct sonde__report_path *path,
                           struct entry *entry)
 {
@@ -179,7 +179,7 @@ static int by_weight(const void *left, const void *right)
                                   : by_key(left, right);
 }
 
-/* An entry for each stack and call, the heaviest first. Samples without a stack say nothing. */
+/* Make an entry for each stack and call, heaviest first. Samples without a stack are skipped. */
 static void add_up(struct work *w, const struct sonde__report_stall *stall)
 {
     uint32_t kept = 0;
@@ -214,7 +214,7 @@ static void find_paths(struct work *w)
     w->failed = path == NULL;
     for (uint32_t i = 0; i < w->entry_count && !w->failed; i++) {
         if (w->steps >= STEPS_MAX || w->element_count == ELEMENTS_MAX) {
-            w->entry_count = i; /* the heaviest ones are done */
+            w->entry_count = i; /* the heaviest ones are complete */
             break;
         }
         sonde__report_path_read(w->report, w->entries[i].stack, path);
@@ -224,12 +224,11 @@ static void find_paths(struct work *w)
     sonde__mem_free(path);
 }
 
-/* --- what most of them have in common --- */
+/* --- the common path --- */
 
-/* The share that a function needs. The fewer samples there are, the more of them one of several
- * equal callees has by chance. Samples that stand for much more time than others count as fewer
- * (Kish's effective sample size: the square of the sum of weights over the sum of their squares).
- */
+/* Percentage that a function needs. With few samples, one of several equal callees gets a large
+ * share by chance, so it must have more. Samples that represent much more time than others count as
+ * fewer (Kish's effective sample size: square of the sum of weights / sum of their squares). */
 static unsigned share_wanted(const struct work *w)
 {
     double sum = 0, squares = 0;
@@ -251,7 +250,7 @@ static unsigned share_wanted(const struct work *w)
 
 typedef uint64_t value_of(const struct work *w, const struct entry *entry, uint32_t level);
 
-/* The value that `percent` of the weight has, which is more than half; 0: none. */
+/* The value with at least `percent` (more than 50) of the weight; 0: none. */
 static uint64_t find_majority(const struct work *w, value_of *value, uint32_t level,
                               unsigned percent)
 {
@@ -294,7 +293,7 @@ static uint64_t class_of(const struct work *w, const struct entry *entry, uint32
                : (uint64_t)(uintptr_t)sonde__report_call_class(w->report, entry->syscall - 1);
 }
 
-/* Leave the entries that have this value. Returns the first of them. */
+/* Drop the entries with other values. Returns the first that is kept. */
 static const struct entry *keep(struct work *w, value_of *value, uint32_t level, uint64_t wanted)
 {
     uint32_t kept = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The fingerprint of a stall: the same for stalls of one cause, whatever the build, the machine and
- * the moment; a pure function of the model. docs/guide/report.md has the rule, which a collector
- * follows too. A change of the rule is a new version.
+/* The fingerprint of a stall: equal for stalls of one cause, on any build, machine and day. A pure
+ * function of the model. docs/guide/report.md has the rule, which collectors follow too; a changed
+ * rule gets a new version.
  *
- * It is a hash of a text, a line for each of: what kind of stall, whose thread, the program's own
- * functions in which most of the time went, outermost first, and what it was blocked in. One stack
- * would not do: stalls of one cause have as many different stacks as samples. */
+ * It is the hash of a text with one line for each of: the kind of stall, the thread, the program's
+ * own functions with most of the time (outermost first), and the blocking call. One stack is not
+ * enough: samples of one cause have many different stacks. */
 #ifndef SONDE_REPORT_FINGERPRINT_H
 #define SONDE_REPORT_FINGERPRINT_H
 
@@ -14,14 +14,14 @@
 #define SONDE__REPORT_FINGERPRINT_VERSION 1u
 /* "1:" and 32 hexadecimal digits. */
 #define SONDE__REPORT_FINGERPRINT_TEXT 40u
-/* A function of the path has at least this share of its caller's time, and more where samples are
- * few: CHANCE divided by the root of their number, at most CHANCE_MAX. A kind of call has the last
- * share of the innermost function's time. */
+/* A function belongs to the path if it has at least this share of its caller's time. Few samples
+ * need a larger share: CHANCE / sqrt(samples) is added, at most CHANCE_MAX. The blocking call needs
+ * the same share of the innermost function's time. */
 #define SONDE__REPORT_FINGERPRINT_PERCENT    60u
 #define SONDE__REPORT_FINGERPRINT_CHANCE     80u
 #define SONDE__REPORT_FINGERPRINT_CHANCE_MAX 25u
 #define SONDE__REPORT_BLOCKED_PERCENT        90u
-/* Different functions of one path. */
+/* Distinct functions in one path. */
 #define SONDE__REPORT_FINGERPRINT_DEPTH 64u
 
 struct sonde__report_fingerprint {
@@ -30,7 +30,7 @@ struct sonde__report_fingerprint {
     size_t size;
 };
 
-/* A stall without samples has the fingerprint that its writer gave it, and no text.
+/* A stall without samples has the fingerprint that its writer stored, and no text.
  * Returns OK | MEMORY. Ownership: sonde__report_fingerprint_done(). */
 SONDE_NODISCARD enum sonde_status
 sonde__report_fingerprint(const struct sonde__report *report,
@@ -38,12 +38,12 @@ sonde__report_fingerprint(const struct sonde__report *report,
                           struct sonde__report_fingerprint *ret_fingerprint);
 void sonde__report_fingerprint_done(struct sonde__report_fingerprint *fingerprint);
 
-/* Of a stall that was added. */
+/* Set the fingerprint of a stall in the model. */
 void sonde__report_set_fingerprint(struct sonde__report *report, uint32_t index,
                                    const char *fingerprint);
 
-/* The kind of a blocking system call, the same on all architectures and for all variants of one:
- * "sync", "read", "sleep"; its name, where it has no variants; null: not known. */
+/* The class of a blocking system call, equal for all architectures and variants: "sync", "read",
+ * "sleep"; a call without variants has its own name. Null: unknown number. */
 const char *sonde__report_call_class(const struct sonde__report *report, int64_t number);
 
 #endif

@@ -8,13 +8,13 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* What the writer of a report called a fingerprint that is another one now: names were added. */
+/* A fingerprint that changed because names were added after it was written. */
 struct renamed {
     uint32_t written; /* string id */
     const char *now;
 };
 
-/* By fingerprint, then by report and place in it. */
+/* By fingerprint, then by report, then by position in the report. */
 static int by_id(const void *left, const void *right)
 {
     const struct sonde__report_group *a = left, *b = right;
@@ -89,7 +89,7 @@ static struct sonde__report_group take_count(const struct sonde__report *report,
     return group;
 }
 
-/* A group for each stall and each count of one report. */
+/* Add a group for each stall and each count of one report. */
 static enum sonde_status take_report(const struct sonde__report *report,
                                      struct sonde__report_group *ret_list)
 {
@@ -114,7 +114,7 @@ static enum sonde_status take_report(const struct sonde__report *report,
     return status;
 }
 
-/* Equal neighbours become one. Returns how many there are then. */
+/* Join equal neighbours. Returns the new count. */
 static uint32_t join(struct sonde__report_group *all, uint32_t count)
 {
     uint32_t kept = 0, source = count == 0 ? 0 : all[0].source;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two passes over the parts of each stall: how many elements there are, then the elements. So each
- * array is allocated once. */
+/* Two passes over the parts of each stall, to count and to copy, so each array is allocated
+ * once. */
 #include "report_growing.h"
 
 #include <string.h>
 
-/* Stalls at the same time: at most one for each watched loop. A hostile file costs this many
- * comparisons for each part. */
+/* Limit of simultaneous stalls; a watch has at most one for each loop. It bounds the comparisons
+ * for each part of a hostile file. */
 #define STALLS_MAX 256u
 
-/* A stall in the making. */
 struct growing {
-    struct sonde__report_stall stall; /* counts: how many its parts have; arrays: null */
-    bool is_withdrawn;                /* withdrawn */
+    struct sonde__report_stall stall; /* counts: totals of its parts; arrays: null */
+    bool is_withdrawn;
 };
 
 static bool is_same(const struct sonde__report_stall *a, const struct sonde__report_stall *b)
@@ -20,7 +19,7 @@ static bool is_same(const struct sonde__report_stall *a, const struct sonde__rep
     return a->tid == b->tid && a->begin_ns == b->begin_ns && a->process == b->process;
 }
 
-/* Most parts belong to the stall that the last one belonged to. */
+/* Most parts belong to the same stall as the part before. */
 static uint32_t find(const struct growing *list, uint32_t count,
                      const struct sonde__report_stall *part)
 {
@@ -68,7 +67,7 @@ static void take_values(struct sonde__report_stall *to, const struct sonde__repo
     }
 }
 
-/* Room for the elements of all parts; null: there is none, which is counted. */
+/* Room for the elements of all parts; null: no memory, counted as lost. */
 static void *take_room(struct sonde__report *report, uint32_t *count, uint32_t max, size_t size,
                        uint64_t *lost)
 {
@@ -91,7 +90,7 @@ static void add_samples(struct sonde__report_sample *to, uint32_t room, uint32_t
     }
 }
 
-/* Drop samples that were taken after the end of the stall, and shorten the last one. */
+/* Drop samples taken after the stall ended, and shorten the last one that is kept. */
 static void cut_samples(struct sonde__report_sample *samples, struct sonde__report_stall *stall)
 {
     uint32_t *count = &stall->sample_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Assembles the stalls that a live file has in parts (Record.growing of the schema). Context: any
+/* Assembles stalls from their parts in a live file (Record.growing of the schema). Context: any
  * thread. */
 #ifndef SONDE_REPORT_GROWING_H
 #define SONDE_REPORT_GROWING_H
@@ -7,9 +7,8 @@
 #include "report_model.h"
 #include "report_store.h"
 
-/* Add the stalls whose parts are in `parts` (struct sonde__report_stall, in the order of the file),
- * except those that were withdrawn and those that the report already has. What does not fit in
- * memory is counted as lost. */
+/* Add the stalls in `parts` (struct sonde__report_stall, in file order) to the report, except
+ * withdrawn ones and those that it already has. What does not fit in memory is counted as lost. */
 void sonde__report_fold_growing(struct sonde__report *report,
                                 const struct sonde__report_list *parts);
 

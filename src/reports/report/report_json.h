@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A streaming writer of JSON (RFC 8259): it adds commas and line breaks. Keys are plain text of
- * ours; null for elements of arrays. */
+/* A streaming JSON writer (RFC 8259), which adds commas and line breaks. Keys are our own plain
+ * text; null for elements of arrays. */
 #ifndef SONDE_REPORT_JSON_H
 #define SONDE_REPORT_JSON_H
 
@@ -12,31 +12,30 @@ struct sonde__json {
     struct sonde__report_out *out;
     uint32_t depth;
     bool compact;        /* values follow each other on one line */
-    int32_t line_indent; /* >= 0: what comes next begins a line, after so many spaces */
-    bool filled[SONDE__JSON_DEPTH_MAX]; /* there is an element at this depth */
+    int32_t line_indent; /* >= 0: start a line with this many spaces before the next value */
+    bool filled[SONDE__JSON_DEPTH_MAX]; /* the object or array at this depth has an element */
     char close[SONDE__JSON_DEPTH_MAX];
 };
 
-/* Each value is on a line of its own. */
+/* Writes each value on a line of its own. */
 void sonde__json_init(struct sonde__json *json, struct sonde__report_out *out);
-/* Values follow each other on one line, except after sonde__json_line(). Control characters are
- * escaped by number. */
+/* Writes values on one line, except after sonde__json_line(). Control characters are escaped by
+ * number. */
 void sonde__json_init_compact(struct sonde__json *json, struct sonde__report_out *out);
-/* The next value, or the end of the one at hand, begins a line, after so many spaces. */
+/* Start a new line with `spaces` spaces before the next value or the end of the current object. */
 void sonde__json_line(struct sonde__json *json, uint32_t spaces);
 void sonde__json_object(struct sonde__json *json, const char *key);
 void sonde__json_array(struct sonde__json *json, const char *key);
 void sonde__json_close(struct sonde__json *json);
-/* `value` is escaped; each byte that is no part of UTF-8 becomes U+FFFD. A null pointer is null. */
+/* Escapes `value`; bytes that are not valid UTF-8 become U+FFFD. Null is written as null. */
 void sonde__json_string(struct sonde__json *json, const char *key, const char *value);
 void sonde__json_uint(struct sonde__json *json, const char *key, uint64_t value);
 void sonde__json_int(struct sonde__json *json, const char *key, int64_t value);
 void sonde__json_bool(struct sonde__json *json, const char *key, bool value);
 void sonde__json_hex(struct sonde__json *json, const char *key, uint64_t value); /* "0x1f" */
-/* A byte of a string that may need an escape; compact: controls are escaped by number, all else is
- * written as it is. */
+/* Write a byte, escaped if necessary. In compact mode controls are escaped by number. */
 void sonde__json_escape(struct sonde__report_out *out, unsigned char byte, bool compact);
-/* "2023-11-14T22:13:20.123456789Z"; nothing for 0. */
+/* "2023-11-14T22:13:20.123456789Z"; for 0 nothing is written. */
 void sonde__json_time(struct sonde__json *json, const char *key, uint64_t unix_ns);
 
 #endif

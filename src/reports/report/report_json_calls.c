@@ -4,7 +4,7 @@
 #include "report_json_parts.h"
 #include "report_view.h"
 
-/* What an audit adds. */
+/* Members that only an audit has. */
 static void put_finding(struct sonde__json *j, const struct sonde__report *report,
                         const struct sonde__report_call *call)
 {
@@ -41,7 +41,7 @@ static void put_finding(struct sonde__json *j, const struct sonde__report *repor
     }
 }
 
-/* In the order of the file: each pair of function and stack once. */
+/* In file order, which has each pair of function and stack once. */
 void sonde__report_json_calls(struct sonde__json *j, const struct sonde__report *report)
 {
     uint32_t kind = sonde__report_header(report)->kind;
@@ -67,7 +67,7 @@ void sonde__report_json_calls(struct sonde__json *j, const struct sonde__report 
     sonde__json_close(j);
 }
 
-/* In the order of the file, in which those of one time are together. */
+/* In file order, which keeps blocks of one time together. */
 void sonde__report_json_heap_blocks(struct sonde__json *j, const struct sonde__report *report)
 {
     char name[SONDE__DEMANGLE_OUTPUT_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a report is about, in JSON: header, processes, named phases, images. */
+/* JSON of the header, processes, named phases and images. */
 #include "report_analyse.h"
 #include "report_json_parts.h"
 

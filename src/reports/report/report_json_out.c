@@ -95,7 +95,7 @@ void sonde__json_close(struct sonde__json *json)
     sonde__report_out_str(json->out, close);
 }
 
-/* The bytes that need no escape. */
+/* Length of the prefix that needs no escape. */
 static size_t plain_bytes(const char *value)
 {
     size_t size = 0;
@@ -113,7 +113,7 @@ void sonde__json_escape(struct sonde__report_out *out, unsigned char c, bool com
         sonde__report_out_bytes(out, (const char[]){'\\', (char)c}, 2);
     } else if (!compact && (c == '\n' || c == '\t')) {
         sonde__report_out_str(out, c == '\n' ? "\\n" : "\\t");
-    } else if (c < 0x20 || !compact) { /* DEL is a control, but may stand as it is */
+    } else if (c < 0x20 || !compact) { /* DEL needs no escape (RFC 8259) */
         sonde__report_out_bytes(
             out, (const char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6);
     } else {
@@ -187,7 +187,7 @@ static void text_padded(struct sonde__text *text, uint64_t value, uint64_t unit)
     }
 }
 
-/* Days since 1970 to a Gregorian date, by 400-year cycles of 146097 days that begin on 1 March. */
+/* Days since 1970 -> Gregorian date, by 400-year cycles of 146097 days that begin on 1 March. */
 static void text_date(struct sonde__text *text, uint64_t days)
 {
     uint64_t z = days + 719468; /* since 0000-03-01 */

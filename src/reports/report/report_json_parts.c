@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Parts that several members of the JSON view share: frames, threads, waits. */
+/* Parts of the JSON view that several members share: frames, threads, waits. */
 #include <string.h>
 
 #include "base_text.h"
@@ -71,7 +71,7 @@ void sonde__report_json_text(struct sonde__json *j, const char *key,
     }
 }
 
-/* The name as in the file, to compare and to look up; and demangled, if that differs. */
+/* The name as stored, for comparison and look-up, and demangled if that differs. */
 static void put_function(struct sonde__json *j, const char *name)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
@@ -100,7 +100,7 @@ static void put_place(struct sonde__json *j, const struct sonde__report *report,
         sonde__json_uint(j, "image", f->image);
         sonde__json_string(j, "image_name", sonde__report_image_name(report, f->image));
         sonde__json_string(j, "module",
-                           sonde__report_image_name(report, f->image)); /* its old key */
+                           sonde__report_image_name(report, f->image)); /* for older readers */
         sonde__json_hex(j, "offset", f->offset);
     } else {
         sonde__json_hex(j, "address", f->offset);
@@ -142,7 +142,7 @@ void sonde__report_json_frame(struct sonde__json *j, const struct sonde__report 
     }
 }
 
-/* The calls inlined into a physical frame, and the tail calls after it. */
+/* Calls inlined into a physical frame, and tail calls after it. */
 static void put_calls(struct sonde__json *j, const struct sonde__report *report,
                       const struct sonde__report_node *node, const struct sonde__report_frame *f)
 {
@@ -174,7 +174,7 @@ static void put_calls(struct sonde__json *j, const struct sonde__report *report,
     }
 }
 
-/* One chain; returns the first stack that awaits one of its frames, or 0. */
+/* Write one chain. Returns the first stack that awaits one of its frames, or 0. */
 static uint32_t put_chain(struct sonde__json *j, const struct sonde__report *report, uint32_t stack,
                           uint32_t *shown)
 {
@@ -211,7 +211,7 @@ static uint32_t put_chain(struct sonde__json *j, const struct sonde__report *rep
     return id != 0 ? 0 : awaiter;
 }
 
-/* What awaits the frames of a stack, then what awaits that. Each has a smaller id. */
+/* Write a stack and the chain of its awaiters. Awaiters have smaller ids, so the loop ends. */
 void sonde__report_put_json_frames(struct sonde__json *j, const struct sonde__report *report,
                                    uint32_t stack)
 {

@@ -6,7 +6,7 @@
 #include "report_json.h"
 #include "report_model.h"
 
-/* The text of a number of the schema. */
+/* The text for a number of the schema. */
 #define SONDE__JSON_PICK(texts, index)                                                             \
     ((index) < sizeof(texts) / sizeof *(texts) ? (texts)[index] : "unknown")
 
@@ -14,20 +14,20 @@
 #define SONDE__JSON_CAPTURED_BY 7
 extern const char *const sonde__report_captured_by[SONDE__JSON_CAPTURED_BY];
 
-/* A string id; nothing for none. */
+/* Writes nothing for string id 0. */
 void sonde__report_json_text(struct sonde__json *j, const char *key,
                              const struct sonde__report *report, uint32_t string);
-/* A number; nothing for 0. */
+/* Writes nothing for 0. */
 void sonde__report_json_number(struct sonde__json *j, const char *key, uint64_t value);
-/* Nothing for 0. */
+/* Writes nothing for 0. */
 void sonde__report_json_code_id(struct sonde__json *j, uint64_t code_id);
 void sonde__report_json_end_reason(struct sonde__json *j, uint32_t end);
 void sonde__report_json_syscall(struct sonde__json *j, const struct sonde__report *report,
                                 int64_t syscall);
-/* "pid", and "process" where the report has several. */
+/* "pid", and "process" if the report has several processes. */
 void sonde__report_json_process(struct sonde__json *j, const struct sonde__report *report,
                                 uint32_t process);
-/* What a frame is, without the calls around it. */
+/* The members of a frame itself, without inlined calls or tail calls. */
 void sonde__report_json_frame(struct sonde__json *j, const struct sonde__report *report,
                               const struct sonde__report_frame *frame);
 void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report *report,
@@ -35,14 +35,13 @@ void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report
 void sonde__report_json_waits(struct sonde__json *j, const struct sonde__report *report,
                               const struct sonde__report_wait *waits, uint32_t count);
 
-/* Members of the whole view. */
 void sonde__report_json_header(struct sonde__json *j, const struct sonde__report *report);
-/* Images, and where there are any processes, named phases and rules. */
+/* Images, and, if there are any, processes, named phases and rules. */
 void sonde__report_json_dictionaries(struct sonde__json *j, const struct sonde__report *report);
 void sonde__report_json_stalls(struct sonde__json *j, const struct sonde__report *report);
-/* Samples and waits outside stalls, and counts of equal stalls; nothing where there are none. */
+/* Samples and waits outside stalls, and counts of equal stalls; nothing if there are none. */
 void sonde__report_json_loose(struct sonde__json *j, const struct sonde__report *report);
-/* Recorded calls with their rules; blocks on the heap. */
+/* Recorded calls and their rules; blocks on the heap. */
 void sonde__report_json_calls(struct sonde__json *j, const struct sonde__report *report);
 void sonde__report_json_heap_blocks(struct sonde__json *j, const struct sonde__report *report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stalls in JSON, and samples and waits outside of them. */
+/* JSON of stalls, and of samples and waits outside stalls. */
 #include <string.h>
 
 #include "mem_heap.h"
@@ -58,14 +58,14 @@ static void put_sample(struct sonde__json *j, const struct sonde__report *report
     sonde__json_close(j);
 }
 
-/* stall null: of those outside stalls. */
+/* stall null: samples outside stalls. */
 static const struct sonde__report_sample *
 sample_at(const struct sonde__report *report, const struct sonde__report_stall *stall, uint32_t i)
 {
     return stall != NULL ? &stall->samples[i] : sonde__report_sample(report, i);
 }
 
-/* The samples, and before them the stacks that they refer to by id, each once. */
+/* Write the samples, preceded by the distinct stacks that they refer to by id. */
 static void put_samples(struct sonde__json *j, const struct sonde__report *report,
                         const struct sonde__report_stall *stall)
 {
@@ -127,7 +127,7 @@ static void put_analysis(struct sonde__json *j, const struct sonde__report *repo
     }
 }
 
-/* Time without samples; nothing where samples stand for all of it. */
+/* Time that no sample covers; nothing if there is none. */
 static void put_uncovered(struct sonde__json *j, const struct sonde__report *report,
                           const struct sonde__report_stall *stall)
 {
@@ -152,7 +152,7 @@ static void put_uncovered(struct sonde__json *j, const struct sonde__report *rep
     sonde__json_uint(j, "uncovered_ns", total_ns);
 }
 
-/* The fingerprint, what it was made of, and what the writer said if that differs. */
+/* The fingerprint, its text, and the writer's fingerprint if that differs. */
 static void put_fingerprint(struct sonde__json *j, const struct sonde__report *report,
                             const struct sonde__report_stall *stall)
 {
@@ -173,7 +173,7 @@ static void put_fingerprint(struct sonde__json *j, const struct sonde__report *r
     sonde__report_fingerprint_done(&fingerprint);
 }
 
-/* Nothing where nothing is known. */
+/* Nothing if nothing is known. */
 static void put_load(struct sonde__json *j, const struct sonde__report_stall *stall)
 {
     const struct sonde__report_load *load = &stall->load;
@@ -194,7 +194,7 @@ static void put_load(struct sonde__json *j, const struct sonde__report_stall *st
     }
 }
 
-/* What is not the same in all reports. */
+/* Members that only some reports have. */
 static void put_circumstances(struct sonde__json *j, const struct sonde__report *report,
                               const struct sonde__report_stall *s)
 {
@@ -229,7 +229,7 @@ static void put_circumstances(struct sonde__json *j, const struct sonde__report 
     put_fingerprint(j, report, s);
 }
 
-/* Of a sentence. Longer names than this are rare; then its end is missing. */
+/* Summaries are cut at this length; names that long are rare. */
 #define SUMMARY_BYTES 4096u
 
 static void put_summary(struct sonde__json *j, const struct sonde__report *report,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The messages of proto/sonde/v1/report.proto as tables: which field of a message is which member
- * of the model's struct, and which messages a record repeats. Writer, reader and model each walk
- * these tables, so a new field is one line here. A new repeated message is one line of
- * sonde__parts, its table and its accessors in report_model.h.
+/* The messages of proto/sonde/v1/report.proto as tables: the struct member for each field, and the
+ * messages that a record repeats. Writer, reader and model each walk these tables, so a new field
+ * is one line here. A new repeated message is one line of sonde__parts, its table and its accessors
+ * in report_model.h.
  *
- * The fields of a message are in ascending order of their numbers, the order of writing. */
+ * Fields are in ascending order of their numbers, in which they are written. */
 #ifndef SONDE_REPORT_MESSAGES_H
 #define SONDE_REPORT_MESSAGES_H
 
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file is a sequence of: this tag (of Report.records), the length of a record, the record. */
+/* A file is a sequence of records: this tag (of Report.records), a length, the record. */
 #define SONDE__SCHEMA_RECORDS_TAG 0x0a
 #define SONDE__SCHEMA_CRC_TAG     0x7d /* Record.crc32c, its last field */
 #define SONDE__SCHEMA_CRC_BYTES   5u   /* tag and value */
@@ -30,26 +30,26 @@ enum sonde__schema_record {
 enum sonde__field_kind {
     SONDE__FIELD_NUMBER,   /* a varint: an integer member of any width; of one byte: a bool */
     SONDE__FIELD_FIXED64,  /* uint64_t */
-    SONDE__FIELD_STRING,   /* string id (uint32_t): the writer gives it the id of the file */
+    SONDE__FIELD_STRING,   /* string id (uint32_t), replaced by the file's id when written */
     SONDE__FIELD_TEXT,     /* const char * */
     SONDE__FIELD_BUILD_ID, /* struct sonde__build_id */
     SONDE__FIELD_NUMBERS,  /* array of uint32_t, packed */
     SONDE__FIELD_MESSAGES, /* array of the structs of another table */
-    SONDE__FIELD_MESSAGE,  /* a struct of another table, without arrays; all zero: left out */
+    SONDE__FIELD_MESSAGE,  /* a struct of another table, without arrays; omitted if all zero */
 };
 
 struct sonde__message;
 
-/* An array is two members, a pointer and a count (uint32_t). */
+/* An array has two members: a pointer and a count (uint32_t). */
 struct sonde__field {
     uint8_t number;
     uint8_t kind;       /* enum sonde__field_kind */
     uint8_t size_bytes; /* of a NUMBER's member */
     bool is_signed;     /* a NUMBER */
-    bool is_name;       /* left out of a report without names */
+    bool is_name;       /* omitted from a report without names */
     uint16_t offset;    /* of the member in the struct */
     uint16_t count_offset;
-    uint16_t lost_offset; /* in struct sonde__report_lost: where elements over max are counted */
+    uint16_t lost_offset; /* in struct sonde__report_lost: counts elements over max */
     uint32_t max;         /* elements of an array that a reader keeps */
     const struct sonde__message *elements;
 };
@@ -65,7 +65,8 @@ struct sonde__message {
 extern const struct sonde__message sonde__message_header;
 extern const struct sonde__message sonde__message_end;
 
-/* The messages that a record repeats, in the order of writing: what others refer to comes first. */
+/* The messages that a record repeats, in writing order: a message comes before those that refer to
+ * it. */
 enum sonde__report_part {
     SONDE__PART_IMAGES,
     SONDE__PART_FRAMES,
@@ -86,9 +87,9 @@ enum sonde__report_part {
 struct sonde__part {
     const struct sonde__message *message;
     uint8_t number;       /* of the field of Record */
-    bool is_dictionary;   /* others refer to its elements by position: none may be left out */
+    bool is_dictionary;   /* others refer to its elements by position, so none may be left out */
     uint16_t lost_offset; /* in struct sonde__report_lost */
-    uint32_t max;         /* that a model keeps */
+    uint32_t max;         /* elements that a model keeps */
 };
 
 extern const struct sonde__part sonde__parts[SONDE__PARTS];
@@ -98,7 +99,7 @@ static inline bool sonde__field_is_array(const struct sonde__field *field)
     return field->kind == SONDE__FIELD_NUMBERS || field->kind == SONDE__FIELD_MESSAGES;
 }
 
-/* Members of an array's struct. */
+/* The count and pointer members of an array. */
 static inline uint32_t *sonde__field_count(const struct sonde__field *field, void *object)
 {
     return (uint32_t *)(void *)((char *)object + field->count_offset);
@@ -109,7 +110,6 @@ static inline void **sonde__field_elements(const struct sonde__field *field, voi
     return (void **)(void *)((char *)object + field->offset);
 }
 
-/* Bytes of an array's element. */
 static inline size_t sonde__field_element_bytes(const struct sonde__field *field)
 {
     return field->elements != NULL ? field->elements->size_bytes : sizeof(uint32_t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The dictionaries compare entries: a hash only says where to look. */
+/* The dictionaries compare entries; a hash only selects candidates. */
 #include "report_model.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ void sonde__report_add_note(struct sonde__report *report, const char *note)
 
 /* -- dictionaries: tables of ids -- */
 
-/* Without memory for it the entry stays valid, and an equal one gets another id. */
+/* If memory runs out, the entry stays valid; an equal one will get another id. */
 static void add_id(struct sonde__mem_table *table, uint32_t hash, uint32_t id)
 {
     if (id != 0) {
@@ -131,7 +131,7 @@ uint32_t sonde__report_string(struct sonde__report *report, const char *text)
     text = sonde__report_scrub(report, text);
     if (!sonde__report_utf8_valid(text, strlen(text)) ||
         strlen(text) > SONDE__REPORT_STRING_BYTES_MAX) {
-        /* the stored text will differ from the given one: look for what will be stored */
+        /* stored text differs from the given one: search for what will be stored */
         uint32_t length = 0;
         text = sonde__report_copy_text(report, text, strlen(text), &length);
         if (text == NULL) {

@@ -43,7 +43,7 @@ static void put_byte(struct sonde__report_out *out, char byte)
     }
 }
 
-/* Write the printable ASCII that `text` begins with, up to a `stop`, as far as the buffer has room.
+/* Write the printable ASCII at the start of `text`, up to a `stop` or until the buffer is full.
  * Returns the rest of the text. */
 static inline const char *put_ascii(struct sonde__report_out *out, const char *text, char stop)
 {
@@ -171,7 +171,7 @@ void sonde__report_out_color(struct sonde__report_out *out, enum sonde__report_c
     }
 }
 
-/* One conversion, behind its %. Returns what follows it. */
+/* Print one conversion; `%` has been read. Returns the text after it. */
 static const char *put_conversion(struct sonde__report_out *out, const char *format, va_list *list)
 {
     char data[24];
@@ -216,7 +216,7 @@ void sonde__report_out_print(struct sonde__report_out *out, const char *format, 
     va_end(list);
 }
 
-/* `value` in thousandths of `unit`, as three significant digits. */
+/* Print `value` (in thousandths of `unit`) with three significant digits. */
 static void text_scaled(struct sonde__text *text, uint64_t thousandths, const char *unit)
 {
     uint64_t whole = thousandths / 1000, rest = thousandths % 1000;
@@ -268,7 +268,7 @@ struct sonde__report_figure sonde__report_share(uint64_t part, uint64_t whole)
     struct sonde__report_figure figure;
     struct sonde__text text;
     uint64_t percent = 0;
-    while (whole > UINT64_MAX / 200) { /* the upper bits suffice for a share */
+    while (whole > UINT64_MAX / 200) { /* the upper bits are enough for a percentage */
         whole >>= 1;
         part >>= 1;
     }

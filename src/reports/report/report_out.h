@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the bytes of a view go. `write` returns false to stop the view (a closed pipe). */
+/* The destination of a view. `write` returns false to stop the view, e.g. on a closed pipe. */
 struct sonde__report_sink {
     bool (*write)(void *ctx, const char *bytes, size_t size);
     void *ctx;
@@ -22,10 +22,10 @@ struct sonde__report_out {
     uint32_t column; /* characters since the last newline, without colour escapes */
     bool stopped;
     bool color;
-    bool raw_names;     /* functions as the file names them */
-    bool app_only;      /* of stacks the program's own frames, the others counted */
-    bool unfolded;      /* the interpreter's frames beside script frames */
-    bool physical_only; /* neither inlined calls, nor files and lines */
+    bool raw_names;     /* print stored names, not demangled ones */
+    bool app_only;      /* print only the program's own frames of a stack, and count the others */
+    bool unfolded;      /* print the interpreter's frames next to script frames */
+    bool physical_only; /* no inlined calls, files or lines */
     char buffer[1024];
 };
 
@@ -42,37 +42,37 @@ enum sonde__report_color {
 void sonde__report_out_init(struct sonde__report_out *out, struct sonde__report_sink sink,
                             bool color);
 void sonde__report_out_flush(struct sonde__report_out *out);
-/* Our own text, as it is. */
+/* Print our own text unchanged. */
 void sonde__report_out_str(struct sonde__report_out *out, const char *text);
 void sonde__report_out_bytes(struct sonde__report_out *out, const char *bytes, size_t size);
-/* Text from outside. */
+/* Print text from outside; control characters become visible. */
 void sonde__report_out_text(struct sonde__report_out *out, const char *text);
 void sonde__report_out_dec(struct sonde__report_out *out, uint64_t value);
 void sonde__report_out_int(struct sonde__report_out *out, int64_t value);
 void sonde__report_out_hex(struct sonde__report_out *out, uint64_t value); /* with 0x */
-/* Sixteen digits. */
+/* Prints sixteen digits. */
 void sonde__report_out_code_id(struct sonde__report_out *out, uint64_t code_id);
 /* Spaces up to `column`; at least one if text is there already. */
 void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column);
-/* Nothing without colour. */
+/* Prints nothing if colour is off. */
 void sonde__report_out_color(struct sonde__report_out *out, enum sonde__report_color color);
-/* Print by a printf() format with %s, %d, %u, PRId64, PRIu64 and PRIx64. Control characters in the
- * text of a %s are made visible, line breaks, too. */
+/* Print by a printf() format with %s, %d, %u, PRId64, PRIu64 and PRIx64. Control characters and
+ * line breaks in the text of a %s are made visible. */
 void sonde__report_out_print(struct sonde__report_out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A figure as text: for a %s. */
+/* A figure as text, for a %s. */
 struct sonde__report_figure {
     char text[32];
 };
 /* "850 us", "612 ms", "1.23 s", "2 min 5 s": three digits, for people. */
 struct sonde__report_figure sonde__report_duration(uint64_t ns);
 void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns);
-/* "97 %"; "<1 %" for what is not nothing. */
+/* "97 %"; "<1 %" for small values other than 0. */
 struct sonde__report_figure sonde__report_share(uint64_t part, uint64_t whole);
 void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole);
 
-/* Characters that sonde__report_out_text prints for `text`. */
+/* Number of characters that sonde__report_out_text prints for `text`. */
 uint32_t sonde__report_text_width(const char *text);
 
 #endif

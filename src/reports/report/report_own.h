@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The functions of a stack that are the program's own, and what they are called in every build:
- * what fingerprints and comparisons of reports go by. Context: any thread. */
+/* The program's own functions of a stack, with names that are the same in every build. Fingerprints
+ * and comparisons of reports use them. Context: any thread. */
 #ifndef SONDE_REPORT_OWN_H
 #define SONDE_REPORT_OWN_H
 
@@ -15,27 +15,27 @@ struct sonde__report_path {
 };
 void sonde__report_path_read(const struct sonde__report *report, uint32_t stack,
                              struct sonde__report_path *ret_path);
-/* Is a step of it the program's own function? Where there is a script, its interpreter is not. */
+/* Is this step the program's own function? If the stack has script frames, the interpreter is
+ * not. */
 bool sonde__report_path_is_own(const struct sonde__report *report,
                                const struct sonde__report_path *path,
                                const struct sonde__report_step *step);
 
-/* A function. */
 struct sonde__report_element {
     uint64_t hash; /* of its text, in this report; not 0 */
-    uint32_t name; /* string id; 0: image and offset */
+    uint32_t name; /* string id; 0: identified by image and offset */
     uint32_t image;
-    uint64_t start; /* of a function without a name; 0: not known */
-    bool is_entry;  /* only starts the program: set by whoever knows the caller */
+    uint64_t start; /* start of a function without a name; 0: unknown */
+    bool is_entry;  /* it only starts the program; set by a caller that knows who called it */
 };
 struct sonde__report_element sonde__report_element(const struct sonde__report *report,
                                                    const struct sonde__report_step *step);
-/* Has it this name? */
+/* Does the function have this name? */
 bool sonde__report_element_is(const struct sonde__report *report,
                               const struct sonde__report_element *element, const char *name);
 
-/* "save_session"; without a name "libapp.so" and "+0x1200", where the function starts. The bytes
- * are those of the report. */
+/* "save_session"; for a function without a name "libapp.so" and "+0x1200", its start. Points into
+ * the report. */
 struct sonde__report_element_name {
     const char *bytes;
     size_t size;

@@ -29,7 +29,7 @@ struct sonde__proto {
 };
 
 void sonde__proto_done(struct sonde__proto *p);
-/* Empty it and clear a failure; the memory is kept. */
+/* Empty the buffer and clear a failure; the memory is kept. */
 void sonde__proto_reset(struct sonde__proto *p);
 
 void sonde__proto_uint(struct sonde__proto *p, uint32_t field, uint64_t value);
@@ -37,17 +37,17 @@ void sonde__proto_uint(struct sonde__proto *p, uint32_t field, uint64_t value);
 void sonde__proto_int(struct sonde__proto *p, uint32_t field, int64_t value);
 void sonde__proto_fixed32(struct sonde__proto *p, uint32_t field, uint32_t value);
 void sonde__proto_fixed64(struct sonde__proto *p, uint32_t field, uint64_t value);
-/* A varint's bytes; returns how many. */
+/* Encode a varint; returns its size. */
 size_t sonde__proto_encode(uint8_t to[SONDE__PROTO_VARINT_MAX], uint64_t value);
-/* A number alone: an element of a packed field, between begin and end. */
+/* A number without a tag: an element of a packed field, between begin and end. */
 void sonde__proto_varint(struct sonde__proto *p, uint64_t value);
 /* string and bytes; left out when empty */
 void sonde__proto_bytes(struct sonde__proto *p, uint32_t field, const void *bytes, size_t size);
-/* As above, but also when empty: an element of a repeated field. */
+/* Written even when empty: an element of a repeated field. */
 void sonde__proto_element(struct sonde__proto *p, uint32_t field, const void *bytes, size_t size);
 void sonde__proto_raw(struct sonde__proto *p, const void *bytes, size_t size);
 
-/* A nested message; also written when it stays empty. */
+/* A nested message; written even when empty. */
 size_t sonde__proto_begin(struct sonde__proto *p, uint32_t field);
 void sonde__proto_end(struct sonde__proto *p, size_t mark);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two levels: the file as a sequence of checked records (this file), and the content of a record
+/* Reads a file as a sequence of checked records (this file), and each record's content
  * (report_decode.c). */
 #include "report_read.h"
 
@@ -12,7 +12,7 @@
 #include "report_messages.h"
 
 /* Read the next record and check its checksum. WHOLE: *ret_body is its body without the checksum;
- * else the cursor stays at the record. */
+ * otherwise the cursor does not move. */
 static enum sonde__report_damage next_record(struct sonde__bytes *file,
                                              struct sonde__bytes *ret_body)
 {
@@ -21,7 +21,7 @@ static enum sonde__report_damage next_record(struct sonde__bytes *file,
         file->at = start;
         return SONDE__REPORT_MALFORMED;
     }
-    /* a length that ends with the file is cut; ten bytes without an end are no length */
+    /* if the file ends inside the length it is cut; ten bytes without an end are malformed */
     size_t left = sonde__base_bytes_left(file);
     uint64_t size = sonde__base_bytes_uleb(file);
     if (file->failed) {
@@ -49,9 +49,8 @@ static enum sonde__report_damage next_record(struct sonde__bytes *file,
     return SONDE__REPORT_WHOLE;
 }
 
-/* A live file ends with zero bytes. Others behind a zero tag are of a record that was being
- * written.
- */
+/* Unused bytes at the end of a live file are zero. Other bytes after a zero tag are from an
+ * unfinished record. */
 static enum sonde__report_damage look_at_tail(struct sonde__bytes *file)
 {
     const uint8_t *start = file->at;

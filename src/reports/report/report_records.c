@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The lists of the model, and the functions that read it. */
+/* The lists of the model, and their accessors. */
 #include <string.h>
 
 #include "report_model.h"
@@ -105,7 +105,7 @@ uint32_t sonde__report_add_process(struct sonde__report *report,
     return sonde__report_append(report, SONDE__PART_PROCESSES, &kept);
 }
 
-/* Adding an object without arrays of its own. */
+/* Add an object that has no arrays. */
 #define ADD(name, s, part)                                                                         \
     uint32_t sonde__report_add_##name(struct sonde__report *report,                                \
                                       const struct sonde__report_##s *object)                      \
@@ -197,7 +197,7 @@ const char *sonde__report_text(const struct sonde__report *report, uint32_t stri
     return s == NULL ? "" : s->text;
 }
 
-/* All zero where there is none. */
+/* A zeroed object if the id does not exist. */
 static const void *object_at(const struct sonde__report *r, enum sonde__report_part part,
                              uint32_t index)
 {
@@ -206,8 +206,8 @@ static const void *object_at(const struct sonde__report *r, enum sonde__report_p
     return object != NULL ? object : &none;
 }
 
-/* What report_model.h declares for a list: how many elements it has, and the one with that number.
- * Numbers count from `first`: ids from 1. */
+/* The accessors that report_model.h declares for a list: its count, and element `number`, counted
+ * from `first` (1 for ids). */
 #define LIST(name, s, part, first)                                                                 \
     uint32_t sonde__report_##name##_count(const struct sonde__report *report)                      \
     {                                                                                              \

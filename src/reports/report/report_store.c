@@ -84,7 +84,7 @@ void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__re
         return NULL;
     }
     if (list->chunks[chunk] == NULL) {
-        /* if the element is not added after all, the arena still owns the chunk */
+        /* the arena owns the chunk even if the element is not added */
         list->chunks[chunk] =
             sonde__report_arena_take(arena, (size_t)SONDE__REPORT_CHUNK * list->element_bytes);
         if (list->chunks[chunk] == NULL) {
@@ -98,7 +98,7 @@ void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__re
 const char *sonde__report_scrub(struct sonde__report *report, const char *text)
 {
     struct sonde__text scrubbed;
-    /* what is longer is cut anyway */
+    /* more would be cut anyway */
     size_t size = strnlen(text, SONDE__REPORT_STRING_BYTES_MAX * (size_t)2);
     if (report->scrub == NULL) {
         return text;

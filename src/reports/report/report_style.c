@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A report in the formats of other tools (style.h): a line for each captured frame. Those formats
- * have no gaps, inlined calls or tail calls, which are left out.
+/* A report in the formats of other tools (style.h), one line for each captured frame. Gaps, inlined
+ * calls and tail calls are left out, because these formats have none.
  *
- * The addresses are those of the process where the report was made; a report from a file has no
- * addresses of images, so offsets in the files are shown. */
+ * Addresses are those of the process where the report was made. A report from a file does not have
+ * the addresses of images, so offsets are shown. */
 #include "report_analyse.h"
 #include "report_view.h"
 #include "report_walk.h"
 #include "style.h"
 
-/* A name of SONDE__REPORT_STRING_BYTES_MAX, a path of as many, and what is around them. */
+/* A name and a path of SONDE__REPORT_STRING_BYTES_MAX each, and the rest of a line. */
 #define LINE_BYTES (2 * SONDE__REPORT_STRING_BYTES_MAX + 256)
 
 struct styled {
@@ -19,7 +19,8 @@ struct styled {
     char line[LINE_BYTES];
 };
 
-/* In the formats names and paths are as they are; control characters are made visible. */
+/* Print a line; the formats do not escape names and paths, so control characters are made
+ * visible. */
 static void flush(struct styled *s, struct sonde__text *text)
 {
     char *at = s->line;
@@ -81,7 +82,7 @@ static void put_stack(struct styled *s, int64_t tid, uint32_t stack)
     flush(s, &text);
 }
 
-/* A line of ours separates threads in formats that do not. */
+/* Separates threads in formats that have no syntax for it. */
 static void put_thread(struct styled *s, const char *what, int64_t tid, uint32_t name,
                        uint32_t stack, bool alone)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* "Most" is found by weighted majority votes (Boyer and Moore, 1981): one pass finds the only value
- * that can have more than half, a second one checks that it has. So no table is needed, however
- * many samples there are. */
+/* Finds "most" by weighted majority votes (Boyer and Moore, 1981): the first pass finds the only
+ * value that can have more than half, the second checks that it does. No table is needed for any
+ * number of samples. */
 #include "report_summary.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* --- which samples --- */
 
-/* All but a twentieth: the rest is not worth a word. */
+/* At most a twentieth is missing, which is not worth mentioning. */
 static bool is_nearly(uint64_t part, uint64_t whole)
 {
     return part >= whole - whole / 20;
@@ -24,13 +24,13 @@ static bool is_blocked(const struct sonde__report_sample *s)
     return s->phase == SONDE__REPORT_PHASE_BLOCKED || s->phase == SONDE__REPORT_PHASE_DISK;
 }
 
-/* In the same call, and that for the same thing? */
+/* Are they in the same call, waiting for the same object? */
 static bool same_call(const struct sonde__report_sample *a, const struct sonde__report_sample *b)
 {
     return a->syscall == b->syscall && a->detail == b->detail;
 }
 
-/* The samples that the sentence is about. call: null: any call. */
+/* The samples that the sentence describes. call null: any call. */
 struct choice {
     bool blocked, running;
     const struct sonde__report_sample *call;
@@ -52,7 +52,7 @@ static uint64_t chosen_ns(const struct sonde__report_stall *stall, const struct 
     return sum;
 }
 
-/* A sample of the call in which most of the blocked time was spent; null: there is none. */
+/* A sample of the call with most of the blocked time; null: none. */
 static const struct sonde__report_sample *find_call(const struct sonde__report_stall *stall,
                                                     uint64_t *ret_ns)
 {
@@ -80,13 +80,13 @@ static const struct sonde__report_sample *find_call(const struct sonde__report_s
 
 /* --- where --- */
 
-/* A function of the program's own code on a stack. */
+/* One of the program's own functions on a stack. */
 struct place {
     uint32_t stack, step;
     bool known;
     struct sonde__report_shown shown;
     uint32_t image;
-    uint64_t start; /* of a function without a name: where it begins, or the pc */
+    uint64_t start; /* of a function without a name: its start, or the pc */
 };
 
 static struct place find_place(const struct sonde__report *report, uint32_t stack)
@@ -124,7 +124,7 @@ static bool same_line(const struct place *a, const struct place *b)
 
 typedef bool same_place(const struct place *a, const struct place *b);
 
-/* The only place that can have more than half of the time, and the time that it has. */
+/* The only place that can have more than half of the time, and its time. */
 static struct place find_most(const struct sonde__report *report,
                               const struct sonde__report_stall *stall, const struct choice *choice,
                               same_place *same, uint64_t *ret_ns)
@@ -175,9 +175,9 @@ static struct sonde__report_where find_where(const struct sonde__report *report,
                                         .is_all = is_nearly(function_ns, all_ns)};
 }
 
-/* --- who has it --- */
+/* --- who holds it --- */
 
-/* The number behind the first "0x" of a text; 0: none. */
+/* The number after the first "0x" in a text; 0: none. */
 static uint64_t address_of(const char *text)
 {
     uint64_t value = 0;
@@ -188,11 +188,11 @@ static uint64_t address_of(const char *text)
     return value;
 }
 
-/* Bytes of a lock in which its futex words are: pthread_cond_t and pthread_rwlock_t have up to 56.
- */
+/* Distance of a lock's futex words from its address: pthread_cond_t and pthread_rwlock_t have up to
+ * 56 bytes. */
 #define LOCK_BYTES 64u
 
-/* Is the wait one of this call? A stall with several calls has several waits. */
+/* Does the wait belong to this call? A stall with several calls has several waits. */
 static bool is_of_call(const struct sonde__report *report, const struct sonde__report_wait *wait,
                        const struct sonde__report_summary *s)
 {
@@ -213,7 +213,7 @@ static bool is_of_call(const struct sonde__report *report, const struct sonde__r
     case SONDE__REPORT_WAIT_FILE_LOCK:
         return strcmp(call, "flock") == 0 || strcmp(call, "fcntl") == 0;
     default:
-        return false; /* the call's own words say as much */
+        return false; /* the call's own text says as much */
     }
 }
 
@@ -226,7 +226,7 @@ static const struct sonde__report_wait *find_wait(const struct sonde__report *re
         const struct sonde__report_wait *wait = &stall->waits[i];
         if (wait->tid == stall->tid && is_of_call(report, wait, s)) {
             if (found != NULL) {
-                return NULL; /* one of several: which it was most of the time is not known */
+                return NULL; /* several waits: which one took most of the time is unknown */
             }
             found = wait;
         }
@@ -245,7 +245,7 @@ static void describe_blocked(const struct sonde__report *report,
     struct choice choice = {.blocked = true, .call = call};
     s->disk = a->disk_ns > a->blocked_ns;
     s->several = call == NULL;
-    /* samples may see a little more of it than the clocks */
+    /* sample weights can exceed the clocks' times a little */
     s->call_ns = is_nearly(s->call_ns, a->blocked_ns + a->disk_ns) ? s->blocked_ns : s->call_ns;
     s->call_ns = sonde__base_min(s->call_ns, s->blocked_ns);
     s->syscall = call != NULL ? call->syscall : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The text view of a whole report: a heading, the stalls or the threads, then what was not read,
- * not kept or not finished. */
+/* The text view of a whole report: a heading, the stalls or threads, then what was not read, kept
+ * or finished. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void put_known(struct sonde__report_out *out, const char *before, const c
     }
 }
 
-/* What the caller says of the run. */
+/* The caller's description of the run. */
 static void put_origin(struct sonde__report_out *out, const struct sonde__report_header *h)
 {
     if (*h->build != '\0') {
@@ -119,7 +119,7 @@ static void put_count(struct sonde__report_out *out, uint64_t count, const char 
     }
 }
 
-/* Threads that wait for each other: what a reader of the stacks looks for first. */
+/* A deadlock, which a reader of stacks looks for first. */
 static bool is_circle(const char *note)
 {
     return strncmp(note, "deadlock: ", 10) == 0 || strncmp(note, "circle of waits: ", 17) == 0;
@@ -195,7 +195,7 @@ static void put_totals(struct sonde__report_out *out, const struct sonde__report
     uint32_t shown = sonde__report_stall_count(report);
     uint64_t counted = counted_stalls(report);
     uint64_t count = end == NULL ? shown + counted : end->stall_count;
-    counted = counted < count ? counted : count; /* a file may say anything */
+    counted = counted < count ? counted : count; /* a damaged file may have any count */
     sonde__report_out_print(out, "\n%" PRIu64 " stall%s", count, sonde__base_plural(count));
     if (counted != 0) {
         sonde__report_out_print(out, " (%" PRIu64 " only counted)", counted);
@@ -216,7 +216,7 @@ static void put_totals(struct sonde__report_out *out, const struct sonde__report
     }
 }
 
-/* Grouping needs one array; without memory for it each thread is shown on its own. */
+/* Without memory for the array that grouping needs, each thread is shown on its own. */
 static void put_all_threads(struct sonde__report_out *out, const struct sonde__report *report,
                             bool unfolded)
 {
@@ -249,7 +249,7 @@ static struct sonde__report_out *begin(const struct sonde__report_view *view,
 
 static const struct sonde__report_view plain_view;
 
-/* False: out of memory. */
+/* False: no memory. */
 static bool put_groups(struct sonde__report_out *out, const struct sonde__report *report,
                        const struct sonde__report_view *view)
 {
@@ -287,7 +287,7 @@ static bool put_groups(struct sonde__report_out *out, const struct sonde__report
     return true;
 }
 
-/* Stalls that are in the report as numbers only. */
+/* Stalls that the report contains as a number only. */
 static void put_counts(struct sonde__report_out *out, const struct sonde__report *report)
 {
     struct sonde__report_groups groups;

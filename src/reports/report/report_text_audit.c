@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The findings of an audit for people, rule by rule: which function was called from where, how
- * often, when, by whom, and with which arguments. */
+/* The findings of an audit as text, rule by rule: the function, its callers, how often, when, by
+ * which thread, with which arguments. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct finding {
     uint64_t count;
 };
 
-/* By rule, the most calls first. */
+/* By rule, then by number of calls, descending. */
 static int by_rule(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks on the heap for people, at each time the stack with the most new blocks first:
+/* Blocks on the heap as text. Of each time, the stack with the most new blocks comes first:
  *
  *   After 12.3 s:
  *     3 blocks (+2), 120 bytes (+80): block in main; made 200 ms to 3.1 s before by thread 12

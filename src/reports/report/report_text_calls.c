@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recorded calls for people, functions and their callers by number of calls:
+/* Recorded calls as text; functions and their callers are sorted by number of calls:
  *
  *   getenv  12345 calls from 3 stacks
  *     12000 calls
  *       #0  main+0x12   prog+0x1137
  *
- * and what a count may lack, under it. With app_only, stacks that differ only in system frames are
- * one. */
+ * Calls that may be missing are listed below. With app_only, stacks that differ only in system
+ * frames are joined. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,16 @@
 #include "report_analyse.h"
 #include "report_view.h"
 
-/* One line of the list: calls of one function from one stack, or from several that look the same.
- */
+/* A line of the list: calls of one function from one stack, or from several that are shown
+ * alike. */
 struct entry {
     uint32_t function, stack;
-    uint64_t count, total; /* of the function, too */
-    uint64_t key;          /* of the frames that are shown */
-    bool is_cut;           /* not to the root, because of the cost */
+    uint64_t count, total; /* count of this entry, and of the whole function */
+    uint64_t key;          /* hash of the shown frames */
+    bool is_cut;           /* its walk did not reach the root, to save time */
 };
 
-/* The next node that is shown, from `node` outwards. */
+/* The next node to show, from `node` outwards. */
 static uint32_t next_shown(const struct sonde__report *report, uint32_t node, bool app_only)
 {
     while (app_only && node != 0) {
@@ -54,7 +54,7 @@ static uint64_t key_of(const struct sonde__report *report, uint32_t stack, bool 
     return key;
 }
 
-/* Hashes only say where to look. */
+/* Equal hashes are only candidates. */
 static bool looks_same(const struct sonde__report *report, uint32_t a, uint32_t b, bool app_only)
 {
     a = next_shown(report, a, app_only);
@@ -83,7 +83,7 @@ static int by_count(const void *left, const void *right)
     return order != 0 ? order : SONDE__ORDER(a, b, stack);
 }
 
-/* Entries in the order in which they are shown; returns how many. */
+/* Sort entries for output; returns their number. */
 static uint32_t arrange(const struct sonde__report *report, struct entry *entries, bool app_only)
 {
     uint32_t count = 0, given = 0;
@@ -148,7 +148,7 @@ static void put_function(struct sonde__report_out *out, const struct sonde__repo
     sonde__report_out_str(out, app_only ? " of the program's own frames\n" : "\n");
 }
 
-/* The range of the calls with `missed`: they are few and adjacent. */
+/* The range of calls with `missed` set; they are few and adjacent. */
 struct missed {
     uint32_t first, end;
 };
@@ -192,7 +192,7 @@ static void put_stack_of_calls(struct sonde__report_out *out, const struct sonde
     }
 }
 
-/* What --top leaves out. */
+/* Count what --top left out. */
 static void put_rest(struct sonde__report_out *out, const struct entry *entries, uint32_t count)
 {
     uint64_t calls = 0;

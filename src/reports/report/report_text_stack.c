@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stack for people:
+/* A stack as text:
  *
  *   #0   __futex_abstimed_wait_common+0xe9   libc.so.6+0x86d29
  *   #1   python3.11+0x1d64b4
@@ -7,8 +7,8 @@
  *   #12347  <signal>                         libc.so.6+0x3c050
  *
  * Numbers are true depths: they continue after a gap, and inlined calls have the number of their
- * frame. Without a symbol, module and offset are shown in place of the name. The last column is
- * what addr2line and gdb understand; file and line follow it. */
+ * frame. Without a symbol, image and offset replace the name. The last column is an input for
+ * addr2line and gdb; file and line follow it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #include "report_view.h"
 #include "report_walk.h"
 
-#define NAME_COLUMN_MAX 56u /* a longer name moves only its own last column */
+#define NAME_COLUMN_MAX 56u /* a longer name shifts only the column of its own line */
 
 const char *sonde__report_image_name(const struct sonde__report *report, uint32_t image)
 {
@@ -59,7 +59,7 @@ void sonde__report_put_thread_name(struct sonde__report_out *out,
     }
 }
 
-/* A view is mostly frames: what each has is printed piece by piece, which is faster. */
+/* Printed piece by piece, which is faster: most of a view is frames. */
 static void put_place(struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_frame *frame)
 {
@@ -127,7 +127,7 @@ static uint32_t decimal_digits(uint64_t value)
     return digits;
 }
 
-/* Characters of "function+0x12" or "function", as put_step prints it; 0: it has no name. */
+/* Characters of "function+0x12" or "function" as put_step prints it; 0: no name. */
 static uint32_t name_width(const struct sonde__report_out *out, const struct sonde__report *report,
                            const struct sonde__report_step *step)
 {
@@ -150,7 +150,7 @@ static uint32_t name_width(const struct sonde__report_out *out, const struct son
            hex_digits(frame->name_offset);
 }
 
-/* How the pc was found, where that is weaker than call frame information. */
+/* A mark for a pc found by weaker means than call frame information. */
 static const char *mark_of(uint32_t how)
 {
     switch (how & SONDE_HOW_FOUND_MASK) {
@@ -166,7 +166,7 @@ static const char *mark_of(uint32_t how)
 }
 
 struct layout {
-    bool folds;           /* the interpreter's frames */
+    bool folds;           /* fold the interpreter's frames */
     uint32_t index_width; /* digits of the largest depth */
     uint32_t name_width;
     uint32_t name_column, place_column;
@@ -210,7 +210,7 @@ static void put_marks(struct sonde__report_out *out, const struct sonde__report 
                                    : mark_of(frame->how));
 }
 
-/* Print the function's name and offset, or its place. True: the place is still to be printed. */
+/* Print the function's name and offset, or else its place. True: the place has not been printed. */
 static bool put_name(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_step *step)
 {
@@ -260,7 +260,7 @@ void sonde__report_put_tail_ways(struct sonde__report_out *out, uint32_t ways)
     sonde__report_out_str(out, " ways ...\n");
 }
 
-/* What stands after the number. */
+/* Print a step, after its number. */
 static void put_step(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_step *step, const struct layout *layout)
 {
@@ -327,7 +327,7 @@ static struct layout measure(const struct sonde__report_out *out,
     return layout;
 }
 
-/* Of a library of the system. Gaps are not folded. */
+/* Is it a system library's frame that app_only hides? Gaps are not folded. */
 static bool is_folded(const struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_step *step)
 {
@@ -345,7 +345,7 @@ static void put_folded(struct sonde__report_out *out, uint64_t *count, uint32_t 
     }
 }
 
-/* One chain; returns the first stack that awaits one of its frames, or 0. */
+/* Print one chain. Returns the first stack that awaits one of its frames, or 0. */
 static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__report *report,
                           uint32_t stack, uint32_t indent, uint32_t *frames)
 {
@@ -385,7 +385,7 @@ static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__rep
     return walk.awaiter;
 }
 
-/* Each stack that awaits another has a smaller id, so this ends. */
+/* Awaiters have smaller ids, so this ends. */
 void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t stack, uint32_t indent)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stall for people: its length and thread, what the thread did in which order and in which
- * functions, and what the other threads did. */
+/* A stall as text: its length and thread, its phases and functions, and the other threads. */
 #include <inttypes.h>
 
 #include "base_text.h"
@@ -10,7 +9,7 @@
 #include "report_view.h"
 #include "report_walk.h"
 
-#define PHASE_CALLERS 3u /* callers named beside a phase; the stack below has all */
+#define PHASE_CALLERS 3u /* callers printed for a phase; the stack below has all */
 
 static const char *loop_text(uint32_t loop)
 {
@@ -70,8 +69,8 @@ static void put_part(struct sonde__report_out *out, uint64_t ns, const char *wha
     }
 }
 
-/* Stacks that are shown beside the causes, of those who have what is waited for. All are in the
- * list of the other threads, too. */
+/* Stacks of lock owners and the like, printed next to the causes. All of them are in the list of
+ * other threads, too. */
 #define OWNERS_MAX 4u
 
 static bool is_owner(const struct sonde__report *report, const struct sonde__report_stall *stall,
@@ -140,7 +139,7 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
     }
 }
 
-/* Of a script "commit orders.py:42". */
+/* For a script "commit orders.py:42". */
 static void put_function(struct sonde__report_out *out, const struct sonde__report *report,
                          const struct sonde__report_frame *frame)
 {
@@ -155,7 +154,7 @@ static void put_function(struct sonde__report_out *out, const struct sonde__repo
     }
 }
 
-/* "fsync ← sqlite3_step ← ...": a stack from its innermost frame outwards. */
+/* "fsync ← sqlite3_step ← ...": frames from the innermost outwards. */
 static void put_callers(struct sonde__report_out *out, const struct sonde__report *report,
                         uint32_t stack)
 {
@@ -231,7 +230,7 @@ static void put_weight(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_print(out, "  %s\n", sonde__report_share(weight->weight_ns, whole_ns).text);
 }
 
-/* The innermost functions of the dominant path; the stack below it is complete. */
+/* The innermost functions of the dominant path; the stack below has all. */
 static void put_path(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_analysis *a, uint64_t whole_ns)
 {
@@ -284,7 +283,7 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
     for (uint32_t i = 0; i < a.phase_count && !out->stopped; i++) {
         put_phase(out, report, &a.phases[i]);
     }
-    /* shares are of the whole stall, also of what no sample covers */
+    /* shares are of the whole stall, including time without samples */
     uint64_t whole_ns = a.weight_ns + sonde__report_uncovered_ns(stall);
     put_path(out, report, &a, whole_ns);
     put_weight(out, report, "  innermost function     ", &a.heaviest, whole_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The words of a summary. */
+/* Prints a summary. */
 #include <inttypes.h>
 
 #include "base_text.h"
@@ -8,7 +8,7 @@
 #include "report_view.h"
 #include "report_walk.h"
 
-/* All but a twentieth: the rest is not worth a word. */
+/* At most a twentieth is missing, which is not worth mentioning. */
 static bool is_nearly(uint64_t part, uint64_t whole)
 {
     return part >= whole - whole / 20;
@@ -28,7 +28,7 @@ static void put_thread(struct sonde__report_out *out, const struct sonde__report
     sonde__report_put_thread_name(out, report, stall->thread_name);
 }
 
-/* "1.20 s", or "0.90 s of 1.20 s" where a twentieth of the stall or more is missing. */
+/* "1.20 s", or "0.90 s of 1.20 s" if more than a twentieth of the stall is missing. */
 static void put_part(struct sonde__report_out *out, uint64_t part_ns, uint64_t whole_ns)
 {
     bool is_all = is_nearly(part_ns, whole_ns);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads for people. Threads with the same stack and state are shown once:
+/* Threads as text. Threads with the same stack and state are shown once:
  *
  *   8 threads "worker"  blocked in futex
  *     1240 1241 1242 1243 1244 1245 1246 1247
  *     #0  ...
  *
- * They may wait for different things, each of which then has a line. */
+ * If they wait for different objects, each object has a line. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "report_view.h"
 
 #define LINE_COLUMNS 96u
-/* Lines for the different things that threads of a group wait for. */
+/* Lines of different wait objects in one group. */
 #define LINES_MAX 16u
 
 static bool is_together(const struct sonde__report_thread *a, const struct sonde__report_thread *b)
@@ -30,7 +30,7 @@ static int order(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* By what is_together compares, then by place in the report. */
+/* In the order that is_together groups by, then by position in the report. */
 static int compare_threads(const void *left, const void *right)
 {
     const struct sonde__report_thread *a = *(const struct sonde__report_thread *const *)left;
@@ -76,7 +76,7 @@ static const char *state_text(uint32_t letter)
     }
 }
 
-/* What the call waits for, when it is known. */
+/* The object of the call, if known. */
 static void put_detail(struct sonde__report_out *out, const struct sonde__report *report,
                        const struct sonde__report_thread *thread)
 {
@@ -106,7 +106,7 @@ static void put_state(struct sonde__report_out *out, const struct sonde__report 
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
 }
 
-/* Whose thread it is, and what for: the process if it is not that of the header. */
+/* The process, if it is not the header's, and the thread's purpose. */
 static void put_purpose(struct sonde__report_out *out, const struct sonde__report *report,
                         const struct sonde__report_thread *thread)
 {
@@ -137,7 +137,7 @@ static void put_disturbance(struct sonde__report_out *out,
     }
 }
 
-/* Below the heading: the stack, why it ended if not at the root, and a note. */
+/* Below the heading: the stack, its end reason if it is not the root, and a note. */
 static void put_body(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_thread *thread)
 {
@@ -191,7 +191,8 @@ void sonde__report_put_owner(struct sonde__report_out *out, const struct sonde__
     sonde__report_put_stack(out, report, thread->stack, 4);
 }
 
-/* Ids (and names, if they differ); those that wait for one thing in one line, if `details`. */
+/* Print thread ids, and names if they differ. With `details`, threads that wait for the same object
+ * share a line. */
 static void put_members(struct sonde__report_out *out, const struct sonde__report *report,
                         const struct sonde__report_thread *const *group, uint32_t count, bool names,
                         bool details)
@@ -246,8 +247,8 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     put_body(out, report, group[0]);
 }
 
-/* Sort threads into runs of equal ones. On return `sorted` holds the runs, and starts[i] the
- * position of the run that thread `i` is the first of. */
+/* Sort threads into runs of equal ones. `sorted` gets the runs; starts[i] the position in it of the
+ * run that begins with thread `i`. */
 static void sort_threads(const struct sonde__report_thread *threads, uint32_t count,
                          const struct sonde__report_thread **sorted, uint32_t *starts)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Of a stall, for people: the time that no sample covers, who waits for whom, its fingerprint and
- * the circumstances. */
+/* Parts of a stall as text: time without samples, waits, fingerprint, circumstances. */
 #include <inttypes.h>
 
 #include "report_fingerprint.h"
@@ -22,7 +21,7 @@ static const char *reason_text(uint32_t reason)
     }
 }
 
-/* The sum of all of one reason. */
+/* Sum of all uncovered times with one reason. */
 static struct sonde__report_uncovered sum_of(const struct sonde__report_stall *stall,
                                              uint32_t reason)
 {
@@ -119,7 +118,7 @@ void sonde__report_put_resource(struct sonde__report_out *out, const struct sond
     } else {
         sonde__report_out_str(out, kinds[kind]);
     }
-    bool is_named = kind == SONDE__REPORT_WAIT_CHILD && wait->resource != 0; /* the child is it */
+    bool is_named = kind == SONDE__REPORT_WAIT_CHILD && wait->resource != 0; /* the child */
     if (!is_named && (wait->owner_tid != 0 || wait->owner_process != 0)) {
         sonde__report_out_str(out, role);
         put_who(out, report, wait->owner_tid, wait->owner_process);
@@ -151,7 +150,7 @@ void sonde__report_put_all_waits(struct sonde__report_out *out, const struct son
 {
     uint32_t count = sonde__report_wait_count(report);
     if (sonde__report_header(report)->kind == SONDE__REPORT_STACKS) {
-        return; /* each thread's heading says what it waits for */
+        return; /* the heading of each thread has its wait */
     }
     for (uint32_t i = 0; i < count && !out->stopped; i++) {
         sonde__report_out_str(out, i == 0 ? "\nwaits\n  " : "  ");

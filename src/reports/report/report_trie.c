@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stack is walked outwards to its first known node, then inwards again, so all stacks of a stall
+/* A stack is walked outwards to its first known node, then back inwards, so all stacks of a stall
  * together cost one step per distinct node. */
 #include "report_trie.h"
 
 #include "base_status.h"
 #include "mem_heap.h"
 
-/* Exact up to 40-bit vaddrs; above, two places without a name in one image may be merged. */
+/* Exact for vaddrs below 2^40; above, two places without a name in one image may be merged. */
 uint64_t sonde__trie_function(const struct sonde__report *report, uint32_t frame)
 {
     const struct sonde__report_frame *f = sonde__report_frame(report, frame);
@@ -65,7 +65,7 @@ static bool is_child(const struct sonde__trie *trie, uint32_t node, uint32_t par
     return n->parent == parent && sonde__trie_function(trie->report, n->frame) == function;
 }
 
-/* The child of `parent` for the function of `frame`. */
+/* The child of `parent` with the function of `frame`; it is added if needed. */
 static enum sonde_status step_in(struct sonde__trie *trie, uint32_t parent, uint32_t frame,
                                  uint32_t *ret_node)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stacks of one stall merged by function, with their weights: node 0 is above all entries.
- * Parents have smaller indexes than their children. */
+/* The stacks of one stall, merged by function, with their weights. Node 0 is above all entry
+ * functions. Parents have smaller indexes than their children. */
 #ifndef SONDE_REPORT_TRIE_H
 #define SONDE_REPORT_TRIE_H
 
@@ -11,11 +11,10 @@ struct sonde__trie_node {
     uint32_t parent;
     uint32_t frame; /* a frame of the function */
     uint32_t depth;
-    uint64_t weight_ns; /* with all below it */
-    uint64_t self_ns;   /* of samples that end here */
+    uint64_t weight_ns; /* including its descendants */
+    uint64_t self_ns;   /* of samples whose innermost function it is */
 };
 
-/* The node of a stack. */
 struct sonde__trie_stack {
     uint32_t stack, node;
 };
@@ -35,13 +34,13 @@ SONDE_NODISCARD enum sonde_status sonde__trie_init(struct sonde__trie *trie,
                                                    const struct sonde__report *report);
 void sonde__trie_done(struct sonde__trie *trie);
 
-/* The node of a stack (a node id of the report), made if it is not there yet. */
+/* Find or add the node of a stack, given by its node id in the report. */
 SONDE_NODISCARD enum sonde_status sonde__trie_add(struct sonde__trie *trie, uint32_t stack,
                                                   uint32_t *ret_node);
-/* After the self_ns are set: weight_ns of all nodes. */
+/* Compute weight_ns of all nodes from their self_ns. */
 void sonde__trie_sum(struct sonde__trie *trie);
 
-/* Two frames of the same function? */
+/* Are the frames in the same function? */
 bool sonde__trie_same_function(const struct sonde__report *report, uint32_t frame_a,
                                uint32_t frame_b);
 uint64_t sonde__trie_function(const struct sonde__report *report, uint32_t frame);

@@ -62,7 +62,7 @@ bool sonde__report_utf8_valid(const void *text, size_t size)
 size_t sonde__report_utf8_length(const void *text, size_t size, size_t max, bool *ret_cut)
 {
     const uint8_t *p = text;
-    size_t length = 0, fits = 0; /* fits: the length at which the dots still have room */
+    size_t length = 0, fits = 0; /* fits: the last length with room for the dots */
     *ret_cut = false;
     for (size_t at = 0; at < size;) {
         unsigned step = sonde__report_utf8_sequence(p + at, size - at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A string is written when a written message first refers to it, under the next id of the file. So
- * without names of functions the dictionary does not contain them either. All other ids are those
- * of the model. */
+/* A string is written when a message first refers to it, with the next id of the file, so a report
+ * without names of functions does not contain those strings either. All other ids are those of the
+ * model. */
 #include "report_write.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "report_proto.h"
 #include "report_store.h"
 
-/* A record is closed at this size: a cut file loses at most this and one stall. */
+/* A record is closed at this size, so a cut file loses at most this and one stall. */
 #define RECORD_BYTES ((size_t)64 << 10)
 
-/* How far the model has been written. */
+/* How much of the model has been written. */
 struct progress {
     bool header;
-    uint32_t strings; /* ids given out in the file */
+    uint32_t strings; /* ids used in the file */
     uint32_t notes;
     uint32_t parts[SONDE__PARTS];
 };
@@ -28,10 +28,10 @@ struct sonde__report_writer {
     void *ctx;
     struct sonde__report_writer_options options;
     uint64_t bytes;           /* written */
-    uint64_t left_out;        /* for the cap */
-    enum sonde_status failed; /* of `write`, for good */
-    struct progress done;     /* what whole records hold */
-    struct progress now;      /* with the record being made */
+    uint64_t left_out;        /* because of the size limit */
+    enum sonde_status failed; /* permanent failure of `write` */
+    struct progress done;     /* up to the last whole record */
+    struct progress now;      /* including the current record */
     uint32_t *string_ids;     /* model id -> id in the file, 0: not written */
     size_t string_capacity;
     struct sonde__proto strings, body, record;
@@ -63,7 +63,7 @@ void sonde__report_writer_destroy(struct sonde__report_writer *writer)
     }
 }
 
-/* The id of a string in the file; the string is written if it was not yet. */
+/* The file's id of a string, which is written on first use. */
 static uint32_t use_string(struct sonde__report_writer *w, const struct sonde__report *report,
                            uint32_t id)
 {
@@ -101,7 +101,7 @@ static bool reserve_string_ids(struct sonde__report_writer *w, const struct sond
 static void put_message(struct sonde__report_writer *w, const struct sonde__report *report,
                         uint32_t number, const struct sonde__message *message, const void *object);
 
-/* The member of a NUMBER, as 64 bits. */
+/* Load a NUMBER member as 64 bits. */
 static uint64_t load_number(const struct sonde__field *field, const void *member)
 {
     uint64_t value = 0;
@@ -137,13 +137,13 @@ static void put_array(struct sonde__report_writer *w, const struct sonde__report
     }
 }
 
-/* Left out when none of its fields has a value. */
+/* Written only if one of its fields has a value. */
 static void put_struct(struct sonde__report_writer *w, const struct sonde__report *report,
                        const struct sonde__field *field, const void *member)
 {
     size_t before = w->body.size;
     put_message(w, report, field->number, field->elements, member);
-    if (!w->body.failed && w->body.size == before + 2) { /* tag and length 0 */
+    if (!w->body.failed && w->body.size == before + 2) { /* only the tag and length 0 */
         w->body.size = before;
     }
 }
@@ -182,7 +182,7 @@ static void put_field(struct sonde__report_writer *w, const struct sonde__report
     }
 }
 
-/* Most members of most objects are 0, which is not written. False: maybe not. */
+/* A quick test: most members of most objects are 0, which is not written. False: not certain. */
 static bool is_empty(const struct sonde__field *field, const void *object)
 {
     const char *member = (const char *)object + field->offset;
@@ -224,7 +224,7 @@ static void put_end(struct sonde__report_writer *w, const struct sonde__report *
 
 /* -- records -- */
 
-/* Discard the record that was being made. */
+/* Discard the current record. */
 static void roll_back(struct sonde__report_writer *w)
 {
     for (size_t i = 0; i < w->string_capacity; i++) {
@@ -267,7 +267,7 @@ static enum sonde_status close_record(struct sonde__report_writer *w)
     return SONDE_OK;
 }
 
-/* -- the cap -- */
+/* -- the size limit -- */
 
 static bool is_over_bytes(const struct sonde__report_writer *w)
 {
@@ -305,7 +305,7 @@ static void put_part(struct sonde__report_writer *w, const struct sonde__report 
     }
 }
 
-/* Write the next object that is new. False: nothing is. */
+/* Write the next new object. False: there is none. */
 static bool put_next(struct sonde__report_writer *w, const struct sonde__report *report)
 {
     struct progress *now = &w->now;
@@ -329,7 +329,7 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
     return false;
 }
 
-/* Write records as they fill; the last one stays open. */
+/* Write full records; the last one stays open. */
 static enum sonde_status put_new(struct sonde__report_writer *w, const struct sonde__report *report)
 {
     if (w->failed != SONDE_OK) {
