@@ -8,7 +8,7 @@
 const char *const sonde__diff_words[SONDE__DIFF_STATES] = {"new",    "worse", "not comparable",
                                                            "better", "gone",  "same"};
 
-/* A report of a watch may have no stall, one of a recording no call. */
+/* A watch can have no stalls, and a recording no calls. */
 static void count_kinds(struct sonde__diff *diff)
 {
     for (unsigned s = 0; s < SONDE__DIFF_SIDES; s++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What differs between two sets of reports: stalls by fingerprint, recorded calls by function and
- * the program's own functions that led to them.
+/* Compares two sets of reports: stalls by fingerprint, recorded calls by function and by the
+ * program's own functions that led to them.
  *
- * Everything is compared by what is the same in every build: names, and for code without names the
- * library and where the function starts in it. That start moves between builds; a difference that
- * rests on it alone is UNSURE, and no finding. Where a side has several reports, figures are per
- * report of a watch, or of a recording. Context: any thread. */
+ * Only keys that are equal in every build are compared: names, or, for code without names, the
+ * library and the function's start in it. Starts move between builds, so a difference found by a
+ * start is UNSURE and no finding. If a side has several reports, figures are divided by its number
+ * of reports of that kind. Context: any thread. */
 #ifndef SONDE_DIFF_H
 #define SONDE_DIFF_H
 
@@ -14,15 +14,15 @@
 #include "report_group.h"
 #include "report_view.h"
 
-/* Worse and better are this many percent, or their reverse. */
+/* WORSE and BETTER need at least this percentage, or its inverse. */
 #define SONDE__DIFF_PERCENT     150u
 #define SONDE__DIFF_PERCENT_MIN 101u
 #define SONDE__DIFF_PERCENT_MAX 1000000u
 
 enum sonde__diff_state {
     SONDE__DIFF_NEW,    /* only in the new reports */
-    SONDE__DIFF_WORSE,  /* as many times more of them, or their time; of calls: more */
-    SONDE__DIFF_UNSURE, /* only on one side, as far as it can be compared */
+    SONDE__DIFF_WORSE,  /* count (or total time of stalls) grew by the factor */
+    SONDE__DIFF_UNSURE, /* only on one side, but the other may have it under another key */
     SONDE__DIFF_BETTER,
     SONDE__DIFF_GONE,
     SONDE__DIFF_SAME, /* within the factor */
@@ -33,11 +33,11 @@ enum { SONDE__DIFF_OLD, SONDE__DIFF_NEW_SIDE, SONDE__DIFF_SIDES };
 
 struct sonde__diff_side {
     const struct sonde__report *const *reports;
-    const char *const *names; /* of their files */
+    const char *const *names; /* of the reports' files */
     uint32_t count;
 };
 
-/* What one side has of a stall or a call. */
+/* Totals of one stall or call on one side. */
 struct sonde__diff_amount {
     uint64_t count;
     uint64_t total_ns, longest_ns; /* of stalls */
@@ -45,21 +45,22 @@ struct sonde__diff_amount {
 
 struct sonde__diff_stall {
     enum sonde__diff_state state;
-    char id[SONDE__REPORT_FINGERPRINT_TEXT]; /* "": stalls of which none is known */
+    char id[SONDE__REPORT_FINGERPRINT_TEXT]; /* "": all stalls without a fingerprint */
     struct sonde__diff_amount amounts[SONDE__DIFF_SIDES];
-    const struct sonde__report *report; /* of the longest of the newest side; null: only counted */
-    uint32_t index;                     /* of it */
+    const struct sonde__report
+        *report;    /* with the longest stall, of the newest side; null: only counted */
+    uint32_t index; /* of that stall */
 };
 
 struct sonde__diff_call {
     enum sonde__diff_state state;
-    const char *function; /* of a report */
+    const char *function; /* in a report's memory */
     struct sonde__diff_amount amounts[SONDE__DIFF_SIDES];
-    const struct sonde__report *report; /* that has `stack` */
-    uint32_t stack;                     /* 0: stacks that were not kept */
+    const struct sonde__report *report; /* the report that has `stack` */
+    uint32_t stack;                     /* 0: the depot was full */
 };
 
-/* Lists are in the order of states, then of time or calls. */
+/* Lists are ordered by state, then by time or number of calls. */
 struct sonde__diff {
     struct sonde__diff_side sides[SONDE__DIFF_SIDES];
     uint32_t percent;
@@ -68,20 +69,21 @@ struct sonde__diff {
     struct sonde__diff_call *calls;
     uint32_t call_count;
     uint32_t stall_states[SONDE__DIFF_STATES], call_states[SONDE__DIFF_STATES];
-    uint32_t watched[SONDE__DIFF_SIDES], recorded[SONDE__DIFF_SIDES]; /* reports of that kind */
+    uint32_t watched[SONDE__DIFF_SIDES], recorded[SONDE__DIFF_SIDES]; /* number of reports of each
+                                                                       * kind */
     bool has_stalls, has_calls; /* both sides have such reports */
 };
 
-/* The reports must live as long as the result. percent: from SONDE__DIFF_PERCENT_MIN on.
+/* The reports must outlive the result. percent: at least SONDE__DIFF_PERCENT_MIN.
  * Returns OK | MEMORY. Ownership: sonde__diff_done(). */
 SONDE_NODISCARD enum sonde_status sonde__diff_make(const struct sonde__diff_side *old_side,
                                                    const struct sonde__diff_side *new_side,
                                                    uint32_t percent, struct sonde__diff *ret_diff);
 void sonde__diff_done(struct sonde__diff *diff);
 
-/* Stalls and calls together in that state. */
+/* Number of stalls and calls in a state. */
 uint32_t sonde__diff_number(const struct sonde__diff *diff, enum sonde__diff_state state);
-/* Is there anything that can be compared? */
+/* False: nothing can be compared. */
 bool sonde__diff_has_any(const struct sonde__diff *diff);
 
 void sonde__diff_text(const struct sonde__diff *diff, const struct sonde__report_view *view,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A recorded call is known by its function and by the program's own functions that led to it,
- * outermost first, each where it is first called: recursion of any depth is one way. A hash of that
- * text stands for it, so the cost is one walk of each stack. */
+/* The key of a recorded call is a hash of its function and of the program's own functions that led
+ * to it, outermost first and each only once, so that recursion of any depth gives the same key. The
+ * cost is one walk of each stack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +11,16 @@
 #include "mem_sort.h"
 #include "report_own.h"
 
-/* Frames walked in all: of the largest recording, some hundred times fewer. Stacks beyond that are
+/* Frames walked in total: some hundred times those of the largest recording. Stacks beyond are
  * UNSURE. */
 #define STEPS_MAX 200000000u
-/* Different functions of one stack. */
+/* Distinct functions of one stack. */
 #define FUNCTIONS_MAX 256u
 
 struct entry {
     struct sonde__report_hash key;
     unsigned side;
-    bool is_unsure; /* the key may be another one in the other build */
+    bool is_unsure; /* the other build may give another key */
     struct sonde__diff_call call;
 };
 
@@ -30,11 +30,11 @@ struct work {
     struct entry *entries;
     size_t count;
     uint64_t steps;
-    /* the last image that was asked about */
+    /* the image of the last question, and its answer */
     const struct sonde__report *moved_report;
     uint32_t moved_image;
     bool has_moved;
-    /* the functions of the stack at hand */
+    /* functions met in the current stack */
     uint64_t hashes[FUNCTIONS_MAX];
     uint32_t hash_count;
 };
@@ -58,7 +58,7 @@ static int by_state(const void *left, const void *right)
     return order != 0 ? order : SONDE__ORDER(a, b, stack);
 }
 
-/* False: it was met, further outwards. */
+/* False: it was met before. */
 static bool is_first(struct work *w, uint64_t hash)
 {
     for (uint32_t i = 0; i < w->hash_count; i++) {
@@ -109,7 +109,7 @@ static void add_stack(struct work *w, const struct sonde__report *report, struct
     }
 }
 
-/* Calls of which the recorder could keep no stack are one entry a function. */
+/* Calls whose stacks were not kept are one entry per function. */
 static void add_call(struct work *w, unsigned side, const struct sonde__report *report,
                      const struct sonde__report_call *call)
 {
@@ -132,7 +132,7 @@ static void add_call(struct work *w, unsigned side, const struct sonde__report *
     }
 }
 
-/* Entries of one key become one; the newest side, which is last, gives the stack. */
+/* Join entries with equal keys. The newest side comes last and gives the stack. */
 static void merge(struct sonde__diff *diff, const struct work *w)
 {
     for (size_t i = 0; i < w->count;) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What both comparisons ask of one entry: which way it changed, and whether it compares at all. */
+/* Decides how an entry changed, and whether it can be compared. */
 #include <string.h>
 
 #include "diff_parts.h"
 
-/* Is `more` at least `percent` of `less`, each per report? */
+/* Is `more` at least `percent` of `less`, both divided by their reports? */
 static bool is_more(uint64_t more, uint32_t more_reports, uint64_t less, uint32_t less_reports,
                     uint32_t percent)
 {
@@ -35,7 +35,7 @@ enum sonde__diff_state sonde__diff_judge(const struct sonde__diff *diff, const u
                : SONDE__DIFF_SAME;
 }
 
-/* A number for the build of a library that all reports of a side have; 0: several builds. */
+/* A hash of the build of a library, if all reports of a side have the same; 0: several builds. */
 static uint64_t build_of(const struct sonde__diff_side *side, const char *name, size_t size,
                          bool *ret_is_there)
 {

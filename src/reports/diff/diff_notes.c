@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a reader has to know to trust a comparison: where the sides differ in what they watched, and
- * what was not compared. */
+/* Notes that a reader needs to trust a comparison: differences between the recordings, and what was
+ * not compared. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *program_of(const struct sonde__report *report)
     return sonde__base_file_name(sonde__report_header(report)->executable);
 }
 
-/* The first report of each side stands for it; that the others are like it is checked, too. */
+/* Compare all reports with the first one of the old side. */
 static void compare_headers(const struct sonde__diff *diff, struct sonde__diff_notes *notes)
 {
     const struct sonde__report *first = diff->sides[SONDE__DIFF_OLD].reports[0];
@@ -57,7 +57,7 @@ static void compare_headers(const struct sonde__diff *diff, struct sonde__diff_n
     }
 }
 
-/* A side that lacks something makes the other's new. */
+/* What is missing on one side looks new, or gone, on the other. */
 static void find_losses(const struct sonde__diff *diff, struct sonde__diff_notes *notes)
 {
     static const char *const sides[] = {"old", "new"};
@@ -96,7 +96,8 @@ static uint32_t count_missed(const struct sonde__diff *diff)
     return missed;
 }
 
-/* Stalls of which no fingerprint is known: the first, which has no id. */
+/* Count what was not compared: stalls without a fingerprint (the entry without an id), and UNSURE
+ * stalls and calls. */
 static void find_unknown(const struct sonde__diff *diff, struct sonde__diff_notes *notes)
 {
     uint32_t moved = 0, stalls = 0;

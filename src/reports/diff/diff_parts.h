@@ -5,22 +5,22 @@
 
 #include "diff.h"
 
-/* Returns OK | MEMORY. What they made is freed by sonde__diff_done(). */
+/* Return OK | MEMORY. sonde__diff_done() frees what they make. */
 SONDE_NODISCARD enum sonde_status sonde__diff_compare_stalls(struct sonde__diff *diff);
 SONDE_NODISCARD enum sonde_status sonde__diff_compare_calls(struct sonde__diff *diff);
 
-/* By the amounts of both sides, which have that many reports; with time, where stalls have it. */
+/* The state for the amounts of both sides. reports: their numbers of reports. */
 enum sonde__diff_state sonde__diff_judge(const struct sonde__diff *diff, const uint32_t *reports,
                                          const struct sonde__diff_amount *amounts);
 
-/* Is the library or program of that name (report_canonical.h) in another build, or only on one
- * side, so that places in it do not compare? */
+/* Do the sides have different builds of a library or program (name as of report_canonical.h), or
+ * only one side has it? Then places in it cannot be compared. */
 bool sonde__diff_has_moved(const struct sonde__diff *diff, const char *name, size_t size);
 
 /* "new", "worse", … */
 extern const char *const sonde__diff_words[SONDE__DIFF_STATES];
 
-/* What the two sides differ in otherwise, and what was not compared. */
+/* Notes about the comparison as a whole. */
 #define SONDE__DIFF_NOTE_BYTES 512u
 #define SONDE__DIFF_NOTES_MAX  16u
 struct sonde__diff_notes {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Both sides are grouped by fingerprint, and the two lists are merged by it. */
+/* Groups both sides by fingerprint and merges the two lists. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,8 @@ static int by_state(const void *left, const void *right)
     return a_ns != b_ns ? (a_ns < b_ns) - (a_ns > b_ns) : strcmp(a->id, b->id);
 }
 
-/* What one side has goes into the entry; the newer side, which comes last, names the stall. */
+/* Add one side's group to the entry. The newer side comes last and provides the stall that is
+ * shown. */
 static void take(struct sonde__diff *diff, unsigned side, const struct sonde__report_group *group,
                  struct sonde__diff_stall *entry)
 {
@@ -40,8 +41,8 @@ static void take(struct sonde__diff *diff, unsigned side, const struct sonde__re
     }
 }
 
-/* Does the fingerprint rest on where a function without a name starts, in a library of which the
- * sides have different builds? Its lines are "function NAME" or "function LIBRARY+0x1200". */
+/* Does the fingerprint use the start of a function without a name, in a library with different
+ * builds on the two sides? Lines of its text are "function NAME" or "function LIBRARY+0x1200". */
 static bool rests_on_offsets(const struct sonde__diff *diff, const char *text)
 {
     static const char *const words[] = {"function ", "calls "};
@@ -60,7 +61,7 @@ static bool rests_on_offsets(const struct sonde__diff *diff, const char *text)
     return false;
 }
 
-/* A stall that only one side has, and of which is not known whether the other one has it. */
+/* Make a stall of one side UNSURE if the other side may have it under another fingerprint. */
 static enum sonde_status doubt(const struct sonde__diff *diff, struct sonde__diff_stall *entry)
 {
     struct sonde__report_fingerprint fingerprint;
@@ -83,13 +84,13 @@ static enum sonde_status doubt(const struct sonde__diff *diff, struct sonde__dif
     return status;
 }
 
-/* Null: the list has ended. */
+/* Null: end of the list. */
 static const char *id_at(const struct sonde__report_groups *side, uint32_t at)
 {
     return at < side->count ? side->list[at].id : NULL;
 }
 
-/* Merge the two lists, which are in the order of fingerprints. */
+/* Both lists are sorted by fingerprint. */
 static void merge(struct sonde__diff *diff, const struct sonde__report_groups *sides)
 {
     uint32_t at[SONDE__DIFF_SIDES] = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A comparison for people: what it is of, one line of numbers, then what differs, the worst first.
+/* A comparison as text: the two sides, one line of numbers, then the differences, worst first.
  *
  *   old  hang.sonde  server, build 1.2
  *   new  now.sonde  server, build 1.3
@@ -8,8 +8,7 @@
  *
  *   new: 2 stalls, 1.40 s in all
  *     main blocked 700 ms in fsync (fd 7 /data/app.db) under save (session.c:88)
- *     fingerprint  1:…
- */
+ *     fingerprint  1:… */
 #include "base_text.h"
 #include "diff_parts.h"
 #include "report_analyse.h"
@@ -32,7 +31,7 @@ static void put_side(struct sonde__report_out *out, const struct sonde__diff *di
     }
 }
 
-/* "2 new, 1 worse; 3 as before"; false: nothing differs. */
+/* "2 new, 1 worse; 3 as before"; false: no differences. */
 static bool put_states(struct sonde__report_out *out, const uint32_t *states, const char *what,
                        const char *between)
 {
@@ -129,7 +128,7 @@ static void put_call(struct sonde__report_out *out, const struct sonde__diff_cal
     out->app_only = app_only;
 }
 
-/* --top: of calls in one state, those that are shown. */
+/* --top limits the calls of each state. */
 static void put_calls(struct sonde__report_out *out, const struct sonde__diff *diff, uint32_t top)
 {
     for (uint32_t i = 0, in_state = 0; i < diff->call_count && !out->stopped; i++) {

@@ -6,14 +6,14 @@
 #include "target_jit.h"
 
 #define PAUSE_NS     1000000000u
-#define PAUSE_FACTOR 50u /* of the time that reading took */
+#define PAUSE_FACTOR 50u /* times the duration of the last reading */
 
 void drain_jit_done(struct drain_jit *jit)
 {
     sonde__jit_done(&jit->names);
 }
 
-/* Of GDB's list. */
+/* Add an ELF of GDB's list. */
 static enum sonde_status add_elf(void *ctx, const void *data, size_t size)
 {
     struct drain_jit *jit = ctx;

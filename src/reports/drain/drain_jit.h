@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of a target's JIT code, from the files of its runtime (symfile_jit.h) and from GDB's list
- * in its memory. Read when a pc is first in no image, and again later: at most once a second and
- * for some 2 % of the time. Context: as drain_stack.h. */
+ * in its memory. Read when the first pc is in no image, and again later, at most once a second and
+ * 2 % of the time. Context: as drain_stack.h. */
 #ifndef SONDE_DRAIN_JIT_H
 #define SONDE_DRAIN_JIT_H
 
@@ -15,7 +15,7 @@ struct drain_jit {
     struct sonde__symfile_cache *symbols; /* null: no names */
     struct sonde__jit names;
     bool is_read;
-    uint64_t next_ns; /* when it may be read again */
+    uint64_t next_ns; /* earliest time of the next reading */
     uint64_t noted;   /* notes added to the report */
 };
 

@@ -53,11 +53,11 @@ void drain_name_frame(struct sonde__report *report, struct sonde__symfile_cache 
     }
 }
 
-/* --- of a report that was read --- */
+/* --- frames of a report from a file --- */
 
 #define PATH_BYTES 4096u
 
-/* buffer: of PATH_BYTES, for the path. */
+/* The image as symfile needs it. buffer: PATH_BYTES for its path. */
 static struct sonde__image image_of(const struct sonde__report *report, uint32_t id, char *buffer)
 {
     const struct sonde__report_image *from = sonde__report_image(report, id);
@@ -80,7 +80,7 @@ static void rename_frame(struct sonde__report *report, struct sonde__symfile_cac
     }
     image = image_of(report, record.image, path);
     if (image.build_id.size == 0) {
-        return; /* the path may lead to a different file on this machine */
+        return; /* this machine may have a different file at the path */
     }
     lookup -= (record.how & SONDE_HOW_EXACT) == 0 && lookup != 0;
     if (record.name != 0 && record.name_source == SONDE__REPORT_NAME_SYMTAB) {

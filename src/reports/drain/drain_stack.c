@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Converts stacks to a report's records.
- *
- * Two caches. By index in the current snapshot: the report's id of an image, set at its first frame
- * and dropped when the snapshot changes. By (image id, offset, how): the report's frame, which
- * outlives snapshots because image ids do. If the second cannot grow, frames are looked up again,
- * with the same result. */
+/* Converts stacks to a report's records, with two caches. The first maps the index in the current
+ * snapshot to the report's id of an image; it is filled on first use and dropped when the snapshot
+ * changes. The second maps (image id, offset, how) to the report's frame, and outlives snapshots
+ * because image ids do. If it cannot grow, frames are looked up again, with the same result. */
 #include "drain_stack.h"
 
 #include <string.h>
@@ -19,11 +17,11 @@
 #include "image_app.h"
 #include "mem_heap.h"
 
-enum { FRAMES_FIRST = 1024 }; /* slots of the frame cache at first; a power of two */
+enum { FRAMES_FIRST = 1024 }; /* initial slots of the frame cache; a power of two */
 
 struct drain_image {
     bool seen;
-    uint32_t id; /* in the report; 0: memory ran out */
+    uint32_t id; /* in the report; 0: no memory */
 };
 
 struct drain_frame {
@@ -33,19 +31,19 @@ struct drain_frame {
     uint32_t id; /* in the report; 0: free slot */
 };
 
-/* Direct-mapped cache of the tail calls between two adjacent frames (of the report). */
+/* Direct-mapped cache of the tail calls between two adjacent frames. */
 enum { DRAIN_PAIRS = 1024, TAIL_CALLS_MAX = SONDE__TAIL_FRAMES_MAX };
 struct drain_pair {
-    uint32_t inner, outer; /* 0: free */
+    uint32_t inner, outer; /* frame ids; 0: free */
     uint32_t count;
-    uint32_t *calls; /* frames of the report */
+    uint32_t *calls; /* frame ids */
 };
 
 struct sonde__drain {
     struct sonde__report *report;
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
-    /* the snapshot that `images` is about */
+    /* the snapshot that `images` belongs to */
     const struct sonde__image_set *set;
     uint64_t generation;
     struct drain_image *images;
@@ -54,7 +52,7 @@ struct sonde__drain {
     uint32_t frame_slots; /* a power of two, or 0 */
     uint32_t frame_count;
     uint32_t noted_image;        /* highest image id whose missing names were noted */
-    struct sonde__answer answer; /* of one frame: too large for the stack */
+    struct sonde__answer answer; /* for one frame; too large for the stack */
     struct drain_tails tails;
     struct drain_jit jit;
     struct drain_pair pairs[DRAIN_PAIRS];
@@ -101,7 +99,8 @@ void sonde__drain_destroy(struct sonde__drain *drain)
 
 /* --- images --- */
 
-/* Ids only grow and an image keeps its id over snapshots, so each image is noted at most once. */
+/* Ids only grow, and an image keeps its id across snapshots, so each image is noted at most
+ * once. */
 static void note_missing_names(struct sonde__drain *drain, const struct sonde__image *image,
                                uint32_t id, enum sonde_status status,
                                const struct sonde_error *error)
@@ -120,7 +119,7 @@ static void note_missing_names(struct sonde__drain *drain, const struct sonde__i
     sonde__report_add_note(drain->report, buffer);
 }
 
-/* Open the image's symbol file, or its bytes in the target's memory if there is no file. */
+/* Open the image's symbol file. If there is no file, use its bytes in the target's memory. */
 static void open_names(struct sonde__drain *drain, const struct sonde__image *image, uint32_t id)
 {
     const struct sonde__symbol_index *index;
@@ -147,7 +146,7 @@ static void open_names(struct sonde__drain *drain, const struct sonde__image *im
     }
 }
 
-/* Without a build-id: a hash of the first page of code, as crash reporters use. */
+/* For an image without a build-id: a hash of the first page of its code, as crash reporters use. */
 static uint64_t code_id_of_image(struct sonde__drain *drain, const struct sonde__image *image)
 {
     enum { PAGE = 4096 };
@@ -183,8 +182,8 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
     return sonde__report_add_image(drain->report, &record);
 }
 
-/* The main program is in every report, also if no stack leads through it: its build-id is the name
- * of the build. */
+/* Every report has the main program, even if no stack leads through it: its build-id identifies the
+ * build. */
 static void add_main_image(struct sonde__drain *drain, const struct sonde__image_set *set)
 {
     for (uint32_t i = 0; i < set->image_count; i++) {
@@ -195,7 +194,7 @@ static void add_main_image(struct sonde__drain *drain, const struct sonde__image
     }
 }
 
-/* Switch `images` to this snapshot. False: out of memory. */
+/* Switch `images` to a snapshot. False: no memory. */
 static bool follow_snapshot(struct sonde__drain *drain, const struct sonde__image_set *set)
 {
     struct drain_image *images;
@@ -249,7 +248,7 @@ static struct drain_frame *find_slot(struct drain_frame *frames, uint32_t slots,
     return &frames[at];
 }
 
-/* Keep the table at most half full. False: it is full and cannot grow. */
+/* Keep the table at most half full. False: full, and it cannot grow. */
 static bool make_room(struct sonde__drain *drain)
 {
     uint32_t slots = drain->frame_slots != 0 ? drain->frame_slots * 2 : FRAMES_FIRST;
@@ -276,7 +275,7 @@ static bool make_room(struct sonde__drain *drain)
     return true;
 }
 
-/* An id of JIT code that is stable across runs: of its name, else of its instructions. */
+/* An id of JIT code that is stable across runs: a hash of its name, or of its instructions. */
 static uint64_t code_id_of(const struct sonde__drain *drain, uint64_t pc,
                            const struct sonde__jit_code *code)
 {
@@ -300,7 +299,7 @@ static uint64_t code_id_of(const struct sonde__drain *drain, uint64_t pc,
     return sonde__arch_shape(drain->set->images[0].arch, bytes, before, before + size);
 }
 
-/* Code of no image. Not cached: other code may be at the address next time. */
+/* Add a frame in no image. It is not cached, because the address may have other code next time. */
 static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
                               struct sonde__report_frame *record)
 {
@@ -356,7 +355,7 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
 
 /* --- tail calls --- */
 
-/* Add a frame that left by a tail call, given an address in its jump (or its entry). */
+/* Add a frame that left by a tail call. The address is in its jump, or is its entry. */
 static uint32_t add_tail_call(struct sonde__drain *drain, uint32_t image, uint64_t place)
 {
     const struct drain_image *entry = image_entry(drain, image);
@@ -420,7 +419,7 @@ static uint32_t add_node(struct sonde__drain *drain, const struct sonde_stack *s
 
 /* --- stacks --- */
 
-/* The native frames that run script frames. */
+/* Count the native frames that run script frames. */
 static uint32_t count_runs(const struct sonde_stack *stack)
 {
     uint32_t count = 0;
@@ -430,7 +429,7 @@ static uint32_t count_runs(const struct sonde_stack *stack)
     return count;
 }
 
-/* script: what the marked frames run; or null */
+/* script: the script frames that marked frames run; or null */
 static uint32_t add_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
                           const struct sonde_stack *stack, const struct sonde__script *script)
 {

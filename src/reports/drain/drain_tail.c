@@ -7,8 +7,8 @@
 #include "mem_heap.h"
 #include "tail_across.h"
 
-/* Larger code is not searched for tail calls while a user waits for a stack: it takes some 5 ns a
- * byte (Chromium's largest library has 180 MB). */
+/* Limit of the code to search for tail calls while a user waits for a stack: a search takes some 5
+ * ns per byte. Chromium's largest library has 180 MB. */
 #define CODE_BYTES_MAX ((uint64_t)192 << 20)
 
 void drain_tails_done(struct drain_tails *tails)
@@ -94,7 +94,7 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
     return graph;
 }
 
-/* If the call is that of main() by start-up code: where main() is. */
+/* Find main(), if the caller is start-up code that calls it. */
 static bool find_main(struct drain_tails *tails, const struct sonde__image_set *set,
                       const struct place *caller, struct place *ret)
 {
@@ -125,7 +125,7 @@ static bool find_main(struct drain_tails *tails, const struct sonde__image_set *
     return false;
 }
 
-/* The function that the call before `back` enters. */
+/* Find the function that is entered by the call before `back`. */
 static bool find_callee(struct drain_tails *tails, const struct sonde__image_set *set,
                         uint64_t back, struct place *ret)
 {
@@ -140,7 +140,7 @@ static bool find_callee(struct drain_tails *tails, const struct sonde__image_set
         *ret = caller;
         ret->vaddr = vaddr;
         return true;
-    case SONDE__TAIL_CALLEE_SLOT: /* read from memory, so the name does not matter */
+    case SONDE__TAIL_CALLEE_SLOT: /* the word was read from memory, so its name is not needed */
         return tails->target != NULL &&
                sonde__target_read(tails->target, vaddr + caller.image->bias, &word, sizeof word) ==
                    sizeof word &&
@@ -150,8 +150,8 @@ static bool find_callee(struct drain_tails *tails, const struct sonde__image_set
     }
 }
 
-/* Can frames be missing between these two? If the caller was found by frame pointer, a frame
- * between them may just not have had one. */
+/* Can frames be missing between these two? Only if the caller was found by CFI or lr: with frame
+ * pointers, the frame in between may just lack one. */
 static bool is_asked(const struct sonde_stack *stack, uint32_t inner)
 {
     uint32_t outer = inner + 1;
@@ -172,7 +172,6 @@ struct world {
     const struct sonde__image_set *set;
 };
 
-/* Convert a place of the search. */
 static bool to_place(const struct world *world, const struct sonde__tail_place *at,
                      struct place *ret)
 {
@@ -195,8 +194,8 @@ static const struct sonde__tail_graph *graph_in_world(void *ctx, uint32_t image,
     return &graph->graph;
 }
 
-/* Reads the word from the target's memory. False if the word is not bound yet, or not to the start
- * of a function. */
+/* Read the word from the target's memory. False: it is not bound yet, or not to the start of a
+ * function. */
 static bool word_in_world(void *ctx, const struct sonde__tail_place *at,
                           struct sonde__tail_place *ret_to)
 {
@@ -244,7 +243,7 @@ bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *
                           sonde__cfi_fde_bounds(&callee.image->cfi, callee.image->arch,
                                                 pc - callee.image->bias, &start, &end) &&
                           start == callee.vaddr)) {
-        return false; /* it is the function that was called, as nearly always */
+        return false; /* the inner frame is the called function, as nearly always */
     }
     if (!find_place(tails, set, pc, &there)) {
         return false;

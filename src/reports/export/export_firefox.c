@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The Firefox Profiler's processed profile, version 61
- * (github.com/firefox-devtools/profiler, docs-developer/CHANGELOG-formats.md): the first that has
- * what we write in its final form; newer profilers upgrade it.
+/* The Firefox Profiler's processed profile, version 61 (github.com/firefox-devtools/profiler,
+ * docs-developer/CHANGELOG-formats.md), the first version with all that is written here in its
+ * final form; newer profilers upgrade it.
  *
- * A stall is a marker over the weighted samples of its thread; the other threads then have one
- * marker with their stack. Tables are columns, and each column is written in a walk of its own over
- * the report, so none is kept in memory. A stack of the report becomes several rows of the stack
- * table: tail calls, the frame, calls inlined into it. Where they begin is all that is remembered.
- */
+ * A stall becomes a marker over the weighted samples of its thread; each other thread gets a marker
+ * with its stack. Tables are columns, and each column is written in its own walk over the report,
+ * so no table is kept in memory. A stack of the report becomes several rows of the stack table:
+ * tail calls, the frame, the calls inlined into it. Only their first row numbers are stored. */
 #include "export_firefox.h"
 
 #include "export_formats.h"

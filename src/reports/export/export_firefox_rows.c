@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rows of the frame and stack tables that frames and stacks of the report become. */
+/* Numbers the rows of the frame and stack tables. */
 #include "export_firefox.h"
 #include "mem_heap.h"
 
-/* Rows of the stack table before those of the stacks. */
+/* Fixed rows at the start of the stack table. */
 enum { ROW_NOT_SAMPLED, ROW_NO_STACK, ROWS };
 
 static uint64_t rows_of(const struct sonde__export_firefox *f, uint32_t node_id)
@@ -44,7 +44,7 @@ static bool number_rows(struct sonde__export_firefox *f)
 {
     const struct sonde__report *r = f->set->report;
     uint32_t frames = sonde__report_frame_count(r), nodes = sonde__report_node_count(r);
-    uint64_t row = f->set->functions.count; /* frames that are only a function come first */
+    uint64_t row = f->set->functions.count; /* functions without a frame come first */
     f->first_frame_row = sonde__mem_alloc_array((size_t)frames + 1, sizeof *f->first_frame_row);
     f->first_stack_row = sonde__mem_alloc_array((size_t)nodes + 2, sizeof *f->first_stack_row);
     if (f->first_frame_row == NULL || f->first_stack_row == NULL) {

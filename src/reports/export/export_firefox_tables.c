@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What all threads of a Firefox profile share: frames, functions, stacks, libraries, strings. */
+/* The tables that all threads of a Firefox profile share: frames, functions, stacks, libraries,
+ * strings. */
 #include <inttypes.h>
 
 #include "base_text.h"
@@ -56,8 +57,8 @@ void sonde__export_firefox_meta(struct sonde__export_firefox *f)
 
 /* --- libraries --- */
 
-/* A build-id as Breakpad writes it: a GUID with its first three numbers in the other byte order, in
- * upper case, and an age. */
+/* A build-id in Breakpad's form: a GUID in upper case, its first three numbers byte-swapped, and an
+ * age. */
 static void put_breakpad_id(struct sonde__report_out *out, const struct sonde__build_id *id)
 {
     static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -127,13 +128,13 @@ static void put_same(struct sonde__export_firefox *f, const char *key, const cha
     sonde__report_out_str(&f->out, "]");
 }
 
-/* --- the frame table: a row for each function that has no frame (and, unused, for all others),
- * then each frame, and behind it its inlined calls --- */
+/* --- the frame table: a row for each function (used only for those without a frame), then each
+ * frame followed by its inlined calls --- */
 
 struct frame_row {
     uint32_t function;
     const struct sonde__report_frame *frame; /* null: none */
-    uint32_t inlined;                        /* + 1; 0: the frame itself */
+    uint32_t inlined;                        /* index + 1; 0: the frame itself */
 };
 
 typedef void frame_cell(struct sonde__export_firefox *f, const struct frame_row *row);
@@ -170,7 +171,7 @@ static void put_address(struct sonde__export_firefox *f, const struct frame_row 
     }
 }
 
-/* The frame itself is the outermost: 0. */
+/* The frame itself has depth 0 and is the outermost. */
 static void put_depth(struct sonde__export_firefox *f, const struct frame_row *row)
 {
     put_number(f, row->inlined == 0 ? 0 : row->frame->inlined_count - row->inlined + 1);
@@ -259,7 +260,7 @@ static void put_functions(struct sonde__export_firefox *f)
     sonde__export_firefox_end_table(f, t->count);
 }
 
-/* A resource is an image. */
+/* Resources are images. */
 static void put_resources(struct sonde__export_firefox *f)
 {
     uint32_t images = sonde__report_image_count(f->set->report);
@@ -280,7 +281,7 @@ static void put_resources(struct sonde__export_firefox *f)
                           "\"functionSize\":[],\"length\":0}");
 }
 
-/* Numbers follow the order of the functions, so that walk writes them in order. */
+/* Sources are numbered in the order of the functions, so this walk writes them in order. */
 static void put_sources(struct sonde__export_firefox *f)
 {
     const struct sonde__export_functions *t = &f->set->functions;
@@ -302,7 +303,7 @@ static void put_sources(struct sonde__export_firefox *f)
 
 /* --- the stack table --- */
 
-/* Rows of one node: the tail calls, outermost first, the frame, and what is inlined into it. */
+/* The rows of one node: tail calls (outermost first), the frame, its inlined calls. */
 static uint64_t frame_row_of(const struct sonde__export_firefox *f,
                              const struct sonde__report_node *node, uint64_t part)
 {
@@ -313,7 +314,7 @@ static uint64_t frame_row_of(const struct sonde__export_firefox *f,
     if (id == 0 || id > frames) {
         return SONDE__EXPORT_NO_STACK;
     }
-    /* inlined calls are listed innermost first, behind their frame */
+    /* inlined calls follow their frame, innermost first */
     return f->first_frame_row[id] + (part <= tails ? 0 : frame->inlined_count - (part - tails) + 1);
 }
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The threads of a Firefox profile: samples with weights, and markers.
+/* The threads of a Firefox profile, with weighted samples and markers.
  *
- * A thread that stalls has the samples of its stalls, in milliseconds. One that was only seen
- * beside them has its stacks as samples that count 1. What has no threads (recorded calls, heap
- * blocks) is one thread of its own. */
+ * A thread that stalled has the samples of its stalls, weighted in milliseconds. A thread that was
+ * only seen during other threads' stalls has samples of weight 1. Records without a thread
+ * (recorded calls, heap blocks) are put in one artificial thread. */
 #include <inttypes.h>
 
 #include "base_text.h"
 #include "export_firefox.h"
 #include "export_strings.h"
 
-/* What a column of the samples holds. */
+/* Columns of the samples table. */
 enum column { STACK, TIME, WEIGHT };
 
 struct samples {
     struct sonde__export_firefox *f;
     enum column column;
     bool is_time;     /* weights are nanoseconds */
-    uint64_t last_ns; /* times must not go back */
+    uint64_t last_ns; /* times must not decrease */
     uint64_t count;
 };
 
@@ -53,7 +53,7 @@ static uint64_t time_of(const struct sonde__report *r, const struct sonde__expor
                             : sonde__export_thread_of(r, seen)->time_ns;
 }
 
-/* track null: what has no threads. */
+/* track null: records without a thread. */
 static void put_all_samples(struct samples *s, const struct sonde__export_track *track)
 {
     const struct sonde__export_set *set = s->f->set;
@@ -163,7 +163,7 @@ static void put_end(struct sonde__export_firefox *f, const struct sonde__export_
     sonde__export_json_ms(&f->out, stall->begin_ns + stall->duration_ns);
 }
 
-/* An interval, or an instant. */
+/* Write an interval, or an instant. */
 static void put_phase(struct sonde__export_firefox *f, const struct sonde__export_appearance *seen)
 {
     sonde__report_out_str(&f->out, seen->thread == 0 ? "1" : "0");

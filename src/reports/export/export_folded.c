@@ -3,9 +3,9 @@
  *
  *   worker;start_thread;run;fsync 3
  *
- * The marks behind names are those of stackcollapse-perf.pl: _[i] inlined, _[j] of a JIT; _[t] (a
- * tail call) is ours. Equal stacks are one line. Lines are collected up to a limit and merged;
- * beyond it a line may be repeated. All readers of the format add equal lines. */
+ * The suffixes of names are those of stackcollapse-perf.pl: _[i] inlined, _[j] JIT; _[t] (tail
+ * call) is ours. Equal lines are merged in batches of limited size, so a line may be repeated; all
+ * readers add up equal lines. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@
 #include "report_view.h"
 #include "report_walk.h"
 
-/* Bytes of lines that are merged at once. */
+/* Bytes of lines in one batch. */
 #define FOLDED_BYTES_MAX ((size_t)64 << 20)
-/* Frames of one stack; of a deeper one the outermost frames are replaced by their number. */
+/* Frames of one stack; the outermost frames of a deeper one are replaced by their count. */
 #define FOLDED_FRAMES_MAX SONDE__REPORT_VIEW_FRAMES_MAX
 
 struct line {
     size_t at;        /* offset in `bytes`, which move as they grow */
-    const char *text; /* valid when no more bytes are added */
+    const char *text; /* valid until bytes are added */
     uint64_t weight;
 };
 
@@ -32,7 +32,7 @@ struct folded {
     const struct sonde__export_set *set;
     const struct sonde__report *report;
     struct sonde__report_sink sink;
-    struct sonde__report_step *steps; /* FOLDED_FRAMES_MAX, of one stack */
+    struct sonde__report_step *steps; /* steps of one stack, FOLDED_FRAMES_MAX */
     char *bytes;                      /* lines, each NUL-terminated */
     size_t used, capacity;
     struct line *lines;
@@ -54,7 +54,7 @@ static bool collect(void *ctx, const char *bytes, size_t size)
     return !f->failed;
 }
 
-/* --- lines on their way out --- */
+/* --- output of lines --- */
 
 static int by_text(const void *left, const void *right)
 {
@@ -128,7 +128,7 @@ static void put_step(struct folded *f, const struct sonde__report_step *step)
     }
 }
 
-/* Replace semicolons from `from` on: they separate frames. */
+/* Replace semicolons after `from`, because they separate frames. */
 static void no_semicolons(struct folded *f, size_t from)
 {
     for (size_t i = from; i < f->used; i++) {
@@ -155,7 +155,7 @@ static void put_separator(struct folded *f, size_t begin)
     }
 }
 
-/* below, above: texts outside and inside of all frames, or "". */
+/* below, above: texts outside and inside all frames, or "". */
 static void put_stack(struct folded *f, const char *below, uint32_t stack, const char *above,
                       uint64_t weight)
 {
@@ -198,7 +198,7 @@ static void put_stack(struct folded *f, const char *below, uint32_t stack, const
     }
 }
 
-/* --- all of it --- */
+/* --- the whole report --- */
 
 static bool put_sample(void *ctx, const struct sonde__export_sample *sample)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The writers, one a format (export.h); for the files of this folder. Each returns false when
- * memory ran out. */
+/* One writer for each format (export.h), for this folder only. Each returns false if memory ran
+ * out. */
 #ifndef SONDE_EXPORT_FORMATS_H
 #define SONDE_EXPORT_FORMATS_H
 

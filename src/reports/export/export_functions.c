@@ -19,7 +19,7 @@ static uint32_t hash_of(const struct sonde__export_function *f)
     return sonde__mem_hash(f->key);
 }
 
-/* Inlined or not, it is one function. */
+/* A function is the same whether inlined or not. */
 static bool is_same(const struct sonde__export_function *a, const struct sonde__export_function *b)
 {
     bool a_frame = a->kind == SONDE__EXPORT_INLINED || a->kind == SONDE__EXPORT_FRAME;
@@ -47,7 +47,8 @@ static bool add(struct sonde__export_functions *t, const struct sonde__export_fu
         t->list[t->count++].file = 0;
     }
     struct sonde__export_function *kept = &t->list[number];
-    bool is_there = function->file <= sonde__report_string_count(t->report); /* else a hostile id */
+    bool is_there = function->file <= sonde__report_string_count(t->report); /* false for an id of a
+                                                                              * hostile file */
     kept->file = kept->file != 0 || !is_there ? kept->file : function->file;
     kept->several_lines |= function->line != 0 && kept->line != 0 && kept->line != function->line;
     kept->line = kept->line != 0 ? kept->line : function->line;
@@ -67,7 +68,7 @@ static bool add_frame(struct sonde__export_functions *t, uint32_t id)
         .file = f->file,
         .line = f->line,
     };
-    if (f->lost_count != 0 || f->alternatives != 0) { /* no function: one for all of them */
+    if (f->lost_count != 0 || f->alternatives != 0) { /* no function: all of them share one entry */
         function = (struct sonde__export_function){.key = 1, .kind = function.kind, .frame = id};
     }
     if (!add(t, &function, &t->of_frame[id])) {
@@ -164,7 +165,7 @@ bool sonde__export_has_frame(const struct sonde__export_function *function)
 
 /* --- names --- */
 
-/* "libc.so.6+0x2724a": where the function begins if that is known, else the pc. */
+/* "libc.so.6+0x2724a": the function's start if known, else the pc. */
 static void put_nameless(struct sonde__report_out *out, const struct sonde__report *report,
                          const struct sonde__report_frame *f)
 {

@@ -5,7 +5,7 @@
 
 #include "base_bytes.h"
 
-/* CRC-32 of RFC 1952 §8, four bits at a time: 16 words of table, made by the compiler. */
+/* CRC-32 of RFC 1952 §8, four bits at a time; the table has 16 words. */
 static uint32_t crc_of(uint32_t crc, const char *bytes, size_t size)
 {
     static const uint32_t table[16] = {
@@ -35,7 +35,7 @@ static bool put_block(struct sonde__export_gzip *g, bool last)
 
 void sonde__export_gzip_begin(struct sonde__export_gzip *g, struct sonde__report_sink sink)
 {
-    /* deflate; no name, no time; no extra flags; system not known */
+    /* deflate, no name, no time, no extra flags, unknown system */
     static const char head[] = {0x1f, (char)0x8b, 8, 0, 0, 0, 0, 0, 0, (char)0xff};
     g->sink = sink;
     g->crc = g->size = g->used = 0;

@@ -7,17 +7,17 @@
 #include "export_functions.h"
 #include "report_out.h"
 
-/* A string with its quotes; `text` is valid UTF-8. */
+/* Write a string with quotes; `text` is valid UTF-8. */
 void sonde__export_json_string(struct sonde__report_out *out, const char *text);
-/* The name of a function, likewise. */
+/* Write the name of a function as a string. */
 void sonde__export_json_function(struct sonde__report_out *out,
                                  const struct sonde__export_functions *functions,
                                  uint32_t function);
 /* Nanoseconds as milliseconds, exactly: "905.000001". */
 void sonde__export_json_ms(struct sonde__report_out *out, uint64_t ns);
-/* "," but before the first element. */
+/* Write "," except before the first element. */
 void sonde__export_json_comma(struct sonde__report_out *out, bool *filled);
-/* An output whose text becomes the inside of a string of `out`: begin, print, end. */
+/* Collects output that becomes a JSON string of `out`: begin, print, end. */
 struct sonde__export_json_text {
     struct sonde__report_out out; /* print here */
     struct sonde__report_out *to;

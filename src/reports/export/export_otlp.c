@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* OTLP: message ProfilesData of opentelemetry/proto/profiles/v1development/profiles.proto as
- * releases 1.10 and 1.11 of the protocol have it. v1development is not stable: 1.9 has other field
- * numbers, so the format is called by its version.
+/* OTLP: message ProfilesData of opentelemetry/proto/profiles/v1development/profiles.proto, as in
+ * releases 1.10 and 1.11 of the protocol. v1development is not stable (1.9 has other field
+ * numbers), so the format's name contains its version.
  *
- * One profile a stall. Element 0 of each table of the dictionary is empty, as the protocol demands,
- * and equal samples are one with several values. */
+ * Each stall is a profile. Element 0 of each table of the dictionary is empty, as the protocol
+ * requires. Equal samples are one sample with several values. */
 #include "base_bytes.h"
 #include "export_formats.h"
 #include "export_otlp_samples.h"
@@ -70,7 +70,7 @@ static uint32_t location_of(const struct otlp *o, const struct sonde__export_pla
                 : place->function - t->named + SONDE__EXPORT_FIXED);
 }
 
-/* Attributes: build-ids of all images, then id and name of all threads. */
+/* The attribute table: build-ids of all images, then id and name of all threads. */
 static uint32_t attribute_of_image(uint32_t image)
 {
     return image;
@@ -147,7 +147,7 @@ static void put_functions(const struct otlp *o, struct sonde__export_wire *wire)
     }
 }
 
-/* An AnyValue; text null: a number. */
+/* An AnyValue; with text null, a number. */
 static void put_value(struct sonde__proto *m, const char *text, int64_t number)
 {
     size_t mark = sonde__proto_begin(m, 2);
@@ -185,14 +185,14 @@ static void put_attributes(const struct otlp *o, struct sonde__export_wire *wire
 
 static void put_stacks(const struct otlp *o, struct sonde__export_wire *wire)
 {
-    struct sonde__export_path path = o->path; /* the places are shared */
+    struct sonde__export_path path = o->path; /* copies share the places */
     sonde__export_wire_put(wire, STACKS);
     for (uint32_t i = 1; i < o->samples.stack_count && is_going(wire); i++) {
         const struct sonde__export_otlp_stack *stack = &o->samples.stacks[i];
         sonde__export_path_read(&path, &o->set->functions, stack->node, stack->leaf, 0);
         size_t mark = sonde__proto_begin(&wire->message, 1);
         for (uint32_t k = 0; k < path.count; k++) {
-            if (path.places[k].inlined == 0) { /* inlined calls are lines of the location */
+            if (path.places[k].inlined == 0) { /* inlined calls are lines of their location */
                 sonde__proto_varint(&wire->message, location_of(o, &path.places[k]));
             }
         }
@@ -243,7 +243,7 @@ static void put_thread(const struct otlp *o, struct sonde__proto *m, int64_t tid
     }
 }
 
-/* Entries of one stack. Those of a stall keep their times. */
+/* Write entries of one stack. Entries of a stall have timestamps. */
 static void put_sample(const struct profile *p, struct sonde__proto *m, uint32_t from, uint32_t to)
 {
     const struct sonde__export_otlp_entry *entries = p->otlp->samples.entries;
@@ -272,7 +272,7 @@ static void put_sample(const struct profile *p, struct sonde__proto *m, uint32_t
     }
 }
 
-/* Threads of one stack are samples of their own. */
+/* Keep threads apart that have the same stack. */
 static bool is_split(const struct profile *p, const struct sonde__export_otlp_entry *a,
                      const struct sonde__export_otlp_entry *b)
 {

@@ -4,7 +4,7 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* Number 0 stays none: a stack's place in the list is its number. False: out of memory. */
+/* The number of a stack is its index in the list; 0 is none. False: no memory. */
 static bool number_of(struct sonde__export_otlp_samples *s, struct sonde__export_otlp_stack stack,
                       uint32_t *ret_number)
 {

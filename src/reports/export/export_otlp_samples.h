@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The samples of all series by stack, as OTLP has them: each stack once, and equal samples of a
+/* The samples of all series, grouped by stack as in OTLP: each stack once, and equal samples of a
  * profile together. */
 #ifndef SONDE_EXPORT_OTLP_SAMPLES_H
 #define SONDE_EXPORT_OTLP_SAMPLES_H
@@ -12,19 +12,19 @@ struct sonde__export_otlp_stack {
 };
 
 struct sonde__export_otlp_entry {
-    uint64_t key; /* the stack, and a number for the order */
+    uint64_t key; /* the stack, and a number for a stable order */
     uint64_t at_ns, weight;
     int64_t tid;
 };
 
 struct sonde__export_otlp_series {
     struct sonde__export_series series;
-    uint32_t first, count; /* of the entries, which are in the order of their keys */
+    uint32_t first, count; /* range of entries, which are sorted by key */
 };
 
 struct sonde__export_otlp_samples {
     const struct sonde__export_set *set;
-    struct sonde__export_otlp_stack *stacks; /* number 0 is none */
+    struct sonde__export_otlp_stack *stacks; /* [0] is none */
     uint32_t stack_count;
     size_t stack_capacity;
     struct sonde__mem_table table;

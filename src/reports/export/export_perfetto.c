@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A Perfetto trace: message Trace (protos/perfetto/trace/trace.proto) of track events, the part of
- * the schema that is declared stable.
+/* A Perfetto trace: message Trace (protos/perfetto/trace/trace.proto) with track events, the stable
+ * part of the schema.
  *
- * A stall is a slice on its thread's track, and what the thread did are slices inside it: a
- * function lasts as long as it is on the stack of successive samples. Perfetto's own messages for
- * samples either have no weights (PerfSample), so its sums would be numbers of samples, or are read
- * by its newest versions only (StackSample). The other threads have an event with their stack. */
+ * A stall is a slice on its thread's track, with a slice inside for each function, as long as the
+ * function is on the stack of successive samples. Perfetto's own sample messages do not fit:
+ * PerfSample has no weights, so sums would count samples, and only the newest versions read
+ * StackSample. The other threads have an event with their stack. */
 #include "export_formats.h"
 #include "export_strings.h"
 #include "export_tracks.h"
@@ -48,11 +48,11 @@ struct perfetto {
     const struct sonde__export_set *set;
     struct sonde__export_tracks tracks;
     struct sonde__export_path path;
-    uint32_t *open; /* functions of the open slices, outermost first */
+    uint32_t *open; /* functions with open slices, outermost first */
     uint32_t open_count;
-    uint64_t base_ns; /* timestamp of the watch's begin */
-    uint64_t end_ns;  /* of the samples so far, since the watch began */
-    uint64_t uuid;    /* of the track at hand */
+    uint64_t base_ns; /* timestamp of the start of the watch */
+    uint64_t end_ns;  /* end of the samples so far, since the start of the watch */
+    uint64_t uuid;    /* of the current track */
 };
 
 static void put_packet(struct perfetto *p, uint32_t flags)
@@ -64,7 +64,7 @@ static void put_packet(struct perfetto *p, uint32_t flags)
 
 /* --- what events refer to --- */
 
-/* Two clocks at one time. */
+/* Two clocks, read at the same time. */
 static void put_clocks(struct perfetto *p)
 {
     static const uint32_t clocks[] = {CLOCK_BOOTTIME, CLOCK_REALTIME};
@@ -189,7 +189,7 @@ static void put_tracks(struct perfetto *p)
 
 /* --- events --- */
 
-/* An event on the track at hand; returns the mark to close it with. */
+/* Begin an event on the current track; returns the mark that closes it. */
 static size_t begin_event(struct perfetto *p, uint64_t at_ns, uint32_t type)
 {
     sonde__proto_uint(&p->wire.message, PACKET_TIMESTAMP, p->base_ns + at_ns);
@@ -205,7 +205,7 @@ static void end_event(struct perfetto *p, size_t mark)
     put_packet(p, SEQUENCE_NEEDS_STATE);
 }
 
-/* field: how DebugAnnotation has the value; 17 is the number of a text. */
+/* field: number of the value's type in DebugAnnotation; 17 is an interned text. */
 static void put_annotation(struct sonde__proto *m, uint32_t name, uint32_t field, uint64_t value)
 {
     size_t mark = sonde__proto_begin(m, EVENT_ANNOTATIONS);
@@ -296,7 +296,7 @@ static void put_callstack(struct perfetto *p, uint32_t stack)
     sonde__proto_end(m, mark);
 }
 
-/* A thread that did not stall. */
+/* Write a thread that did not stall. */
 static void put_thread(struct perfetto *p, const struct sonde__report_thread *thread,
                        uint64_t at_ns)
 {

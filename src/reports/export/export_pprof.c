@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pprof: message Profile of profile.proto (github.com/google/pprof), in a gzip container.
  *
- * A location is a frame: its lines are the inlined calls, innermost first, and the function. The
- * report's addresses are offsets in files, so each mapping spans all addresses from 0 on: for
- * pprof's tools that means that addresses need no adjustment. Samples have no time; thread, stall
- * and state are labels. */
+ * A location is a frame. Its lines are the inlined calls, innermost first, and the function. The
+ * report's addresses are offsets in files, so each mapping spans all addresses from 0, which tells
+ * pprof's tools not to adjust them. Samples have no time; thread, stall and state are labels. */
 #include "export_formats.h"
 #include "export_gzip.h"
 #include "export_strings.h"
@@ -93,7 +92,7 @@ static void put_types(struct pprof *p)
     }
 }
 
-/* A function that has no frame is a location of its own, behind those of the frames. */
+/* The location of a place. Functions without a frame have locations after those of the frames. */
 static uint64_t location_of(const struct pprof *p, const struct sonde__export_place *place)
 {
     return place->frame != 0
@@ -134,7 +133,7 @@ static bool put_sample(void *ctx, const struct sonde__export_sample *sample)
     sonde__export_path_read(&p->path, &p->set->functions, sample->stack, sample->leaf, 0);
     size_t mark = sonde__proto_begin(m, 1);
     for (uint32_t i = 0; i < p->path.count; i++) {
-        if (p->path.places[i].inlined == 0) { /* inlined calls are lines of the location */
+        if (p->path.places[i].inlined == 0) { /* inlined calls are lines of their location */
             sonde__proto_varint(m, location_of(p, &p->path.places[i]));
         }
     }
@@ -158,7 +157,7 @@ static void put_mappings(struct pprof *p)
         sonde__proto_uint(m, 1, id);
         sonde__proto_uint(m, 3, UINT64_MAX);
         sonde__proto_uint(m, 5, image->path);
-        /* build-ids are texts, and no strings of the report: they stand behind the words */
+        /* build-ids are not strings of the report; they follow the words in the string table */
         sonde__proto_uint(m, 6, image->build_id.size != 0 ? word(p, WORDS) + id - 1 : 0);
         sonde__proto_uint(m, 7, 1);
         sonde__proto_uint(m, 8, 1);

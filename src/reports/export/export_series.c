@@ -6,7 +6,7 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* --- heap blocks: what each stack made over all times, less what went --- */
+/* --- heap blocks: the sum over all times for each stack --- */
 
 static enum sonde_status gather_blocks(struct sonde__export_set *set)
 {
@@ -34,7 +34,7 @@ static enum sonde_status gather_blocks(struct sonde__export_set *set)
     return SONDE_OK;
 }
 
-/* The functions that are no frames: those that were recorded, and threads. */
+/* Add the functions that have no frame: recorded functions and threads. */
 static bool name_functions(struct sonde__export_set *set)
 {
     uint32_t number;
@@ -96,7 +96,7 @@ bool sonde__export_next(const struct sonde__export_set *set, uint32_t *at,
         return is_stall || (number == stalls && sonde__report_sample_count(r) != 0);
     }
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (others[i].count != 0) { /* one of them: their units differ */
+        if (others[i].count != 0) { /* only one kind, because units differ */
             *ret_series = (struct sonde__export_series){others[i].kind, 0};
             return number == 0;
         }
@@ -107,10 +107,10 @@ bool sonde__export_next(const struct sonde__export_set *set, uint32_t *at,
 /* --- samples --- */
 
 struct stall_walk {
-    struct sonde__export_sample sample; /* what all have in common */
+    struct sonde__export_sample sample; /* fields common to all samples */
     uint64_t begin_ns;
-    uint64_t at_ns;   /* of the stall, up to which samples were delivered */
-    uint64_t free_ns; /* time without samples that is not delivered yet */
+    uint64_t at_ns;   /* end of the samples delivered so far */
+    uint64_t free_ns; /* time without samples that is still to be delivered */
     sonde__export_take *take;
     void *ctx;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* speedscope's own form (https://www.speedscope.app/file-format-schema.json): a "sampled" profile
- * for each stall, its weights in nanoseconds and in the order of time, and one for the other
- * threads then.
+/* speedscope's own format (https://www.speedscope.app/file-format-schema.json): for each stall a
+ * "sampled" profile in order of time, weighted in nanoseconds, and one for the other threads of
+ * that time.
  *
- * speedscope merges frames by their number, so a frame of the file is a function here. Its line is
- * given where all frames of the function are at one. */
+ * speedscope merges frames by number, so a frame of the file is a function here. It has a line only
+ * if all frames of the function have the same one. */
 #include <inttypes.h>
 
 #include "base_text.h"
@@ -15,7 +15,7 @@ struct speedscope {
     struct sonde__report_out out;
     const struct sonde__export_set *set;
     struct sonde__export_path path;
-    bool with_threads; /* the outermost frame is the thread */
+    bool with_threads; /* add the thread as the outermost frame */
     bool filled;
 };
 
@@ -102,7 +102,8 @@ static void put_profiles(struct speedscope *s)
     }
     if (series.kind <= SONDE__EXPORT_LOOSE &&
         (!filled || sonde__report_thread_count(s->set->report) != 0)) {
-        /* stacks captured on request during a watch; or an empty profile: speedscope needs one */
+        /* stacks that a watch captured on request; else an empty profile, because speedscope needs
+         * one */
         series.kind = SONDE__EXPORT_THREADS;
         sonde__export_json_comma(&s->out, &filled);
         put_profile(s, &series);

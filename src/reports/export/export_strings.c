@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One string field: `message` is the bare text, so it needs no copy of its own. */
+/* Write one string field; `message` is the bare text, so no copy is needed. */
 static void put_text(struct sonde__export_wire *wire, uint32_t field, const char *text)
 {
     sonde__proto_raw(&wire->message, text, strlen(text));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The threads of a report, each once, in the order in which they appear, with where they do: in
- * stalls of their own, in stalls of others, and among the threads of the report. */
+/* The distinct threads of a report, in order of appearance, and where each appears: in its own
+ * stalls, in stalls of other threads, and among the report's threads. */
 #ifndef SONDE_EXPORT_TRACKS_H
 #define SONDE_EXPORT_TRACKS_H
 
@@ -8,9 +8,9 @@
 #include "report_model.h"
 
 struct sonde__export_appearance {
-    uint64_t key;    /* the track, and a number for the order */
+    uint64_t key;    /* the track, and a number for a stable order */
     uint32_t stall;  /* index + 1; 0: among the report's threads */
-    uint32_t thread; /* index + 1 in the stall's other threads or the report's; 0: it stalls */
+    uint32_t thread; /* index + 1 in the stall's or the report's threads; 0: it stalled */
 };
 
 struct sonde__export_track {
@@ -36,9 +36,9 @@ struct sonde__export_tracks {
 SONDE_NODISCARD enum sonde_status sonde__export_tracks_make(struct sonde__export_tracks *tracks,
                                                             const struct sonde__report *report);
 void sonde__export_tracks_done(struct sonde__export_tracks *tracks);
-/* The number of a thread's track; SONDE__TABLE_NONE: it has none. */
+/* Track number of a thread; SONDE__TABLE_NONE: none. */
 uint32_t sonde__export_track_of(const struct sonde__export_tracks *tracks, int64_t tid);
-/* The thread of an appearance; null: the one that stalls. */
+/* The thread of an appearance; null: it is the one that stalled. */
 const struct sonde__report_thread *
 sonde__export_thread_of(const struct sonde__report *report,
                         const struct sonde__export_appearance *appearance);

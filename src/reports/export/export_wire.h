@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Protobuf messages of any size as a stream. A message's length stands before it, so a long one is
- * written twice: first to be measured, then to the sink. Short ones are built in memory
+/* Streams Protobuf messages of any size. The length comes before a message, so a long one is
+ * produced twice: first to measure it, then to write it. Short ones are built in memory
  * (report_proto.h). */
 #ifndef SONDE_EXPORT_WIRE_H
 #define SONDE_EXPORT_WIRE_H
@@ -10,8 +10,8 @@
 
 struct sonde__export_wire {
     struct sonde__report_sink sink;
-    struct sonde__proto message; /* the short one at hand */
-    uint64_t size;               /* bytes that were put, or would have been */
+    struct sonde__proto message; /* the current short message */
+    uint64_t size;               /* bytes written or measured */
     bool is_measuring;
     bool stopped; /* by the sink */
     bool failed;  /* out of memory */
@@ -20,19 +20,20 @@ struct sonde__export_wire {
 };
 
 void sonde__export_wire_init(struct sonde__export_wire *wire, struct sonde__report_sink sink);
-/* Flush and free; false: memory had run out. */
+/* Flush and free; false: memory ran out. */
 bool sonde__export_wire_done(struct sonde__export_wire *wire);
 
-/* `wire->message` as field `field`, and empty it; `field` 0: as it is. */
+/* Write `wire->message` as field `field` (0: without a tag), and empty it. */
 void sonde__export_wire_put(struct sonde__export_wire *wire, uint32_t field);
-/* A field that holds what `write` puts. `write` is called twice and must put the same. */
+/* Write a field whose content `write` produces. `write` is called twice and must give the same
+ * bytes. */
 void sonde__export_wire_long(struct sonde__export_wire *wire, uint32_t field,
                              void (*write)(struct sonde__export_wire *wire, const void *ctx),
                              const void *ctx);
-/* Appends to a message as it is. */
+/* A sink that appends to a message. */
 struct sonde__report_sink sonde__export_wire_sink(struct sonde__proto *to);
 
-/* An output whose text goes to the end of the message at hand, as a field. */
+/* Collects output that is appended to the current message as a field. */
 struct sonde__export_wire_text {
     struct sonde__report_out out; /* print here */
     struct sonde__proto *to;
@@ -41,7 +42,7 @@ struct sonde__export_wire_text {
 void sonde__export_wire_begin(struct sonde__export_wire_text *text, struct sonde__proto *to,
                               uint32_t field);
 void sonde__export_wire_end(struct sonde__export_wire_text *text);
-/* A string field, also when it is empty. */
+/* A string field, written even when empty. */
 void sonde__export_wire_string(struct sonde__proto *to, uint32_t field, const char *text);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Takes what names people and opens doors out of a text before it is kept: home folders, user
- * names, passwords and tokens in command lines, queries of URLs; on request addresses, peers,
- * arguments and texts of the user's.
+/* Removes personal data and secrets from a text before it is stored: home folders, user names,
+ * passwords and tokens in command lines, queries of URLs; on request addresses, peers, arguments
+ * and texts of the user's choice.
  *
- * Every text of a report that is made here passes through it (sonde__report_copy_text()), so files,
- * live files, JSON and text have the same. One pass, left to right; at each place the first rule
- * that matches replaces. Scrubbing again changes nothing. Cost: bytes times rules; no heap.
- * Context: any thread; the rules in use are set before the first report. */
+ * All texts of a report that is made here pass through it (sonde__report_copy_text()), so report
+ * files, live files, JSON and text agree. One pass, left to right; at each place the first rule
+ * that matches replaces. Scrubbing a result again changes nothing. Cost: bytes times rules; no
+ * heap. Context: any thread; set the rules before the first report. */
 #ifndef SONDE_SCRUB_H
 #define SONDE_SCRUB_H
 
@@ -21,23 +21,23 @@ enum sonde__scrub_rule {
     SONDE__SCRUB_USER = 2,       /* "/run/user/1000" -> "/run/user/<uid>", "kim" -> "<user>" */
     SONDE__SCRUB_SECRETS = 4,    /* "--password=x" -> "--password=***" */
     SONDE__SCRUB_QUERIES = 8,    /* "?id=x" -> "?***" */
-    SONDE__SCRUB_IP = 16,        /* "10.1.2.3" -> "<ip>"; loopback stays */
+    SONDE__SCRUB_IP = 16,        /* "10.1.2.3" -> "<ip>", except loopback */
     SONDE__SCRUB_PEERS = 32,     /* "tcp A:1 to B:2" -> "tcp A:1 to <peer>" */
     SONDE__SCRUB_ARGUMENTS = 64, /* "process 7 (curl -v x)" -> "process 7 (curl …)" */
     SONDE__SCRUB_DEFAULT =
         SONDE__SCRUB_HOME | SONDE__SCRUB_USER | SONDE__SCRUB_SECRETS | SONDE__SCRUB_QUERIES,
 };
 
-/* More than a person writes; what exceeds them is refused. */
+/* More than a person writes; further ones are refused. */
 #define SONDE__SCRUB_TEXTS_MAX  64u
 #define SONDE__SCRUB_TEXT_BYTES 256u
 #define SONDE__SCRUB_NAMES_MAX  8u
 #define SONDE__SCRUB_NAME_BYTES 64u
 
-/* A text of the user's, and what replaces it. */
+/* A text chosen by the user, and its replacement. */
 struct sonde__scrub_text {
     char text[SONDE__SCRUB_TEXT_BYTES], with[SONDE__SCRUB_NAME_BYTES];
-    bool is_path; /* whole parts of a path only */
+    bool is_path; /* matches whole parts of a path only */
 };
 
 struct sonde__scrub_rules {
@@ -49,26 +49,26 @@ struct sonde__scrub_rules {
     uint32_t text_count;
 };
 
-/* The defaults, without the user's own home and names. */
+/* The defaults. They have no home and no user names. */
 void sonde__scrub_init(struct sonde__scrub_rules *rules);
-/* $HOME, where it is an absolute path with a part. */
+/* $HOME; ignored unless it is an absolute path other than "/". */
 void sonde__scrub_set_home(struct sonde__scrub_rules *rules, const char *home);
-/* A user's name. Short ones, and those of the system ("root"), are no secret and are left alone. */
+/* A user's name. Short names and system users ("root") are no secret and are ignored. */
 void sonde__scrub_add_name(struct sonde__scrub_rules *rules, const char *name);
-/* "ip", "-user", "user:kim", "home:/srv/kim", "none", "all", "text:acme", "path:/srv/acme=<srv>".
- * Returns null, or what is wrong with it. */
+/* Add "ip", "-user", "user:kim", "home:/srv/kim", "none", "all", "text:acme" or
+ * "path:/srv/acme=<srv>". Returns null, or an error text. */
 const char *sonde__scrub_add(struct sonde__scrub_rules *rules, const char *rule, size_t size);
-/* All of it as rules, each ended by a newline: sonde__scrub_add() of each gives the same again. */
+/* Write the rules, each ended by a newline, in the form that sonde__scrub_add() reads. */
 void sonde__scrub_write(const struct sonde__scrub_rules *rules, struct sonde__text *ret_text);
 
-/* Append the text without what the rules take out. */
+/* Append the scrubbed text. */
 void sonde__scrub(const struct sonde__scrub_rules *rules, const char *text, size_t size,
                   struct sonde__text *ret_text);
 
-/* The path "~/x" of a report as it is on this machine, in `buffer`; another one as it is. */
+/* Expand "~/x" to this machine's path, in `buffer`; other paths are returned unchanged. */
 const char *sonde__scrub_expand(const char *path, char *buffer, size_t capacity);
 
-/* The rules for reports that are made from now on; null: the defaults. They are not copied. */
+/* Set the rules for reports that are made from now on; null: the defaults. They are not copied. */
 void sonde__scrub_use(const struct sonde__scrub_rules *rules);
 const struct sonde__scrub_rules *sonde__scrub_used(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Addresses of machines, and who is at the other end of a socket. */
+/* IP addresses, and the peers of sockets. */
 #include "scrub_parts.h"
 
 static bool is_hex(char c)
@@ -7,7 +7,7 @@ static bool is_hex(char c)
     return scrub_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* The bytes of four numbers with dots; 0: none. */
+/* Size of an IPv4 address; 0: none. */
 static size_t four_numbers(const struct scrub_place *place)
 {
     size_t size = 0;
@@ -30,8 +30,8 @@ static size_t four_numbers(const struct scrub_place *place)
     return goes_on ? 0 : size;
 }
 
-/* Groups of hexadecimal digits with colons: three colons or "::" at least, and a digit, or
- * brackets around it: names of C++ have colons, too. */
+/* Size of an IPv6 address: groups of hexadecimal digits with at least three colons or "::", and a
+ * digit or brackets, because names of C++ have colons, too. */
 static size_t hex_groups(const struct scrub_place *place)
 {
     size_t size = 0;
@@ -74,7 +74,7 @@ size_t scrub_ip(const struct scrub_place *place)
     return size;
 }
 
-/* "peer process 812 (postgres -D x)": its command line. */
+/* The command line in "peer process 812 (postgres -D x)". */
 static size_t peer_process(const struct scrub_place *place)
 {
     enum { WORDS = 13 }; /* "peer process " */
@@ -83,7 +83,7 @@ static size_t peer_process(const struct scrub_place *place)
         return 0;
     }
     for (size_t i = begin; place->at + i < place->size; i++) {
-        end = i; /* the last ")" of what may be the command line */
+        end = i; /* the last ")" that can end the command line */
         if (scrub_byte(place, i) == ')' &&
             (place->at + i + 1 == place->size || scrub_byte(place, i + 1) == ',')) {
             break;
@@ -94,7 +94,7 @@ static size_t peer_process(const struct scrub_place *place)
     return end + 1;
 }
 
-/* Is this text about a socket? It says so shortly before. */
+/* Does the text name a kind of socket shortly before? */
 static bool is_socket(const struct scrub_place *place)
 {
     static const char *const kinds[] = {"tcp", "udp", "unix", "vsock", "sctp"};
@@ -111,7 +111,7 @@ static bool is_socket(const struct scrub_place *place)
     return false;
 }
 
-/* "fd 9 tcp A:1 to B:2, peer process 812 (postgres)": B and the peer's command line. */
+/* In "fd 9 tcp A:1 to B:2, peer process 812 (postgres)": B, and the peer's command line. */
 size_t scrub_peer(const struct scrub_place *place)
 {
     if ((place->rules->on & SONDE__SCRUB_PEERS) == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Matchers, for the files of this folder. Each looks at one place of a text and, where it matches,
- * appends what replaces the match and returns how many bytes of the text that is; else 0. */
+/* The matchers of this folder. Each tests one place of a text. On a match it appends the
+ * replacement and returns the size of what it replaces; otherwise it returns 0. */
 #ifndef SONDE_SCRUB_PARTS_H
 #define SONDE_SCRUB_PARTS_H
 
@@ -8,9 +8,10 @@
 
 struct scrub_place {
     const struct sonde__scrub_rules *rules;
-    const char *text; /* the whole; not terminated */
+    const char *text; /* the whole text, not terminated */
     size_t size, at;
-    bool is_method; /* has "-[" or "+[": colons of Objective-C's selectors are no values */
+    bool is_method; /* the text has "-[" or "+[": Objective-C selectors have colons before no
+                     * value */
     struct sonde__text *out;
 };
 
@@ -19,7 +20,7 @@ typedef size_t scrub_match(const struct scrub_place *place);
 scrub_match scrub_own_text, scrub_home, scrub_user, scrub_login, scrub_secret, scrub_shape,
     scrub_query, scrub_ip, scrub_peer, scrub_arguments;
 
-/* The byte so many places from here; 0 outside of the text. */
+/* The byte at an offset from here; 0 outside the text. */
 static inline char scrub_byte(const struct scrub_place *place, size_t offset)
 {
     return place->at + offset < place->size ? place->text[place->at + offset] : '\0';
@@ -41,9 +42,9 @@ static inline bool scrub_is_word(char c)
            c == '-';
 }
 
-/* Does the text go on with `what`? Letters of any case, where what is in lower case. */
+/* Does the text continue with `what`? any_case: `what` is in lower case. */
 bool scrub_follows(const struct scrub_place *place, size_t offset, const char *what, bool any_case);
-/* Bytes from offset on that are none of `ends` and no space. */
+/* Number of bytes from the offset up to a space or one of `ends`. */
 size_t scrub_run(const struct scrub_place *place, size_t offset, const char *ends);
 
 #endif

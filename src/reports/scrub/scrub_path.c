@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Home folders, names of users, and texts and paths of the user's own. */
+/* Home folders, user names, and the user's own texts and paths. */
 #include "scrub_parts.h"
 
 static bool is_name(char c)
@@ -7,7 +7,7 @@ static bool is_name(char c)
     return scrub_is_word(c) || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* A name of a file or user from offset on: its bytes. */
+/* Size of the name of a file or user at an offset. */
 static size_t name_at(const struct scrub_place *place, size_t offset)
 {
     size_t size = 0;
@@ -17,7 +17,7 @@ static size_t name_at(const struct scrub_place *place, size_t offset)
     return size;
 }
 
-/* Does a path begin here? Else it is part of another one, as of a container: "/mnt/home/kim". */
+/* Does a path begin here? False inside of another path, e.g. a container's "/mnt/home/kim". */
 static bool begins_path(const struct scrub_place *place)
 {
     char before = scrub_before(place);
@@ -71,7 +71,7 @@ size_t scrub_home(const struct scrub_place *place)
     return 0;
 }
 
-/* A whole word, but not the name of a file: a program may be called as its user is. */
+/* Matches whole words that are no file names: a program may have its user's name. */
 static bool is_user(const struct scrub_place *place, const char *name, size_t size)
 {
     char before = scrub_before(place), after = scrub_byte(place, size);
@@ -98,7 +98,8 @@ size_t scrub_user(const struct scrub_place *place)
     return 0;
 }
 
-/* "process 7 (curl -v x)": the program stays. A command line ends with the text, or before ", ". */
+/* In "process 7 (curl -v x)" the program stays. A command line ends at the end of the text or
+ * before ", ". */
 size_t scrub_arguments(const struct scrub_place *place)
 {
     size_t digits = 0;
@@ -118,7 +119,7 @@ size_t scrub_arguments(const struct scrub_place *place)
     }
     size_t end = begin + program;
     for (size_t i = end; place->at + i < place->size; i++) {
-        end = i; /* the last ")" of what may be the command line */
+        end = i; /* the last ")" that can end the command line */
         if (scrub_byte(place, i) == ')' &&
             (place->at + i + 1 == place->size || scrub_byte(place, i + 1) == ',')) {
             break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rules as users write them. */
+/* Parses and writes rules. */
 #include "scrub.h"
 
 static const struct {
@@ -88,7 +88,7 @@ static bool is_word(const char *rule, size_t size, const char *word)
     return size == sonde__base_str_length(word) && sonde__base_starts_with(rule, word);
 }
 
-/* "user:NAME", which may be any, and "home:PATH". */
+/* "user:NAME" with any name, and "home:PATH". */
 static const char *add_own(struct sonde__scrub_rules *rules, const char *value, size_t size,
                            bool is_home)
 {
@@ -106,7 +106,7 @@ static const char *add_own(struct sonde__scrub_rules *rules, const char *value, 
     return NULL;
 }
 
-/* Rules with a value; false: it is none of them. */
+/* Rules with a value; false: not such a rule. */
 static bool add_value(struct sonde__scrub_rules *rules, const char *rule, size_t size,
                       const char **ret_wrong)
 {

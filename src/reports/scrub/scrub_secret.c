@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What opens doors: values after words that say so, as options, variables, headers and JSON have
- * them; tokens that are known by their form; logins and queries of URLs. */
+/* Secrets: values after words that announce them, in options, variables, headers and JSON; tokens
+ * with a known form; logins and queries of URLs. */
 #include "scrub_parts.h"
 
 #define HIDDEN "***"
 
-/* How a word ends that a secret follows. Compared without "-" and "_". */
+/* Endings of words that announce a secret. Compared without "-" and "_". */
 static const char *const secrets[] = {
     "password",    "passwd",    "passphrase", "pwd",       "secret", "token",         "apikey",
     "accesskey",   "secretkey", "privatekey", "authkey",   "auth",   "authorization", "credential",
     "credentials", "cookie",    "sessionid",  "signature", "jwt",
 };
-/* Whole words that are too short for that. */
+/* Words too short to be compared as endings. */
 static const char *const words[] = {"pass", "sig", "sid", "bearer"};
 
 enum { KEY_MAX = 64 };
@@ -30,7 +30,7 @@ static bool ends_with(const char *text, size_t size, const char *end)
     return true;
 }
 
-/* The word without dashes, in lower case. The last KEY_MAX letters of a longer one. */
+/* Compares the word in lower case and without dashes; of a longer word the last KEY_MAX letters. */
 static bool is_secret(const struct scrub_place *place, size_t size)
 {
     char key[KEY_MAX];
@@ -54,7 +54,7 @@ static bool is_secret(const struct scrub_place *place, size_t size)
     return false;
 }
 
-/* The bytes from offset on up to a quote, or to the end. */
+/* Number of bytes up to a quote or the end of the text. */
 static size_t to_quote(const struct scrub_place *place, size_t offset, char quote)
 {
     size_t size = 0;
@@ -64,9 +64,8 @@ static size_t to_quote(const struct scrub_place *place, size_t offset, char quot
     return size;
 }
 
-/* The bytes of a value at offset: in quotes, up to the quote that began before its word, or up to
- * the next space. What closes the text around it,
- * ")" and ",", is not part of it. */
+/* Size of the value at an offset: in quotes; or up to the quote that began before its word; or up
+ * to a space, without a ")" or "," that closes the text around it. */
 static size_t value_at(const struct scrub_place *place, size_t offset, bool is_json)
 {
     char quote = scrub_byte(place, offset), before = scrub_before(place);
@@ -90,7 +89,7 @@ static size_t value_at(const struct scrub_place *place, size_t offset, bool is_j
     return size;
 }
 
-/* What stands between the word, of `key` bytes, and its value: its bytes; 0: no value follows. */
+/* Size of the separator between a word of `key` bytes and its value; 0: no value follows. */
 static size_t separator_at(const struct scrub_place *place, size_t key)
 {
     char c = scrub_byte(place, key), next = scrub_byte(place, key + 1);
@@ -108,7 +107,7 @@ static size_t separator_at(const struct scrub_place *place, size_t key)
     return c == ' ' && ((is_option && next != '-') || (is_bearer && key == 6)) ? 1 : 0;
 }
 
-/* "Basic dXNlcg==": the scheme stays. */
+/* The scheme of "Basic dXNlcg==" stays. */
 static size_t scheme_at(const struct scrub_place *place, size_t offset)
 {
     static const char *const schemes[] = {"basic ", "bearer ", "digest ", "token ", "negotiate "};
@@ -140,7 +139,7 @@ size_t scrub_secret(const struct scrub_place *place)
     if (value == 0) {
         return 0;
     }
-    char quote = scrub_byte(place, begin); /* stays, so that a reader sees where the value ends */
+    char quote = scrub_byte(place, begin); /* stays, so that a reader sees the end of the value */
     bool is_quoted = quote == '"' || quote == '\'';
     sonde__base_text_bytes(place->out, place->text + place->at, begin + is_quoted);
     sonde__base_text_str(place->out, HIDDEN);
@@ -150,7 +149,7 @@ size_t scrub_secret(const struct scrub_place *place)
     return begin + value;
 }
 
-/* Tokens of known services, and JSON web tokens: a prefix, and so many letters at least. */
+/* Tokens of known services and JSON web tokens: a prefix and a minimum number of letters. */
 size_t scrub_shape(const struct scrub_place *place)
 {
     static const char *const prefixes[] = {"ghp_",  "gho_",  "ghs_",   "github_pat_", "glpat-",
@@ -177,7 +176,7 @@ size_t scrub_shape(const struct scrub_place *place)
     return 0;
 }
 
-/* "postgres://app:x@host/": between "//" and "@". */
+/* The part between "//" and "@" of "postgres://app:x@host/". */
 size_t scrub_login(const struct scrub_place *place)
 {
     if ((place->rules->on & SONDE__SCRUB_SECRETS) == 0 || !scrub_follows(place, 0, "://", false)) {

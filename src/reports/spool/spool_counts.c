@@ -9,9 +9,9 @@
 #include "mem_heap.h"
 #include "spool_finish.h"
 
-#define COUNTS_RUN "counts"  /* its file without the suffix */
+#define COUNTS_RUN "counts"  /* file name without the suffix */
 #define LAST_TAG   "last"    /* the run that was counted last */
-#define ID_TAG     "last_id" /* and the id of its report */
+#define ID_TAG     "last_id" /* the id of its report */
 #define DAMAGED    "counts.damaged"
 
 struct entry {
@@ -21,7 +21,7 @@ struct entry {
 };
 
 struct counts {
-    struct entry *entries; /* number 0: of no fingerprint */
+    struct entry *entries; /* [0]: stalls without a fingerprint */
     size_t entry_count, capacity;
     uint64_t turn_count, watched_ns, lost_records;
     char last[SONDE__SPOOL_NAME], last_id[64];
@@ -64,7 +64,7 @@ static void add(struct counts *counts, const struct sonde__report *report,
     to->count += count->count;
 }
 
-/* All stalls that a report knows of: in full, counted, and left out. */
+/* Count all stalls of a report: in full, as numbers, and left out. */
 static void add_report(struct counts *counts, const struct sonde__report *report)
 {
     const struct sonde__report_end *end = sonde__report_end(report);
@@ -107,7 +107,7 @@ static void take_tag(const struct sonde__report_header *header, const char *key,
     }
 }
 
-/* A file that is damaged is kept under another name, and the counts begin again. */
+/* A damaged file is renamed, and counting begins again. */
 static enum sonde_status read_counts(int32_t folder, struct counts *counts)
 {
     struct sonde__report *report;
@@ -206,7 +206,7 @@ static bool begin_counts(struct counts *counts)
     return true;
 }
 
-/* Count its stalls, then remove it. A file that holds no report has nothing to count. */
+/* Count a report's stalls, then remove it. A file that is no report has none. */
 static enum sonde_status remove_report(int32_t folder, const char *run, const char *name,
                                        int32_t fd)
 {
@@ -231,11 +231,11 @@ static enum sonde_status remove_report(int32_t folder, const char *run, const ch
     return sonde__host_folder_remove(folder, name) == 0 ? SONDE_OK : SONDE_OS;
 }
 
-/* --- which --- */
+/* --- choosing reports --- */
 
 struct kept {
     struct sonde__host_folder_file file;
-    int32_t fd; /* -1: a run that is not over, or no file of ours */
+    int32_t fd; /* -1: not finished, or not our file */
 };
 
 static bool open_finished(int32_t folder, const char *run, struct kept *ret_kept)
@@ -263,7 +263,7 @@ static bool is_too_old(const struct kept *kept, uint64_t now_unix_ns, uint64_t a
            now_unix_ns - kept->file.modified_ns > age_max_ns;
 }
 
-/* A process that was killed between counting and removal has left a report that is counted. */
+/* Remove a report that was counted by a process that was killed before it removed it. */
 static enum sonde_status remove_counted(int32_t folder)
 {
     struct counts counts = {0};
@@ -296,7 +296,7 @@ static enum sonde_status trim(int32_t folder, const struct sonde__spool_caps *ca
 {
     enum sonde_status status = SONDE_OK;
     uint64_t bytes = 0, reports = 0;
-    /* newest first: a report that exceeds a cap together with these is removed */
+    /* newest first: a report is removed if it exceeds a cap together with these */
     for (size_t i = runs->count; i > 0 && status == SONDE_OK; i--) {
         const char *run = runs->names[i - 1];
         struct kept kept;

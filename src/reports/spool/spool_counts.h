@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How much a spool folder keeps. The oldest reports are removed when there are too many, when they
- * are too large, or too old. Their stalls are then counted, by fingerprint, in counts.sonde: a
- * report with StallCount messages only. No stall is counted twice or lost, even if a process is
- * killed here: a report is removed after its counts are in the file, which names it as the last one
- * (tag "last").
+/* Limits a spool folder. The oldest reports are removed when there are too many, or they are too
+ * large or too old; counts.sonde, a report of StallCount messages only, then counts their stalls by
+ * fingerprint. No stall is counted twice or lost even if the process is killed: a report is removed
+ * after the file has its counts and names it as the last one (tag "last").
  *
- * Ages are by the clock of the machine, which may step: a report of the future is new. Context: any
- * thread. */
+ * Ages are by the machine's clock, which may step; a report from the future counts as new. Context:
+ * any thread. */
 #ifndef SONDE_SPOOL_COUNTS_H
 #define SONDE_SPOOL_COUNTS_H
 
@@ -17,21 +16,22 @@
 
 struct sonde__spool_caps {
     uint32_t reports_max;
-    uint64_t bytes_max; /* of all reports of runs that are over */
+    uint64_t bytes_max; /* total size of the reports of finished runs */
     uint64_t age_max_ns;
 };
 
-/* Two weeks of a program that is started some times a day; less than one large core. */
+/* Two weeks of a program that is started a few times a day; less than one large core file. */
 #define SONDE__SPOOL_CAPS                                                                          \
     {                                                                                              \
         64, (uint64_t)32 << 20, (uint64_t)14 * 24 * 3600 * 1000000000u                             \
     }
 
-/* Different fingerprints that are counted. Further ones are counted together, under none. */
+/* Distinct fingerprints that are counted; further ones are counted together, without a
+ * fingerprint. */
 #define SONDE__SPOOL_COUNTS_MAX 4096u
 
-/* Remove what exceeds the caps, of runs that are over. Does nothing while another process does it.
- * ret_removed: reports; may be null. Returns OK | MEMORY | OS | LIMIT (the disk is full: nothing
+/* Remove finished runs that exceed the caps. Does nothing if another process is doing it.
+ * ret_removed: number of reports; may be null. Returns OK | MEMORY | OS | LIMIT (disk full: nothing
  * more was removed). */
 SONDE_NODISCARD enum sonde_status sonde__spool_trim(int32_t folder,
                                                     const struct sonde__spool_caps *caps,

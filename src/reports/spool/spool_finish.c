@@ -45,7 +45,7 @@ int sonde__spool_replace(int32_t folder, const char *run, const char *name,
     char part[SONDE__SPOOL_NAME];
     int32_t fd;
     sonde__spool_file_name(run, SONDE__SPOOL_PART, part);
-    (void)sonde__host_folder_remove(folder, part); /* of one that was killed here */
+    (void)sonde__host_folder_remove(folder, part); /* left by a process that was killed here */
     int reason = sonde__host_folder_make(folder, part, &fd);
     if (reason != 0) {
         return reason;
@@ -74,11 +74,11 @@ struct run {
     int32_t report_fd, live_fd; /* -1: none */
     struct sonde__report *report, *live;
     uint32_t recovered;
-    bool is_gone;       /* its program */
-    bool is_unreadable; /* its report, which is not empty */
+    bool is_gone;       /* the program has ended */
+    bool is_unreadable; /* the report is not empty, but unreadable */
 };
 
-/* Does the program of the report still run? Its pid may be that of another process by now. */
+/* Does the report's program still run? Its pid may belong to another process now. */
 static bool is_running(const struct sonde__report *report)
 {
     const struct sonde__report_process *process = sonde__report_process(report, 1);
@@ -96,7 +96,7 @@ static bool has_stall(const struct sonde__report *report, const struct sonde__re
             return true;
         }
     }
-    /* one that is over may be in the report as a number only */
+    /* a finished stall may be in the report as a number only */
     for (uint32_t i = 0; !stall->open && i < sonde__report_stall_count_count(report); i++) {
         if (sonde__report_stall_count_at(report, i)->last_ns == stall->begin_ns) {
             return true;
@@ -127,7 +127,7 @@ static enum sonde_status copy_stalls(struct run *run)
     return status;
 }
 
-/* Of the stalls that were recovered: names are known only now. */
+/* Set the fingerprints of recovered stalls, which could not be known before their names. */
 static void set_fingerprints(struct run *run)
 {
     uint32_t count = sonde__report_stall_count(run->report);
@@ -149,7 +149,7 @@ static void set_end(struct sonde__report *report, uint64_t lost_bytes)
         const struct sonde__report_stall *stall = sonde__report_stall(report, i);
         uint64_t until_ns = stall->begin_ns + stall->duration_ns;
         end.watched_ns = sonde__base_max(end.watched_ns, until_ns);
-        end.turn_count = sonde__base_max(end.turn_count, stall->loop_turns); /* at least */
+        end.turn_count = sonde__base_max(end.turn_count, stall->loop_turns); /* a lower bound */
         end.stall_count++;
     }
     for (uint32_t i = 0; i < sonde__report_stall_count_count(report); i++) {
@@ -166,7 +166,7 @@ static void set_end(struct sonde__report *report, uint64_t lost_bytes)
     sonde__report_set_end(report, &end);
 }
 
-/* A new report with the header of the live file, for a run that has written none. */
+/* Begin a new report, with the header of the live file, for a run without one. */
 static enum sonde_status begin_report(struct run *run)
 {
     SONDE_TRY(sonde__report_create(&run->report));
@@ -174,8 +174,7 @@ static enum sonde_status begin_report(struct run *run)
     return SONDE_OK;
 }
 
-/* Both files, as far as they can be read. Of a report that cannot be read at all, all its bytes are
- * lost. */
+/* Read both files as far as possible. All bytes of an unreadable report count as lost. */
 static enum sonde_status read_both(struct run *run, uint64_t *ret_lost_bytes)
 {
     struct sonde__report_loss loss = {0};

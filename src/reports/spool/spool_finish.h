@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finishes what killed runs left: the stalls of a live file are added to the report of its run, and
- * the live file is removed. A stall that was not over is marked: fatal if its program is gone, else
- * open.
+/* Finishes killed runs: adds the stalls of a live file to the run's report and removes the live
+ * file. A stall that had not ended is marked: fatal if its program has ended, else open.
  *
- * A run whose lock is held has a writer and is left alone, so several processes may finish at once.
- * If one is killed here, the files are as they were, or the finished report is beside a live file
- * that adds nothing to it. Context: any thread. */
+ * A run whose lock is held has a writer and is skipped, so several processes may finish at once. If
+ * one is killed here, the files are unchanged, or the finished report and a live file that adds
+ * nothing. Context: any thread. */
 #ifndef SONDE_SPOOL_FINISH_H
 #define SONDE_SPOOL_FINISH_H
 
@@ -19,31 +18,31 @@
 struct sonde__spool_finished {
     const char *run;
     const struct sonde__report *report;
-    uint32_t recovered; /* stalls that were in the live file only: the last ones of the report */
+    uint32_t recovered; /* stalls that only the live file had; they are the report's last ones */
 };
 
 struct sonde__spool_finishing {
-    /* Looks up names in the report; null: none. Its result is ignored. */
+    /* Look up names in the report; may be null. The result is ignored. */
     enum sonde_status (*name)(void *ctx, struct sonde__report *report);
     /* Called for each run with stalls; may be null. */
     void (*each)(void *ctx, const struct sonde__spool_finished *finished);
-    /* A run could not be finished: RUN.live, and why. May be null. */
+    /* Called with RUN.live and the reason if a run could not be finished. May be null. */
     void (*failed)(void *ctx, const char *name, const char *why);
     void *ctx;
 };
 
-/* All runs of the folder. Returns OK, also if some could not be finished | MEMORY | OS. */
+/* Finish all runs of the folder. Returns OK (also if some could not be finished) | MEMORY | OS. */
 SONDE_NODISCARD enum sonde_status
 sonde__spool_finish(int32_t folder, const struct sonde__spool_finishing *finishing);
 
-/* The report in a file, of at most SONDE__SPOOL_READ_MAX bytes. Returns OK | ABSENT | DENIED |
+/* Read the report in a file of at most SONDE__SPOOL_READ_MAX bytes. Returns OK | ABSENT | DENIED |
  * CORRUPT (no report) | MEMORY | OS. Ownership: sonde__report_destroy(). */
 #define SONDE__SPOOL_READ_MAX ((size_t)64 << 20)
 SONDE_NODISCARD enum sonde_status sonde__spool_read(int32_t fd, struct sonde__report **ret_report,
                                                     struct sonde__report_loss *ret_loss,
                                                     struct sonde_error *ret_error);
 
-/* Write a report beside its place and move it there. Returns 0 or an errno. */
+/* Write a report to a temporary file and rename it. Returns 0 or an errno. */
 int sonde__spool_replace(int32_t folder, const char *run_name, const char *name,
                          const struct sonde__report *report);
 

@@ -12,7 +12,7 @@
 
 #define NS_PER_S 1000000000u
 
-/* More files than any cap leaves: the folder is not ours alone, or damaged. */
+/* More than any cap allows: the folder is damaged, or not only ours. */
 #define RUNS_MAX 65536u
 
 bool sonde__spool_own_folder(char ret_path[SONDE__SPOOL_PATH])

@@ -6,8 +6,8 @@
 #include "mem_heap.h"
 #include "spool_finish.h"
 
-/* The report in a file of that name; null: none, or none that can be read. *ret_is_written: its
- * writer lives. False: there is no such file. */
+/* Read the report in a file; null: unreadable. *ret_is_written: its writer is alive. False: no such
+ * file. */
 static bool read_file(int32_t folder, const char *name, struct sonde__report **ret_report,
                       bool *ret_is_written, uint64_t *ret_bytes)
 {
@@ -46,7 +46,7 @@ static int list_one(int32_t folder, const char *run,
                   : report == NULL && live == NULL ? SONDE__SPOOL_DAMAGED
                   : has_live                       ? SONDE__SPOOL_KILLED
                                                    : SONDE__SPOOL_OVER;
-    if (has_report || has_live) { /* else it was removed meanwhile */
+    if (has_report || has_live) { /* else the run was removed meanwhile */
         stop = each(ctx, &entry);
     }
     sonde__report_destroy(report);

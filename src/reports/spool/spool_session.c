@@ -8,7 +8,7 @@
 #include "host_folder.h"
 #include "host_run.h"
 
-/* Runs of one pid in one second. */
+/* Limit of runs with one pid in one second. */
 #define TRIES 1000u
 
 /* Returns 0 or an errno. */

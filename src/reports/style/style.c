@@ -4,7 +4,7 @@
 #include "base_mem.h"
 
 enum {
-    CALLSTACK_IMAGE = 35, /* bytes of an image's name: padded and cut to them */
+    CALLSTACK_IMAGE = 35, /* an image's name is padded or cut to these bytes */
     BS_IMAGE = 30,        /* padded only */
     INDEX = 4,
     PC_DIGITS = 16,
@@ -12,7 +12,7 @@ enum {
     UUID_BYTES = 16,
 };
 
-/* Pad what was put since `from` to `width` characters, as printf's %-*s. */
+/* Pad the text since `from` to `width` characters, as printf's %-*s does. */
 static void pad(struct sonde__text *out, size_t from, size_t width)
 {
     while (!out->cut && out->length < from + width) {
@@ -26,7 +26,7 @@ static void put_plus(struct sonde__text *out, uint64_t distance)
     sonde__base_text_dec(out, distance);
 }
 
-/* 7A9AF3A5-0F3B-3E5B-A1C5-9B1A2B3C4D5E; of another size without the dashes */
+/* 7A9AF3A5-0F3B-3E5B-A1C5-9B1A2B3C4D5E; without dashes if it is not 16 bytes */
 static void put_uuid(struct sonde__text *out, const struct sonde__style_frame *frame)
 {
     static const char digits[] = "0123456789ABCDEF";

@@ -30,7 +30,7 @@ static bool is_word(char c)
            c == '_' || c == '.' || c == '~';
 }
 
-/* Letters, digits and those of `others`. */
+/* Does it consist of letters, digits and bytes of `others`? */
 static bool consists_of(struct part part, const char *others)
 {
     for (size_t i = 0; i < part.size; i++) {
@@ -53,7 +53,7 @@ static bool is_port(struct part part)
     return value > 0 && value < 65536;
 }
 
-/* The host of "host", "host:port", "[::1]:port"; false: none of them. */
+/* The host of "host", "host:port" or "[::1]:port"; false: malformed. */
 static bool take_host(struct part authority, struct part *ret_host)
 {
     struct part host = authority, port = {0};
@@ -88,7 +88,7 @@ static bool equals(struct part part, const char *text)
     return part.size == strlen(text) && memcmp(part.at, text, part.size) == 0;
 }
 
-/* 127.0.0.0/8 in full only: "127.example.org" is somebody's host. */
+/* Only complete addresses of 127.0.0.0/8: "127.example.org" is another host. */
 static bool is_loopback(struct part host)
 {
     unsigned dots = 0;
@@ -166,7 +166,8 @@ static enum sonde_status read_dsn(const struct address *parts, const char *key,
 {
     struct part user = parts->user, path = parts->path;
     const char *colon = memchr(user.at, ':', user.size);
-    user.size = colon != NULL ? (size_t)(colon - user.at) : user.size; /* no secret any more */
+    user.size = colon != NULL ? (size_t)(colon - user.at) : user.size; /* the secret key is
+                                                                        * obsolete */
     while (path.size > 0 && path.at[path.size - 1] == '/') {
         path.size--;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where reports go: the URL of a collector, or a Sentry DSN, which is a URL with a user. Messages
- * and files never have the key. Context: any thread. */
+/* The destination of reports: the URL of a collector, or a Sentry DSN, which is a URL with a user.
+ * Messages and files never contain the key. Context: any thread. */
 #ifndef SONDE_UPLOAD_ADDRESS_H
 #define SONDE_UPLOAD_ADDRESS_H
 
@@ -13,20 +13,20 @@ enum sonde__upload_protocol {
     SONDE__UPLOAD_SENTRY,    /* envelopes */
 };
 
-/* A URL has at most so many bytes: far above real ones. */
+/* Far longer than real URLs. */
 #define SONDE__UPLOAD_URL_MAX 1024u
 #define SONDE__UPLOAD_KEY_MAX 256u
 
 struct sonde__upload_address {
     enum sonde__upload_protocol protocol;
-    char url[SONDE__UPLOAD_URL_MAX + 64]; /* that is posted to */
-    char shown[SONDE__UPLOAD_URL_MAX];    /* as it was given, without the user */
+    char url[SONDE__UPLOAD_URL_MAX + 64]; /* URL for POST */
+    char shown[SONDE__UPLOAD_URL_MAX];    /* as given, without the user */
     char key[SONDE__UPLOAD_KEY_MAX];      /* "": none */
-    bool is_plain;                        /* http */
-    bool is_here;                         /* this machine: localhost, 127.0.0.0/8, ::1 */
+    bool is_plain;                        /* http, not https */
+    bool is_here;                         /* localhost, 127.0.0.0/8 or ::1 */
 };
 
-/* key: of a collector; may be null. Returns OK | USAGE. */
+/* key: for a collector; may be null. Returns OK | USAGE. */
 SONDE_NODISCARD enum sonde_status
 sonde__upload_address_read(const char *text, const char *key,
                            struct sonde__upload_address *ret_address,

@@ -10,9 +10,9 @@
 #include "upload_json.h"
 #include "upload_wait.h"
 
-/* --- what a transport reports --- */
+/* --- calls by the transport --- */
 
-/* The member `to` is the first. */
+/* `to` is the first member. */
 static struct sonde__upload_reply *own(struct sonde_upload_reply *to)
 {
     return (struct sonde__upload_reply *)(void *)to;
@@ -23,7 +23,7 @@ static void take_status(struct sonde_upload_reply *to, int32_t status)
     own(to)->status = status >= 100 && status <= 999 ? status : 0;
 }
 
-/* Text of the server's for a line of ours: ASCII, cut. */
+/* Copy a server's text into a line of ours, as ASCII and cut. */
 static void copy_plain(char *to, size_t capacity, const char *from, size_t size)
 {
     size = size < capacity ? size : capacity - 1;
@@ -110,7 +110,7 @@ void sonde__upload_reply_clear(struct sonde__upload_reply *reply, const _Atomic 
                                             .wanted = is_wanted};
 }
 
-/* --- what it means --- */
+/* --- meaning --- */
 
 struct said {
     struct sonde__upload_verdict *verdict;
@@ -131,7 +131,8 @@ static void take_member(void *ctx, const char *key, const char *text)
     if (strcmp(key, "id") == 0) {
         snprintf(said->id, sizeof said->id, "%s", text);
         said->has_id = true;
-    } else if (strcmp(key, "error") == 0 || strcmp(key, "detail") == 0) { /* Sentry's name for it */
+    } else if (strcmp(key, "error") == 0 || strcmp(key, "detail") == 0) { /* "detail" is Sentry's
+                                                                           * name */
         copy_plain(said->error, sizeof said->error, text, strlen(text));
     } else if (strcmp(key, "need_symbols") == 0 && is_build_id(text) &&
                verdict->need_count < SONDE__UPLOAD_NEED_MAX) {
@@ -163,13 +164,13 @@ static void judge_failure(const struct sonde__upload_reply *reply,
         [SONDE_UPLOAD_NOT_SUPPORTED] = "the transport cannot do that",
     };
     unsigned failure = reply->failure <= SONDE_UPLOAD_NOT_SUPPORTED ? reply->failure : 0;
-    /* a wrong certificate may be the network's, which one leaves */
+    /* retry: a wrong certificate may be the current network's */
     verdict->meaning =
         failure == SONDE_UPLOAD_NOT_SUPPORTED ? SONDE__UPLOAD_STOP : SONDE__UPLOAD_RETRY;
     say(verdict, texts[failure], reply->why);
 }
 
-/* A login page of a hotel answers 200, too: what does not speak the protocol has stored nothing. */
+/* A hotel's login page also answers 200: only an answer in the protocol counts as stored. */
 static void judge_success(const struct sonde__upload_reply *reply,
                           const struct sonde__upload_address *address, const char *id,
                           bool is_object, const struct said *said,
@@ -195,7 +196,8 @@ static bool names_coding(const char *list, const char *coding)
     return found != NULL && strncmp(found + strlen(coding), ";q=0", 4) != 0;
 }
 
-/* 415: another coding, if the server names one that we have, or names none (RFC 9110 §15.5.16). */
+/* 415: choose another coding that the server names; if it names none, the next one (RFC 9110
+ * §15.5.16). */
 static void judge_coding(const struct sonde__upload_reply *reply, enum sonde_upload_coding coding,
                          struct sonde__upload_verdict *verdict)
 {
@@ -260,7 +262,8 @@ static void judge_wait(const struct sonde__upload_reply *reply, int64_t now_unix
     bool is_limited = sonde__upload_rate_limits(reply->rate_limits, &limit_s);
     bool counts = verdict->meaning == SONDE__UPLOAD_RETRY || verdict->meaning == SONDE__UPLOAD_STOP;
     verdict->wait_s = is_asked && counts ? asked_s : 0;
-    if (is_limited && limit_s > verdict->wait_s) { /* an answer that stored it may have one, too */
+    if (is_limited && limit_s > verdict->wait_s) { /* answers to stored reports may have a limit,
+                                                    * too */
         verdict->wait_s = limit_s;
     }
 }
@@ -284,7 +287,7 @@ void sonde__upload_judge(const struct sonde__upload_reply *reply,
     }
     bool is_object = !reply->is_long &&
                      sonde__upload_json_read(reply->body, reply->body_bytes, take_member, &said);
-    if (!is_object) { /* what was read until then is of no one */
+    if (!is_object) { /* discard what was read before the error */
         said.has_id = false;
         said.error[0] = '\0';
         verdict->need_count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Source: https://develop.sentry.dev/sdk/foundations/transport/envelopes/: a line of JSON about the
- * envelope, one about the item with the size of its payload, and the payload. */
+/* Source: https://develop.sentry.dev/sdk/foundations/transport/envelopes/: a JSON line for the
+ * envelope, one for the item with its size, and the payload. */
 #include "upload_envelope.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct buffer {
     bool failed;
 };
 
-/* Events are below 1 MiB; what is larger is thrown away anyway. */
+/* Events are below 1 MiB; a larger one is discarded anyway. */
 static bool append(void *ctx, const char *bytes, size_t size)
 {
     struct buffer *buffer = ctx;

@@ -3,9 +3,8 @@
  * exceptions, threads, stack traces, debug meta and contexts.
  *
  * A report has no addresses of the process: a frame is an image and an offset. Sentry wants
- * addresses, so image number i is said to lie at i times IMAGE_STEP, and a frame at its offset from
- * there. That is right for images whose own addresses begin at 0, as those of position-independent
- * ELFs do. */
+ * addresses, so image i is placed at i * IMAGE_STEP, and a frame at its offset from there. This is
+ * correct for images linked at address 0, as position-independent ELFs are. */
 #include "upload_event.h"
 
 #include <ctype.h>
@@ -61,8 +60,8 @@ static void put_place(struct writer *w, const struct sonde__report_shown *shown)
     }
 }
 
-/* Calls that were inlined or left by a jump have no address of their own: a server that looks the
- * address of the frame up adds them again by itself. */
+/* Inlined and tail calls have no address here, because a server that looks up the frame's address
+ * adds them again itself. */
 static void put_step(struct writer *w, const struct sonde__report_step *step)
 {
     const struct sonde__report_frame *frame = step->frame;
@@ -75,7 +74,7 @@ static void put_step(struct writer *w, const struct sonde__report_step *step)
         const struct sonde__report_image *image = sonde__report_image(w->report, frame->image);
         put_text(w, "package", sonde__report_text(w->report, image->path));
     }
-    /* a damaged report may name images that it does not have */
+    /* a damaged report may refer to images that do not exist */
     bool has_image = frame->image != 0 && frame->image <= sonde__report_image_count(w->report);
     if (step->kind == SONDE__REPORT_STEP_PHYSICAL && has_image && frame->offset < IMAGE_STEP) {
         w->is_used[frame->image] = true;
@@ -88,7 +87,7 @@ static void put_step(struct writer *w, const struct sonde__report_step *step)
     sonde__json_close(&w->json);
 }
 
-/* Sentry wants the outermost frame first. */
+/* Sentry expects the outermost frame first. */
 static void put_stack(struct writer *w, uint32_t stack)
 {
     struct sonde__report_step steps[STEPS_MAX];
@@ -149,7 +148,7 @@ static void put_thread(struct writer *w, const struct sonde__report_thread *thre
     sonde__json_bool(&w->json, "main", thread->main);
     sonde__json_bool(&w->json, "current", is_current);
     sonde__json_bool(&w->json, "crashed", false);
-    if (!is_current) { /* that of the exception is not repeated */
+    if (!is_current) { /* the exception has the current thread's stack already */
         put_stack(w, thread->stack);
     }
     sonde__json_close(&w->json);
@@ -186,8 +185,8 @@ static void put_threads(struct writer *w)
 
 /* --- images --- */
 
-/* The first 16 bytes of a build-id as a UUID whose first three numbers are little-endian, as
- * Breakpad has it; a UUID of Mach-O as it is. */
+/* A build-id's first 16 bytes as a UUID with little-endian first three numbers, as Breakpad does; a
+ * Mach-O UUID unchanged. */
 static void put_debug_id(struct writer *w, const struct sonde__build_id *id, bool is_elf)
 {
     static const uint8_t order[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -220,7 +219,7 @@ static void put_image(struct writer *w, uint32_t id)
     sonde__json_close(&w->json);
 }
 
-/* Of the frames that were put. */
+/* Images of the written frames. */
 static void put_images(struct writer *w)
 {
     sonde__json_object(&w->json, "debug_meta");
@@ -234,7 +233,7 @@ static void put_images(struct writer *w)
     sonde__json_close(&w->json);
 }
 
-/* --- what surrounds it --- */
+/* --- context --- */
 
 static void put_contexts(struct writer *w)
 {
@@ -274,8 +273,8 @@ static void put_contexts(struct writer *w)
     sonde__json_close(&w->json);
 }
 
-/* Keys of tags are letters, digits, "_.:-", at most 32; values have no line break, at most 200.
- * What does not fit is not a tag there. */
+/* Sentry's limits for tags: keys of letters, digits and "_.:-", at most 32; values without line
+ * breaks, at most 200. Others are not sent. */
 static bool is_tag(const struct sonde__report_tag *tag)
 {
     size_t size = strlen(tag->key);

@@ -13,7 +13,7 @@
 #include "spool_folder.h"
 #include "upload_sender.h"
 
-/* Only the sender that has the lock writes it. */
+/* Written only by the sender that holds the lock. */
 #define PART "upload.part"
 
 enum sonde_status sonde__upload_lock(int32_t folder, int32_t *ret_fd, struct sonde_error *ret_error)
@@ -63,7 +63,7 @@ int sonde__upload_keep(int32_t folder, const char *name, const struct sonde__upl
     char text[SONDE__UPLOAD_STATE_TEXT];
     int32_t fd;
     size_t size = sonde__upload_state_write(state, text);
-    (void)sonde__host_folder_remove(folder, PART); /* of one that was killed here */
+    (void)sonde__host_folder_remove(folder, PART); /* left by a process that was killed here */
     int reason = sonde__host_folder_make(folder, PART, &fd);
     if (reason != 0) {
         return reason;

@@ -10,24 +10,24 @@
 
 #include "upload_state.h"
 
-/* Hold other senders off until the descriptor is closed. Returns OK | BUSY | DENIED | LIMIT | OS.
- */
+/* Lock out other senders until the descriptor is closed. Returns OK | BUSY | DENIED | LIMIT |
+ * OS. */
 SONDE_NODISCARD enum sonde_status sonde__upload_lock(int32_t folder, int32_t *ret_fd,
                                                      struct sonde_error *ret_error);
 
-/* The state in a file; without one, or one that cannot be read, all zero. */
+/* Read the state in a file; all zero if there is none or it cannot be read. */
 void sonde__upload_load(int32_t folder, const char *name, struct sonde__upload_state *ret_state);
-/* Replace it at once: whoever is killed leaves the former one, or this. The lock must be held.
- * Returns 0 or an errno. */
+/* Replace the state atomically: after a kill the file has the old or the new state. The caller
+ * holds the lock. Returns 0 or an errno. */
 int sonde__upload_keep(int32_t folder, const char *name, const struct sonde__upload_state *state);
 
-/* Open the report of a run that is over, and lock it. False: it is not over, or is gone. */
+/* Open and lock the report of a finished run. False: not finished, or gone. */
 bool sonde__upload_take(int32_t folder, const char *run, int32_t *ret_fd);
 
-/* States of reports that are gone: sent, or removed by a cap. */
+/* Remove states whose reports were sent or removed by a cap. */
 void sonde__upload_remove_orphans(int32_t folder);
 
-/* The id of the report in those bytes; "" where it has none. */
+/* The id of the report in these bytes; "": none. */
 void sonde__upload_id_of(const void *bytes, size_t size, char *ret_id, size_t capacity);
 
 #endif

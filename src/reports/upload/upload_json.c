@@ -39,7 +39,8 @@ static bool take(struct reader *reader, char wanted)
     return true;
 }
 
-/* Behind the backslash. What is not ASCII becomes '?': nothing that matters here has it. */
+/* Decode an escape; the backslash was read. A character outside ASCII becomes '?', because no value
+ * that is used here has one. */
 static bool take_escape(struct reader *reader, struct sonde__text *text)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -85,7 +86,7 @@ static bool take_string(struct reader *reader, char *ret_text, size_t capacity)
     return false;
 }
 
-/* A number, true, false or null: as far as nobody asks for it. */
+/* Skip a number, true, false or null. */
 static bool skip_word(struct reader *reader)
 {
     static const char *const words[] = {"true", "false", "null"};
@@ -104,7 +105,7 @@ static bool skip_word(struct reader *reader)
     return reader->in.at > begin;
 }
 
-/* is_asked: a text here belongs to reader->key. The depth is bounded, so the recursion is. */
+/* is_asked: a text here is a value of reader->key. The recursion is bounded by the depth limit. */
 static bool take_value(struct reader *reader, bool is_asked)
 {
     char text[TEXT_BYTES];

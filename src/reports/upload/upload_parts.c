@@ -13,7 +13,7 @@
 
 #define AGENT "sonde/" SONDE_VERSION
 
-/* 128 bits of two FNV-1a that begin differently: an id, no protection against forgery. */
+/* Two FNV-1a hashes with different seeds: an id, without protection against forgery. */
 static void hash_id(const void *bytes, size_t size, uint64_t number,
                     char ret_id[SONDE__UPLOAD_ID_TEXT])
 {
@@ -31,7 +31,7 @@ static bool is_id(const char *text)
            strspn(text, "0123456789abcdef") == SONDE__UPLOAD_ID_TEXT - 1;
 }
 
-/* The longest stalls, in the order of the report. */
+/* Choose the longest stalls, and keep them in report order. */
 static void choose_stalls(struct sonde__upload_parts *parts)
 {
     const struct sonde__report *report = parts->report;
@@ -67,7 +67,7 @@ enum sonde_status sonde__upload_parts_make(enum sonde__upload_protocol protocol,
     const struct sonde__report_header *header = sonde__report_header(parts.report);
     if (is_id(header->report_id)) {
         snprintf(parts.report_id, sizeof parts.report_id, "%.32s", header->report_id);
-    } else { /* of a version that gave none */
+    } else { /* written by an old version */
         hash_id(bytes, size, 0, parts.report_id);
     }
     if (protocol == SONDE__UPLOAD_COLLECTOR || header->kind == SONDE__REPORT_STACKS) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a report becomes on the wire: for a collector the file as it is; for Sentry an envelope for
- * each stall, since an envelope has one event. Each part has an id that follows from the report
- * alone, so the same report gives the same ids, whoever sends it and how often. Pure functions. */
+/* The requests for one report: for a collector the whole file; for Sentry one envelope for each
+ * stall, because an envelope has one event. Ids of the parts depend on the report alone, so
+ * repeated uploads have the same ids. Pure functions. */
 #ifndef SONDE_UPLOAD_PARTS_H
 #define SONDE_UPLOAD_PARTS_H
 
@@ -12,38 +12,37 @@
 
 #define SONDE__UPLOAD_ID_TEXT 33u /* 32 hexadecimal digits */
 
-/* Of one report to Sentry: more are no news. The longest stalls are sent. */
+/* Events sent to Sentry for one report: the longest stalls. More would add nothing. */
 #define SONDE__UPLOAD_EVENTS_MAX 20u
 
 struct sonde__upload_parts {
     enum sonde__upload_protocol protocol;
     const void *bytes; /* the file */
     size_t size;
-    struct sonde__report *report; /* as far as it can be read */
+    struct sonde__report *report; /* what could be read of it */
     char report_id[SONDE__UPLOAD_ID_TEXT];
     uint32_t count;
-    uint32_t stalls[SONDE__UPLOAD_EVENTS_MAX]; /* Sentry: which */
+    uint32_t stalls[SONDE__UPLOAD_EVENTS_MAX]; /* for Sentry: the stalls to send */
 };
 
-/* The bytes stay the caller's and valid. Returns OK | CORRUPT (no report: nothing of it can be
- * read) | UNSUPPORTED (a kind of report that Sentry has no event for) | MEMORY. Ownership:
- * sonde__upload_parts_done(). */
+/* The bytes must outlive the result. Returns OK | CORRUPT (not a report) | UNSUPPORTED (Sentry has
+ * no event for this kind) | MEMORY. Ownership: sonde__upload_parts_done(). */
 SONDE_NODISCARD enum sonde_status sonde__upload_parts_make(enum sonde__upload_protocol protocol,
                                                            const void *bytes, size_t size,
                                                            struct sonde__upload_parts *ret_parts);
 void sonde__upload_parts_done(struct sonde__upload_parts *parts);
 
-/* The body of part i and its id. sent_unix_ns: when it is sent. Returns OK | MEMORY | LIMIT (an
- * event that cannot be made small enough). Ownership of *ret_made: sonde__mem_free(); null: the
- * body is not a copy. */
+/* The body and id of part i. sent_unix_ns: the current time. Returns OK | MEMORY | LIMIT (the event
+ * cannot be made small enough). Ownership: sonde__mem_free(*ret_made); null: the body is not a
+ * copy. */
 SONDE_NODISCARD enum sonde_status sonde__upload_part_body(const struct sonde__upload_parts *parts,
                                                           uint32_t i, uint64_t sent_unix_ns,
                                                           char ret_id[SONDE__UPLOAD_ID_TEXT],
                                                           const void **ret_body, size_t *ret_size,
                                                           void **ret_made);
 
-/* The headers of a request as "Name: value" in `ret_lines`, whose texts are in `ret_text`.
- * coding_name: null: identity. */
+/* Request headers as "Name: value" in `ret_lines`; `ret_text` has their texts. coding_name null:
+ * identity. */
 #define SONDE__UPLOAD_HEADERS_MAX  10u
 #define SONDE__UPLOAD_HEADERS_TEXT 1024u
 void sonde__upload_headers(const struct sonde__upload_address *address, const char *id,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One look through a spool folder. */
+/* One pass over a spool folder. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 struct item {
     char run[SONDE__SPOOL_NAME];
     struct sonde__upload_state state;
-    bool is_over; /* in this pass */
+    bool is_over; /* done in this pass */
 };
 
 struct pass {
@@ -46,7 +46,7 @@ static bool is_set(const _Atomic uint32_t *word)
     return word != NULL && atomic_load(word) != 0;
 }
 
-/* --- what waits --- */
+/* --- waiting reports --- */
 
 static enum sonde_status read_items(struct pass *pass)
 {
@@ -63,7 +63,8 @@ static enum sonde_status read_items(struct pass *pass)
         memcpy(item->run, runs.names[i], sizeof item->run);
         sonde__spool_file_name(item->run, SONDE__UPLOAD_SIDECAR, name);
         sonde__upload_load(pass->folder, name, &item->state);
-        if (strcmp(item->state.to, pass->sender->address.shown) != 0) { /* of another address */
+        if (strcmp(item->state.to, pass->sender->address.shown) != 0) { /* the state is for another
+                                                                         * address */
             item->state = (struct sonde__upload_state){0};
             memcpy(item->state.to, pass->sender->address.shown, sizeof item->state.to);
         }
@@ -73,8 +74,9 @@ static enum sonde_status read_items(struct pass *pass)
     return SONDE_OK;
 }
 
-/* What was tried least comes first, so that one report that harms the server, or us, does not keep
- * all others from it; then the oldest. Null: none is due; *ret_wait_s is set to when. */
+/* The item with the fewest tries, then the oldest, so that one report that makes the server or the
+ * sender fail does not block the others. Null: none is due; *ret_wait_s is the time until one
+ * is. */
 static struct item *next_item(struct pass *pass, uint32_t *ret_wait_s)
 {
     struct item *best = NULL;
@@ -93,13 +95,13 @@ static struct item *next_item(struct pass *pass, uint32_t *ret_wait_s)
     return best;
 }
 
-/* --- one of them --- */
+/* --- one report --- */
 
 static void keep_state(const struct pass *pass, const struct item *item)
 {
     char name[SONDE__SPOOL_NAME];
     sonde__spool_file_name(item->run, SONDE__UPLOAD_SIDECAR, name);
-    /* where that is not possible (the disk is full) the state is known to this process only */
+    /* if this fails (disk full), only this process knows the state */
     (void)sonde__upload_keep(pass->folder, name, &item->state);
 }
 
@@ -111,7 +113,7 @@ struct part {
 static void keep_part(void *ctx, const struct sonde__upload_state *state)
 {
     const struct part *part = ctx;
-    (void)state; /* the item's own */
+    (void)state; /* points into the item */
     keep_state(part->pass, part->item);
 }
 
@@ -132,7 +134,7 @@ static void settle(struct pass *pass, struct item *item, const char *name)
     } else if (pass->sender->options.keep) {
         item->state.stage = SONDE__UPLOAD_SENT;
         keep_state(pass, item);
-    } else { /* in this order: a report without state is sent again, and is known there */
+    } else { /* report first: if sent again without a state, the server knows its id */
         sonde__spool_file_name(item->run, SONDE__UPLOAD_SIDECAR, sidecar);
         if (sonde__host_folder_remove(pass->folder, name) == 0) {
             (void)sonde__host_folder_remove(pass->folder, sidecar);
@@ -149,7 +151,7 @@ static void settle_address(struct pass *pass)
     if (before.wait_s != 0 || pass->address.wait_s != 0 || before.tries != pass->address.tries) {
         (void)sonde__upload_keep(pass->folder, SONDE__UPLOAD_STATE, &pass->address);
     }
-    if (pass->address.wait_s != 0) { /* somebody is in trouble: no haste any more */
+    if (pass->address.wait_s != 0) { /* the server has trouble: stop skipping waits */
         pass->sender->is_hasty = false;
     }
 }
@@ -181,7 +183,7 @@ static void tell_end(const struct pass *pass, struct sonde_upload_item *told,
     pass->sender->options.on_end(pass->sender->options.ctx, told);
 }
 
-/* The report is locked: no cap removes it, nobody finishes it meanwhile. */
+/* The report is locked: meanwhile no cap removes it and nobody finishes its run. */
 static enum sonde_status send_locked(struct pass *pass, struct item *item, const char *name,
                                      int32_t fd)
 {
@@ -222,7 +224,7 @@ static enum sonde_status send_item(struct pass *pass, struct item *item)
     int32_t fd;
     sonde__spool_file_name(item->run, SONDE__SPOOL_REPORT, name);
     if (!sonde__upload_take(pass->folder, item->run, &fd)) {
-        item->is_over = true; /* its run goes on, or was killed: not ours yet; or it is gone */
+        item->is_over = true; /* its run is active or must be finished first, or it is gone */
         return SONDE_OK;
     }
     enum sonde_status status = send_locked(pass, item, name, fd);
@@ -285,7 +287,7 @@ enum sonde_status sonde__upload_pass(struct sonde__upload_sender *sender,
     enum sonde_status status = sonde__upload_lock(pass.folder, &lock, ret_error);
     if (status == SONDE_OK) {
         status = run_pass(&pass);
-        sonde__host_folder_release(lock); /* a fork child may have the descriptor, too */
+        sonde__host_folder_release(lock); /* a forked child may have the descriptor, too */
         sonde__host_close(lock);
         if (status != SONDE_OK) {
             (void)sonde__base_fail(ret_error, status, "the spool folder", NULL, 0, 0);

@@ -14,7 +14,7 @@
 
 #define NS_PER_S 1000000000u
 
-/* Smaller ones gain nothing. */
+/* Smaller bodies gain nothing. */
 #define COMPRESS_MIN 200u
 
 static int64_t real_unix_s(void *ctx)
@@ -101,7 +101,8 @@ bool sonde__upload_is_allowed(const struct sonde__upload_sender *sender,
 static const char *const coding_names[] = {
     [SONDE_UPLOAD_IDENTITY] = NULL, [SONDE_UPLOAD_GZIP] = "gzip", [SONDE_UPLOAD_ZSTD] = "zstd"};
 
-/* Sets the verdict. The codings are tried in turn, from the best one on, as the server allows. */
+/* Send one body and set the verdict. Tries the best coding first, then those that the server
+ * accepts. */
 static void request(struct sonde__upload_sender *sender, const char *id, const void *body,
                     size_t size)
 {

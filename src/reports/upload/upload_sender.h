@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sends what waits in a spool folder. One look through it is a pass; waiting between two is the
- * caller's. Files beside the reports keep the state (upload_state.h), and are written before a
- * request as if it had failed: whoever is killed has lost nothing, and counts as a try.
+/* Sends the reports of a spool folder in passes; the caller waits between them. Files next to the
+ * reports keep the state (upload_state.h). Before a request they are written as if it had failed,
+ * so a killed sender loses nothing and counts as a try.
  *
- * The clock and chance are the caller's, too, so tests run in virtual time. Context: any thread,
- * one at a time for each sender; upload.lock in the folder holds others off. */
+ * The caller provides clock and random numbers, so tests run in virtual time. Context: any thread,
+ * one at a time per sender; upload.lock in the folder locks out others. */
 #ifndef SONDE_UPLOAD_SENDER_H
 #define SONDE_UPLOAD_SENDER_H
 
@@ -17,7 +17,7 @@
 #include "upload_answer.h"
 #include "upload_state.h"
 
-#define SONDE__UPLOAD_SIDECAR ".upload" /* of RUN */
+#define SONDE__UPLOAD_SIDECAR ".upload" /* suffix of RUN */
 #define SONDE__UPLOAD_STATE   "upload.state"
 #define SONDE__UPLOAD_LOCK    "upload.lock"
 
@@ -29,17 +29,17 @@ struct sonde__upload_env {
 extern const struct sonde__upload_env sonde__upload_real_env;
 
 struct sonde__upload_sender {
-    struct sonde_upload_options options; /* taken: base_sized.h */
+    struct sonde_upload_options options; /* copied by base_sized.h */
     struct sonde_upload_transport transport;
     struct sonde__upload_address address;
     struct sonde__upload_env env;
     const _Atomic uint32_t *stop, *paused; /* null: never */
     struct sonde__upload_reply *reply;
     struct sonde__upload_verdict *verdict; /* of the last request */
-    bool is_hasty;                         /* take no notice of our own waits, once */
+    bool is_hasty;                         /* ignore our own waits once */
 };
 
-/* options: as in upload.h, folder may be null (single files only). Returns OK | USAGE | MEMORY.
+/* options: as in upload.h; folder may be null (single files only). Returns OK | USAGE | MEMORY.
  * Ownership: sonde__upload_sender_done(); the strings of the options stay the caller's. */
 SONDE_NODISCARD enum sonde_status
 sonde__upload_sender_make(const struct sonde_upload_options *options,
@@ -52,13 +52,12 @@ SONDE_NODISCARD enum sonde_status sonde__upload_pass(struct sonde__upload_sender
                                                      struct sonde_upload_result *ret_result,
                                                      struct sonde_error *ret_error);
 
-/* May anything be sent now? "" or why not. Written to `ret_why`; false: no. */
+/* May something be sent now? False: no, with the reason in `ret_why`; else that is "". */
 bool sonde__upload_is_allowed(const struct sonde__upload_sender *sender,
                               char ret_why[SONDE__UPLOAD_WHY]);
 
-/* Send the bytes of one report, whatever parts of it state->part says are stored already. each:
- * called after a part was stored and others are left, with the state. The verdict is the sender's.
- * item: name is the caller's; the rest is filled. */
+/* Send one report, from part state->part on; the parts before are stored already. each: called with
+ * the state after a part was stored, if more follow. The result is sender->verdict. */
 void sonde__upload_report(struct sonde__upload_sender *sender, const void *bytes, size_t size,
                           struct sonde__upload_state *state,
                           void (*each)(void *ctx, const struct sonde__upload_state *state),

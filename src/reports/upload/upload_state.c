@@ -98,7 +98,7 @@ bool sonde__upload_state_read(const void *bytes, size_t size, struct sonde__uplo
     return true;
 }
 
-/* --- when it is due --- */
+/* --- waiting times --- */
 
 uint32_t sonde__upload_backoff_s(uint32_t tries, uint32_t random)
 {
@@ -139,7 +139,7 @@ void sonde__upload_state_end(struct sonde__upload_state *state,
         state->stage = SONDE__UPLOAD_REFUSED_FOR_GOOD;
         state->wait_s = 0;
     } else if (verdict->meaning == SONDE__UPLOAD_STOP) {
-        state->tries -= state->tries > 0; /* the address is at fault, no report is */
+        state->tries -= state->tries > 0; /* a fault of the address, not of this report */
         state->wait_s = 0;
     }
 }
@@ -157,9 +157,9 @@ void sonde__upload_address_end(struct sonde__upload_state *address,
     snprintf(address->why, sizeof address->why, "%s", verdict->why);
     uint32_t own_s = answers ? 0
                      : verdict->meaning == SONDE__UPLOAD_STOP
-                         ? SONDE__UPLOAD_WAIT_LAST_S /* nothing will change soon */
+                         ? SONDE__UPLOAD_WAIT_LAST_S /* this will not change soon */
                          : sonde__upload_backoff_s(address->tries, random);
-    /* what the server asks counts first; one that asks for a second again and again gets ours */
+    /* the server's wait wins, unless it repeatedly asks for less than our backoff */
     bool is_enough = verdict->wait_s >= own_s || (verdict->wait_s != 0 && address->tries <= 1);
     address->wait_s = is_enough ? verdict->wait_s : own_s;
 }

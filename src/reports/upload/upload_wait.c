@@ -12,7 +12,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits, at most `most` of them; saturates far above every limit here. Moves *at behind them. */
+/* Read up to `most` digits, and saturate far above all limits here. Moves *at past them. */
 static bool take_number(const char **at, unsigned most, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -86,7 +86,7 @@ static bool read_asctime(const char *at, struct date *date)
            take_text(&at, " ") && take_number(&at, 4, &date->year) && *at == '\0';
 }
 
-/* Days since 1970 of a Gregorian date; years begin on 1 March here. */
+/* Days since 1970 of a Gregorian date, computed with years that begin on 1 March. */
 static int64_t days_of(const struct date *date)
 {
     int64_t year = (int64_t)date->year - (date->month <= 2);
@@ -129,7 +129,8 @@ bool sonde__upload_retry_after(const char *text, const char *date, int64_t now_u
     const char *at = text;
     uint64_t seconds;
     int64_t when, from;
-    if (take_number(&at, 64, &seconds) && (*at == '\0' || *at == '.')) { /* some send fractions */
+    if (take_number(&at, 64, &seconds) && (*at == '\0' || *at == '.')) { /* some servers send
+                                                                          * fractions */
         *ret_s = cap((int64_t)seconds + (*at == '.'));
         return true;
     }
@@ -140,7 +141,7 @@ bool sonde__upload_retry_after(const char *text, const char *date, int64_t now_u
     return true;
 }
 
-/* Is "error" one of the categories between `at` and `end`? None at all stands for each. */
+/* Is "error" in the list of categories between `at` and `end`? An empty list means all. */
 static bool concerns_errors(const char *at, const char *end)
 {
     if (at == end) {
