@@ -8,7 +8,7 @@
 #include "block_captures.h"
 #include "demangle.h"
 
-/* --- captures: what the sources say, the most reliable first --- */
+/* --- captures, by their most reliable source --- */
 
 static struct blocks_capture *take_capture(struct blocks_desc *desc,
                                            const struct sonde__block_capture *known)
@@ -36,7 +36,7 @@ static struct blocks_capture *take_capture(struct blocks_desc *desc,
     return capture;
 }
 
-/* Bytes without a source are no capture. */
+/* False for bytes that no source describes: they are no capture. */
 static bool is_told(const struct sonde__block_capture *capture)
 {
     return capture->sources != 0 || capture->against != 0;
@@ -51,7 +51,7 @@ const struct sonde__blockfile_box *blocks_box(const struct blocks_image *image,
                : NULL;
 }
 
-/* Add what is in the box of the capture behind it. */
+/* Append the content of a __block variable's box to its capture. */
 static void take_box(struct blocks_image *image, struct blocks_desc *desc,
                      const struct sonde__blockfile_box *box,
                      const struct sonde__block_member *member)
@@ -78,7 +78,7 @@ static void take_box(struct blocks_image *image, struct blocks_desc *desc,
     }
 }
 
-/* block: whose captures these are; null: of all blocks with the descriptor. */
+/* block: the owner of the captures; null: all blocks with the descriptor. */
 static void gather(struct blocks_image *image, struct blocks_desc *desc,
                    const struct sonde__block_desc *as, const struct blocks_members *members,
                    const struct sonde__blockfile_block *block)
@@ -111,7 +111,7 @@ static void gather(struct blocks_image *image, struct blocks_desc *desc,
 
 /* --- variables --- */
 
-/* Its own flags: other blocks of the descriptor may have others. */
+/* Use the block's own flags: other blocks with the descriptor may differ. */
 static void add_members(struct blocks_image *image, struct blocks_desc *desc,
                         const struct sonde__blockfile_block *block)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An image whose blocks are shown (a file, a slice of a universal file, a member of an archive) and
- * what is known of one of its descriptors. */
+/* An image whose blocks are shown (a file, a slice of a universal file, a member of an archive),
+ * and the description of one of its descriptors. */
 #ifndef SONDE_BLOCKS_IMAGE_H
 #define SONDE_BLOCKS_IMAGE_H
 
@@ -9,7 +9,7 @@
 #include "blocks_places.h"
 
 enum {
-    /* of a descriptor: the largest block has 64 KiB, and most captures have at least 8 bytes */
+    /* of a descriptor: the largest block has 64 KiB, and most captures at least 8 bytes */
     BLOCKS_CAPTURES_MAX = 512,
     BLOCKS_TYPE_BYTES = 4096,
 };
@@ -17,7 +17,7 @@ enum {
 struct blocks_image {
     const char *path, *arch;
     const char *member; /* of an archive; else "" */
-    bool raw;           /* names as the file has them */
+    bool raw;           /* show stored names, not demangled ones */
     struct sonde__loaded loaded;
     struct sonde__blockfile file;
     struct sonde__block_memory memory;
@@ -25,25 +25,24 @@ struct blocks_image {
 };
 
 struct blocks_capture {
-    uint32_t offset, size;  /* size 0: not known */
+    uint32_t offset, size;  /* size 0: unknown */
     uint8_t kind;           /* enum sonde_block_kind */
-    bool inside;            /* a part of the object before it */
-    bool in_box;            /* of the __block variable before it; the offset is that in the box */
+    bool inside;            /* part of the object listed before it */
+    bool in_box;            /* content of the __block variable before it; offset within the box */
     uint32_t sources;       /* 1 << enum sonde_block_source */
-    uint32_t other_sources; /* that disagree: they say `other`, or nothing */
+    uint32_t other_sources; /* sources that disagree: they say `other`, or nothing */
     uint8_t other;
     bool other_said;
     const char *type; /* encoded; not NUL-terminated; or null */
     uint32_t type_size;
-    char declaration[240]; /* of the variable, from debug information; "": not known */
+    char declaration[240]; /* of the variable, from debug information; "": unknown */
 };
 
-/* What is known of a descriptor. */
 struct blocks_desc {
     const struct sonde__blockfile_desc *found;
     struct sonde__block_desc desc;
     char encoding[BLOCKS_TYPE_BYTES]; /* "" : none */
-    char type[BLOCKS_TYPE_BYTES];     /* "void (^)(int)"; "": not known */
+    char type[BLOCKS_TYPE_BYTES];     /* "void (^)(int)"; "": unknown */
     const char *problem;              /* or null */
     struct blocks_capture captures[BLOCKS_CAPTURES_MAX];
     unsigned capture_count;
@@ -52,20 +51,20 @@ struct blocks_desc {
 void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_desc *found,
                      struct blocks_desc *ret_desc);
 
-/* Add what is known of one block alone: its variables from debug information, and what is in the
- * boxes of its __block variables. constants: lines with the variables that the block does not hold
- * because they are constants in its code, or "". False: there is nothing to add. */
+/* Add what is known of this block alone: its variables from debug information, and the content of
+ * its __block variables' boxes. constants: lines with variables that are constants in the block's
+ * code, or "". False: nothing to add. */
 enum { BLOCKS_CONSTANTS_BYTES = 2048 };
 bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
                           const struct sonde__blockfile_block *block,
                           char constants[BLOCKS_CONSTANTS_BYTES]);
 
-/* The box that a capture of a block leads to; null: none, or it is not known. */
+/* The box that a block's capture points to; null: none, or unknown. */
 const struct sonde__blockfile_box *blocks_box(const struct blocks_image *image,
                                               const struct sonde__blockfile_block *block,
                                               const struct blocks_capture *capture);
 
-/* Where a block's function is, and what it is called. name: for people, or "". */
+/* Place and name of a block's function. name: demangled, or "". */
 struct blocks_function {
     const char *symbol; /* or null */
     char name[4096];
@@ -73,10 +72,9 @@ struct blocks_function {
 };
 void blocks_name_function(struct blocks_image *image, uint64_t address,
                           struct blocks_function *ret_function);
-/* What a block runs whose own function is a thunk. False: it is not one, or that is not known. */
+/* Name the block that a thunk runs. False: the block is no thunk, or it is unknown what it runs. */
 bool blocks_name_run(struct blocks_image *image, const struct sonde__blockfile_block *block,
                      struct blocks_function *ret_function);
-/* The vaddr of an address. */
 uint64_t blocks_vaddr(const struct blocks_image *image, uint64_t address);
 
 enum { BLOCKS_SOURCES = SONDE_BLOCK_BY_DWARF + 1 };
@@ -84,7 +82,7 @@ enum { BLOCKS_SOURCES = SONDE_BLOCK_BY_DWARF + 1 };
 /* --- output --- */
 
 void blocks_print_image(struct blocks_image *image);
-/* first: of the elements printed so far. */
+/* first: no element has been printed yet. */
 void blocks_print_image_json(struct blocks_image *image, bool first);
 
 #endif

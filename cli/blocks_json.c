@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The same as JSON: docs/guide/blocks-json.md. */
+/* Prints blocks as JSON (docs/guide/blocks-json.md). */
 #include <stdio.h>
 
 #include <sonde/block.h>
@@ -63,7 +63,7 @@ static void put_capture(struct sonde__json *json, const struct blocks_capture *c
     sonde__json_close(json);
 }
 
-/* From debug information: null where there is none. */
+/* Null without debug information. */
 static void put_variables(struct sonde__json *json, struct blocks_image *image, uint64_t invoke)
 {
     static struct blocks_variable variable;
@@ -103,7 +103,7 @@ static void put_helper(struct sonde__json *json, struct blocks_image *image, con
     sonde__json_close(json);
 }
 
-/* The boxes of its __block variables, and what is in them. */
+/* The boxes of the block's __block variables, and their content. */
 static void put_boxes(struct sonde__json *json, struct blocks_image *image,
                       const struct sonde__blockfile_desc *found,
                       const struct sonde__blockfile_block *block)

@@ -25,7 +25,7 @@ void blocks_places_of_file(struct blocks_places *places,
     places->types = places->has_file ? places->file.types : NULL;
 }
 
-/* Is the opened file that of the image? Without a build-id its path decides. */
+/* Does the file have the image's build-id? If neither has one, the path decides. */
 static bool is_of(const struct sonde__elf *elf, const struct sonde__image *image)
 {
     struct sonde__build_id id = {0};
@@ -39,7 +39,7 @@ void blocks_places_of_image(struct blocks_places *places,
 {
     struct sonde__symfile_options here = *options;
     const char *path = image->path;
-    if (image->file != NULL) { /* the path now leads to another file */
+    if (image->file != NULL) { /* the file at the path was replaced */
         here.root = NULL;
         path = image->file;
     }
@@ -137,7 +137,7 @@ bool blocks_place(const struct blocks_places *places, uint64_t vaddr,
     return true;
 }
 
-/* Show what is known of it. */
+/* Write a C declaration to `text`; after an error, the part that is known. */
 static void put_text(const struct blocks_places *places, struct sonde__type_ref type,
                      const char *name, char *text, size_t size)
 {
@@ -212,7 +212,7 @@ static uint8_t value_of(const struct blocks_places *places, struct sonde__type_r
     }
 }
 
-/* False: it is damaged, or there is no memory. */
+/* False: damaged, or no memory. */
 static bool take_member(const struct blocks_places *places, const struct blocks_variable *variable,
                         struct sonde__block_member *ret_member)
 {

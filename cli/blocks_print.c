@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The listing for people: where a block was written first, then its type, then what it holds. */
+/* Prints blocks as text: source place, type, captures. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void print_sources(uint32_t sources)
     }
 }
 
-/* The variable; else the C++ type of an encoded name, as far as it can be decoded. */
+/* The variable's declaration; else the C++ type of an encoded name, if it can be decoded. */
 static const char *type_text(const struct blocks_image *image, const struct blocks_capture *capture)
 {
     static char name[SONDE__DEMANGLE_INPUT_MAX + 1], buffer[SONDE__DEMANGLE_OUTPUT_MAX];
@@ -43,7 +43,7 @@ static const char *type_text(const struct blocks_image *image, const struct bloc
     return name;
 }
 
-/* Indent of the parts of an object, and of the content of a box, which has offsets of its own. */
+/* Indent of an object's parts and of a box's content, whose offsets start at 0. */
 enum { PART_INDENT = 2, BOX_INDENT = 4 };
 
 struct widths {
@@ -86,7 +86,7 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
     putchar('\n');
 }
 
-/* Bytes without a source: mostly numbers or padding. */
+/* Bytes that no source describes, mostly numbers or padding. */
 static void print_gap(uint32_t begin, uint32_t end)
 {
     if (begin < end) {
@@ -95,7 +95,7 @@ static void print_gap(uint32_t begin, uint32_t end)
     }
 }
 
-/* The offset of the next capture behind one and its parts. */
+/* Offset of the next capture after this one and its parts. */
 static uint32_t next_offset(const struct blocks_desc *desc, unsigned capture)
 {
     while (++capture < desc->capture_count &&
@@ -168,7 +168,7 @@ static void print_constants(const char *constants)
     }
 }
 
-/* Type, size and captures, behind the lines of the functions. */
+/* Type, size and captures, printed after the functions. */
 static void print_rest(const struct blocks_image *image, const struct blocks_desc *desc,
                        const char *constants)
 {
@@ -188,8 +188,8 @@ static void print_rest(const struct blocks_image *image, const struct blocks_des
     }
 }
 
-/* Blocks of one descriptor have the same captures and are shown together, except those whose
- * variables are known. */
+/* Blocks with one descriptor have the same captures and are shown together, except those with known
+ * variables. */
 static void print_desc(struct blocks_image *image, const struct sonde__blockfile_desc *found)
 {
     static struct blocks_desc desc;

@@ -17,7 +17,7 @@
 
 enum { BODY_BYTES = 1 << 16, SOURCES = SONDE_BLOCK_BY_DWARF + 1, DEPTH_MAX = 2 };
 
-/* Blocks of one function and descriptor, as a run in the sorted list. */
+/* A run of the sorted list: blocks with the same function and descriptor. */
 struct kind {
     const struct sonde__blockheap_item *items;
     size_t count;
@@ -69,7 +69,7 @@ static void print_known(const struct sonde__blockheap_capture *capture)
 
 enum { DECLARATION_BYTES = 280 };
 
-/* The variable; "" without debug information. A part of an object has no name of its own. */
+/* The variable's declaration; "" without debug information, and for a part of an object. */
 static const char *declaration_of(const struct sonde__blockheap_capture *capture, bool in_box)
 {
     static char text[DECLARATION_BYTES];
@@ -77,7 +77,7 @@ static const char *declaration_of(const struct sonde__blockheap_capture *capture
     if (capture->variable == NULL || capture->inside) {
         return text;
     }
-    if (in_box) { /* the variable itself */
+    if (in_box) { /* of the variable itself */
         snprintf(text, sizeof text, "%s",
                  capture->variable->declaration != NULL ? capture->variable->declaration : "");
     } else {
@@ -113,8 +113,8 @@ static void print_real(const uint8_t *bytes, uint32_t size)
     }
 }
 
-/* By its type: "5", "0x5621b4ddfeb0", "1.5"; as bytes without a type, or if it is no number.
- * in_box: it is the variable of a box. */
+/* Print data by type: "5", "0x5621b4ddfeb0", "1.5"; as bytes if the type is unknown or no number.
+ * in_box: the variable is in a box. */
 static void print_data(const struct sonde__blockheap_capture *capture, const uint8_t *bytes,
                        uint32_t size, bool in_box)
 {
@@ -126,7 +126,7 @@ static void print_data(const struct sonde__blockheap_capture *capture, const uin
     unsigned value = is_whole ? variable->value : SONDE__BLOCK_VALUE_BYTES;
     int64_t number;
     if (is_whole && !in_box && variable->form == SONDE__BLOCK_MEMBER_BYREF) {
-        value = SONDE__BLOCK_VALUE_ADDRESS; /* in a block that does not escape: of the variable */
+        value = SONDE__BLOCK_VALUE_ADDRESS; /* the variable's, in a block that does not escape */
     }
     memcpy(&word, bytes, size < sizeof word ? size : sizeof word);
     number =
@@ -154,7 +154,7 @@ static void print_data(const struct sonde__blockheap_capture *capture, const uin
 static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
                            const uint8_t *body, uint32_t size, unsigned depth);
 
-/* The value of a __block variable. */
+/* Print the value of a __block variable. */
 static void print_box(struct heap_view *view, const struct sonde__block_member *variable,
                       uint64_t address, unsigned depth)
 {
@@ -176,7 +176,7 @@ static void print_box(struct heap_view *view, const struct sonde__block_member *
     sonde__mem_free(captures);
 }
 
-/* body: null if no single block is shown. */
+/* body null: no single block is shown. */
 static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
                            const uint8_t *body, uint32_t size, unsigned depth)
 {
@@ -363,8 +363,7 @@ static int print_all(struct heap_view *view, bool json)
     return SONDE__CLI_OK;
 }
 
-/* A block that is not on the heap: global, or on a stack, where it may be the rest of a dead
- * one. */
+/* Is it a block outside the heap? On a stack it may be the remains of a dead one. */
 static bool is_elsewhere(struct heap_view *view, uint64_t address,
                          struct sonde__blockheap_item *ret_item)
 {

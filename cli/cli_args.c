@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The option parser: one table a command, one wording of errors for all.
+/* The option parser: one table for each command, the same error texts for all.
  *
- * Not getopt_long: it accepts abbreviations (a script that says --js breaks when --jsx arrives),
- * words its own errors, keeps global state, and cannot print the help from the same table. */
+ * getopt_long accepts abbreviations (a script with --js breaks when --jsx is added), has its own
+ * error texts and global state, and cannot print the help from the same table. */
 #include "cli.h"
 
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static int print_help(const struct args *args)
     return SONDE__CLI_OK;
 }
 
-/* attached: a value in the same argument, or null. */
+/* attached: the value in the same argument, or null. */
 static int take_option(struct args *args, const struct sonde__cli_option *option,
                        const char *attached)
 {
@@ -85,7 +85,7 @@ static int take_long(struct args *args, const char *name)
     return say_unknown(args, "--", name, size);
 }
 
-/* "jd9": options without a value, and a last one that may have one. */
+/* "jd9": letters without a value; the last one may take one. */
 static int take_letters(struct args *args, const char *letters)
 {
     int exit_code = SONDE__CLI_GO_ON;
@@ -108,7 +108,7 @@ static int take_letters(struct args *args, const char *letters)
     return exit_code;
 }
 
-/* The option's variable: PREFIX and its name in capitals, "-" as "_". */
+/* The option's environment variable: PREFIX and its name in capitals, with "-" as "_". */
 static const char *read_variable(const char *prefix, const struct sonde__cli_option *option,
                                  char ret_name[64])
 {

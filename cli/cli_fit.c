@@ -5,10 +5,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Of a field: enough to tell names apart. A narrower terminal breaks the line. */
+/* Columns that still distinguish names. On a narrower terminal the line wraps. */
 enum { FIELD_MIN = 20 };
 
-/* The mark for what is left out: U+2026. */
+/* Marks an omission: U+2026. */
 static const char mark[] = "\xe2\x80\xa6";
 
 void sonde__cli_fit_begin(struct sonde__cli_fit *fit, FILE *out)
@@ -21,7 +21,7 @@ void sonde__cli_fit_begin(struct sonde__cli_fit *fit, FILE *out)
         isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Behind an escape sequence (color) or a character of UTF-8. */
+/* Offset after an escape sequence or a UTF-8 character. */
 static size_t next_of(const char *line, size_t at, size_t size, unsigned *ret_width)
 {
     *ret_width = line[at] != '\033';
@@ -47,7 +47,7 @@ static unsigned width_of(const char *line, size_t begin, size_t end)
     return sum;
 }
 
-/* Parts of a line with two spaces between them; the padding behind is no part. */
+/* A part of a line, separated by two spaces; padding does not count. */
 struct field {
     size_t begin, end;
     unsigned width;
@@ -71,7 +71,7 @@ static struct field widest_field(const char *line, size_t size)
     return widest;
 }
 
-/* The byte of the field's column `column`, not inside of a sequence. */
+/* Offset of column `column` of the field, outside of escape sequences. */
 static size_t byte_of(const char *line, const struct field *field, unsigned column)
 {
     size_t at = field->begin;
@@ -85,13 +85,13 @@ static size_t byte_of(const char *line, const struct field *field, unsigned colu
     return at;
 }
 
-/* Leave out `count` columns of the field's middle and put the mark there. */
+/* Replace `count` columns in the field's middle by the mark. */
 static void shorten(char *line, size_t *size, const struct field *field, unsigned count)
 {
     unsigned kept = field->width - count - 1;
     size_t from = byte_of(line, field, kept / 2), to = byte_of(line, field, kept / 2 + count + 1);
     size_t mark_size = sizeof mark - 1;
-    for (size_t at = from, next; at < to; at = next) { /* colors stay */
+    for (size_t at = from, next; at < to; at = next) { /* keep escape sequences */
         unsigned width;
         next = next_of(line, at, to, &width);
         if (width == 0) {
@@ -113,7 +113,7 @@ static bool is_frame(const char *line, size_t size)
            (memmem(line, size, "+0x", 3) != NULL || memmem(line, size, " 0x", 3) != NULL);
 }
 
-/* Take up to `count` columns from the padding between fields; two spaces stay. */
+/* Remove up to `count` columns of the padding between fields; two spaces stay. */
 static void squeeze(char *line, size_t *size, unsigned count)
 {
     size_t begin = 0;

@@ -11,7 +11,7 @@
 
 enum { PATH_BYTES = 4096, PACKAGE_BYTES = 256, IMAGES_MAX = 4 };
 
-/* The list of files of a package; Debian's largest has 2 MB. */
+/* Limit for a package's list of files; Debian's largest has 2 MB. */
 #define LIST_BYTES_MAX ((uint64_t)64 << 20)
 
 /* --- Debian's packages --- */
@@ -38,7 +38,7 @@ static bool has_line(const struct sonde__host_file *list, const char *line)
     return false;
 }
 
-/* "zlib1g:amd64.list" -> "zlib1g". False: no such name. */
+/* "zlib1g:amd64.list" -> "zlib1g". False: not a list. */
 static bool package_of_list(const char *name, char *ret_package)
 {
     size_t size = strlen(name);
@@ -55,7 +55,7 @@ static bool package_of_list(const char *name, char *ret_package)
     return true;
 }
 
-/* The package of the file, as `dpkg -S` gives it. /lib is /usr/lib today; lists have either. */
+/* The package of a file, as `dpkg -S` finds it. /lib is /usr/lib now, but lists may have either. */
 static bool find_package(const char *root, const char *path, char *ret_package)
 {
     char folder_path[PATH_BYTES];
@@ -82,7 +82,7 @@ static bool find_package(const char *root, const char *path, char *ret_package)
     return found;
 }
 
-/* Packages that made their debug files by hand before there were automatic ones still do. */
+/* Some packages keep their older, handmade debug packages instead of automatic ones. */
 static void name_debug_package(const char *package, char *ret_name, size_t size)
 {
     static const char *const begins[] = {"libpython3.", "python3.", "openjdk-"};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What would provide the missing names of an image: the package with its debug file, or a
- * setting. */
+/* Names what would provide the missing names of an image: a debug package or a setting. */
 #ifndef SONDE_CLI_HINT_H
 #define SONDE_CLI_HINT_H
 
@@ -12,12 +11,12 @@
 
 enum { SONDE__CLI_HINT_BYTES = 1024 };
 
-/* "Debian package zlib1g-dbgsym, or DEBUGINFOD_URLS=https://…". `root`: that of the process, or ""
- * (also null). path: of the image in it, or null when only its build-id is known. */
+/* "Debian package zlib1g-dbgsym, or DEBUGINFOD_URLS=https://…". root: of the process, "" or null.
+ * path: of the image within it; null if only its build-id is known. */
 void sonde__cli_hint(const char *root, const char *path, bool network,
                      char ret_text[SONDE__CLI_HINT_BYTES]);
 
-/* If stderr is a terminal, a line on it for each image that has frames without a name. */
+/* If stderr is a terminal, print a line for each image with frames that have no name. */
 void sonde__cli_hint_images(const struct sonde__cli_command *command, const char *root,
                             bool network, const struct sonde__report *report);
 

@@ -13,7 +13,7 @@ const char *sonde__cli_input_name(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Room for a block more. False: out of memory. */
+/* Make room for another block. False: no memory. */
 static bool make_room(struct sonde__cli_input *input, size_t *capacity)
 {
     size_t wanted = *capacity != 0 ? *capacity * 2 : BLOCK_BYTES;
@@ -45,7 +45,7 @@ static int read_all(FILE *file, sonde__cli_input_begins *begins, struct sonde__c
         size = fread(input->data + input->size, 1, BLOCK_BYTES, file);
         if (input->size == 0 && size > 0 && !begins(input->data, size)) {
             input->size = size;
-            return 0; /* its reader reports that it is malformed */
+            return 0; /* the reader will report the malformed input */
         }
         input->size += size;
     } while (size > 0);

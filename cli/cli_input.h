@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A whole input in memory: a file, a pipe, or standard input ("-"). */
+/* Reads a whole input into memory: a file, a pipe or standard input ("-"). */
 #ifndef SONDE_CLI_INPUT_H
 #define SONDE_CLI_INPUT_H
 
 #include "cli.h"
 
-/* The limit of inputs. Reports have some kilobytes, or megabytes after days. */
+/* Limit of inputs. Reports have kilobytes, or megabytes after days. */
 #define SONDE__CLI_INPUT_MAX ((size_t)1 << 30)
 
 struct sonde__cli_input {
@@ -15,8 +15,8 @@ struct sonde__cli_input {
 
 /* The name of an input in messages. */
 const char *sonde__cli_input_name(const char *path);
-/* Can an input begin with these bytes? Called once with at most SONDE__CLI_INPUT_BEGIN bytes; after
- * "no" these are the input. */
+/* Can these bytes begin an input? Called once with at most SONDE__CLI_INPUT_BEGIN bytes. After
+ * false, the input is just these bytes. */
 #define SONDE__CLI_INPUT_BEGIN ((size_t)64 << 10)
 typedef bool sonde__cli_input_begins(const void *bytes, size_t size);
 

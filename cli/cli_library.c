@@ -7,8 +7,8 @@
 
 #include "host_process.h"
 
-/* Looked for beside the program, in ../lib (installed) and in `folder` (a build tree). LD_PRELOAD
- * cannot hold a path with a space or a colon. */
+/* Search next to the program, in ../lib (installed) and in `folder` (build tree). LD_PRELOAD does
+ * not accept spaces or colons. */
 const char *sonde__cli_find_library(const char *name, const char *folder)
 {
     const char *const places[] = {"", "../lib/sonde/", "../lib/", folder};

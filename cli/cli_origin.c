@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --tag and --build: what the caller says of a run. */
+/* --tag and --build: the caller's description of a run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool is_value(const char *text)
     return strlen(text) <= VALUE_MAX;
 }
 
-/* Texts live as long as the program. */
+/* The texts live until the program ends. */
 static const char *put_tag(struct sonde__cli_origin *origin, const char *key, size_t key_size,
                            const char *value)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Errors of stdout are reported; messages on stderr are one line each.
+/* Output errors of stdout are reported; each message on stderr is one line.
  *
- * SIGPIPE keeps the disposition that the program was started with: `sonde ... | head` ends as every
- * other tool does. */
+ * SIGPIPE keeps the disposition that the program was started with, so `sonde ... | head` ends like
+ * any other tool. */
 #include "cli.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@ void sonde__cli_hold_standard_files(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
-            /* the wrong direction on purpose: use fails with EBADF, as on a closed file */
+            /* wrong direction on purpose: use fails with EBADF, as on a closed file */
             int opened = open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-            if (opened > fd) { /* impossible: open() takes the lowest free number */
+            if (opened > fd) { /* cannot happen: open() returns the lowest free number */
                 close(opened);
             }
         }
@@ -29,7 +29,7 @@ int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_
 {
     bool failed = ferror(stdout) != 0;
     if (failed) {
-        /* the reason of an earlier failure is lost: another write gives it again */
+        /* the errno of an earlier failure is lost: write again to get it */
         clearerr(stdout);
         putchar('\n');
     }
@@ -61,7 +61,7 @@ void sonde__cli_error(const struct sonde__cli_command *command, const char *form
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    fflush(stdout); /* so that both are in the order of events */
+    fflush(stdout); /* keep stdout and stderr in order */
     fprintf(stderr, "sonde%s%s: ", command != NULL ? " " : "",
             command != NULL ? command->name : "");
     put_visible(message);
@@ -89,7 +89,7 @@ static int exit_code_of(enum sonde_status status)
     }
 }
 
-/* As a path, not as a word of the sentence: a file may be called "cut". */
+/* Does the text contain the path? As a whole path, because a file can be called "cut". */
 static bool is_named_in(const char *text, const char *path)
 {
     size_t length = strlen(path);
@@ -113,7 +113,7 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
             reason = strerror(error->os_error);
         }
     }
-    /* do not repeat what the text of the library says */
+    /* do not repeat a reason that the library's text has already */
     if (reason != NULL && strcasestr(what, reason) != NULL) {
         reason = NULL;
     }

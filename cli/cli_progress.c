@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The progress of a long step: a line on stderr, if that is a terminal. */
+/* Progress of a long step: a line on stderr, if it is a terminal. */
 #include "cli.h"
 #include "host_clock.h"
 

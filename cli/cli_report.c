@@ -75,7 +75,7 @@ static enum sonde_status write_report_bytes(void *ctx, const void *bytes, size_t
 {
     struct sonde__cli_report_file *file = ctx;
     errno = 0;
-    /* flush at once: a killed process loses what is buffered */
+    /* flush now, because a killed process loses buffered data */
     if (fwrite(bytes, 1, size, file->file) == size && fflush(file->file) == 0) {
         return SONDE_OK;
     }
@@ -91,7 +91,7 @@ int sonde__cli_report_open(const struct sonde__cli_command *command, const char 
     ret_file->path = path;
     ret_file->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
     if (ret_file->file != NULL) {
-        /* ret_file is the writer's context: it must not move */
+        /* the writer points to ret_file, which must not move */
         ret_file->status =
             sonde__report_writer_create(NULL, write_report_bytes, ret_file, &ret_file->writer);
         return SONDE__CLI_OK;

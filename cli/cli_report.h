@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Output of reports: as text or JSON on stdout, or as a report file. */
+/* Output of reports, as text or JSON on stdout or as report files. */
 #ifndef SONDE_CLI_REPORT_H
 #define SONDE_CLI_REPORT_H
 
@@ -9,16 +9,16 @@
 #include "report_view.h"
 #include "report_write.h"
 
-/* A sink for views that writes to a stream, which keeps errors. */
+/* A sink that writes to a stream. The stream records errors. */
 struct sonde__report_sink sonde__cli_sink(FILE *out);
 
-/* Begin JSON on standard output, with values on one line. Flush `out` before other output. */
+/* Begin compact JSON on stdout. Flush `out` before other output. */
 void sonde__cli_json_begin(struct sonde__json *json, struct sonde__report_out *out);
 /* Close the outermost value, end the line and flush. */
 void sonde__cli_json_end(struct sonde__json *json);
 
-/* The options of every command that shows a report: the last elements of its table. r: the request,
- * m: its member of the struct below. */
+/* Options of every command that shows a report, for the end of its table. r: the request, m: its
+ * member of the struct below. */
 // clang-format off
 #define SONDE__CLI_VIEW_OPTIONS(r, m)                                                              \
     {"images", 0, NULL, "list the images with their build-ids; the device and the report's id",         \
@@ -51,7 +51,7 @@ struct sonde__cli_view {
 extern const char *const sonde__cli_styles[];
 /* uint32_t: a number of stacks, at least 1, or "all". */
 sonde__cli_take sonde__cli_take_top;
-/* What the caller says of a run, for its report. */
+/* The caller's description of a run, for its report. */
 struct sonde__cli_origin {
     const char *build;
     struct sonde__report_tag tags[SONDE__REPORT_TAGS_MAX];
@@ -59,16 +59,16 @@ struct sonde__cli_origin {
     size_t tag_bytes;
 };
 
-/* "KEY=VALUE" into a struct sonde__cli_origin: one tag more, or another value of one that is there.
- * A key has up to 64 letters, digits, "_", "." and "-", a value up to 256 bytes; all together, and
- * what separates them, SONDE__WATCH_TAGS_BYTES at most. */
+/* Add "KEY=VALUE" to a struct sonde__cli_origin, or replace the key's value. A key has up to 64
+ * letters, digits, "_", "." and "-", a value up to 256 bytes, all tags with separators at most
+ * SONDE__WATCH_TAGS_BYTES. */
 sonde__cli_take sonde__cli_take_tag;
-/* Several, with SONDE__WATCH_TAG_END between them: internal, of --follow. */
+/* Several tags, separated by SONDE__WATCH_TAG_END. Internal, for --follow. */
 sonde__cli_take sonde__cli_take_tags;
-/* const char *: the name of a build, up to 256 bytes. */
+/* const char *: a build's name of up to 256 bytes. */
 sonde__cli_take sonde__cli_take_build;
 
-/* The options for it. r: the request, m: its member of the struct above. */
+/* Options for the struct above. r: the request, m: its member. */
 // clang-format off
 #define SONDE__CLI_ORIGIN_OPTIONS(r, m)                                                            \
     {"tag", 0, "KEY=VALUE",                                                                        \
@@ -79,31 +79,31 @@ sonde__cli_take sonde__cli_take_build;
      sonde__cli_take_build, offsetof(r, m.build)}
 // clang-format on
 
-/* The report on standard output, as text or JSON. */
+/* Print the report to stdout as text or JSON. */
 void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report);
 
-/* Fill what is the same in every report of this program: its id, tool, time, device. The strings
- * are static. */
+/* Fill the fields that are the same in all reports of this program: id, tool, time, device. The
+ * strings are static. */
 void sonde__cli_report_header(struct sonde__report_header *ret_header);
 
-/* A report file that is written as the report grows, so that a killed writer leaves a file that can
- * be shown. All zero: no file; calls do nothing. */
+/* A report file that is written while the report grows, so that a killed writer leaves a readable
+ * file. All zero: no file, and calls do nothing. */
 struct sonde__cli_report_file {
     const char *path;
     FILE *file;
     struct sonde__report_writer *writer;
-    enum sonde_status status; /* of the first write that failed */
+    enum sonde_status status; /* of the first failed write */
     int os_error;
 };
 
-/* "-" is standard output. Reports a failure; returns an exit code. */
+/* path "-": stdout. Reports a failure; returns an exit code. */
 int sonde__cli_report_open(const struct sonde__cli_command *command, const char *path,
                            struct sonde__cli_report_file *ret_file);
-/* Write what is new in the report. Failures are reported by the end. */
+/* Write what is new in the report. sonde__cli_report_close() reports failures. */
 void sonde__cli_report_flush(struct sonde__cli_report_file *file,
                              const struct sonde__report *report);
-/* Write the rest and the end (no end if report is null: it was not finished), and close. Reports a
- * failure, except of standard output, which sonde__cli_finish_output() reports. Returns an exit
+/* Write the rest and the end record (none if report is null: unfinished), and close. Reports
+ * failures, except those of stdout, which sonde__cli_finish_output() reports. Returns an exit
  * code. */
 int sonde__cli_report_close(const struct sonde__cli_command *command,
                             struct sonde__cli_report_file *file,

@@ -38,8 +38,8 @@ static int add_file(struct sonde__cli_reports *reports, const struct sonde__cli_
     return SONDE__CLI_OK;
 }
 
-/* A regular file that begins as a report does, and is no live file of the spool: what that has, its
- * report has, too, when the run is over. */
+/* A regular file that starts as a report does, and no live file of a spool: when a run ends, its
+ * report has the live file's content. */
 static bool is_report(const char *path)
 {
     static char begin[SONDE__REPORT_BEGIN_BYTES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Several reports at once, for the commands that add them up or compare them. */
+/* Reads several reports, for commands that combine or compare them. */
 #ifndef SONDE_CLI_REPORTS_H
 #define SONDE_CLI_REPORTS_H
 
@@ -7,19 +7,19 @@
 #include "cli_symbols.h"
 #include "report_model.h"
 
-/* A year of nightly runs. All are in memory. */
+/* More than a year of nightly runs. All are kept in memory. */
 enum { SONDE__CLI_REPORTS_MAX = 400 };
 
 struct sonde__cli_reports {
     struct sonde__report *reports[SONDE__CLI_REPORTS_MAX];
-    char *names[SONDE__CLI_REPORTS_MAX]; /* of their files */
+    char *names[SONDE__CLI_REPORTS_MAX]; /* file names */
     uint32_t count;
-    bool is_damaged; /* part of one could not be read, which was said */
+    bool is_damaged; /* part of a report was unreadable, which was reported */
 };
 
-/* Add the report at `path`, or all reports that are in the folder `path`, in the order of their
- * names, without live files and whatever is no report. Reports a failure, and that a folder has
- * none; returns an exit code. */
+/* Add the report at `path`, or all reports in the folder `path` sorted by name; live files and
+ * other files are skipped. Reports a failure, also for a folder without reports; returns an exit
+ * code. */
 int sonde__cli_reports_add(struct sonde__cli_reports *reports,
                            const struct sonde__cli_command *command, const char *path,
                            struct sonde__cli_symbols *symbols);

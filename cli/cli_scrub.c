@@ -9,12 +9,12 @@
 
 #include "scrub.h"
 
-/* A person's rules; a longer file is refused. */
+/* Rules are written by people; a longer file is refused. */
 enum { FILE_BYTES = 65536, RULES_BYTES = 32768 };
 
 static struct sonde__scrub_rules rules;
 
-/* Add the rules between `separators`. Null, or what is wrong with one of them. */
+/* Add a list of rules. Returns null, or the error of one of them. */
 static const char *add_list(const char *list, const char *separators)
 {
     const char *wrong = NULL;
@@ -26,7 +26,7 @@ static const char *add_list(const char *list, const char *separators)
     return wrong;
 }
 
-/* One rule a line; "#" begins a comment. */
+/* One rule per line; "#" starts a comment. */
 static const char *add_lines(char *text)
 {
     const char *wrong = NULL;
@@ -43,8 +43,8 @@ static const char *add_lines(char *text)
     return wrong;
 }
 
-/* base: the folder that it belongs to, or null. Where that is somebody else's, as after su, and may
- * not be read, it has no rules of this user. */
+/* base: the folder of the user's configuration, or null. If it belongs to another user (as after
+ * su) and is unreadable, there are no rules of this user. */
 static bool read_file(const char *path, const char *base)
 {
     struct stat st;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is taken out of texts before they are kept (scrub.h): files, environment and option. */
+/* Rules for scrubbing texts (scrub.h), from files, environment and options. */
 #ifndef SONDE_CLI_SCRUB_H
 #define SONDE_CLI_SCRUB_H
 
 #include "cli.h"
 
-/* Before any command: the defaults, /etc/sonde/scrub, the user's file, and SONDE_SCRUB. False: one
- * of them cannot be read, which was said: nothing is written then that somebody wanted scrubbed. */
+/* Called before any command: loads the defaults, /etc/sonde/scrub, the user's file and SONDE_SCRUB.
+ * False: one is unreadable, which was reported; then sonde must not write what the user wants
+ * scrubbed. */
 bool sonde__cli_scrub_start(void);
-/* Rules, separated by commas; they have no member. */
+/* Rules separated by commas; the option has no member. */
 sonde__cli_take sonde__cli_take_scrub;
-/* All rules, each ended by a newline: internal, of --follow. */
+/* All rules, each ended by a newline. Internal, for --follow. */
 sonde__cli_take sonde__cli_take_scrub_rules;
-/* The rules in use, as that option takes them; null: too long. */
+/* The current rules in the form of that option; null: too long. */
 const char *sonde__cli_scrub_rules(void);
 
 // clang-format off

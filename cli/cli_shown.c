@@ -8,7 +8,8 @@
 #include "drain_names.h"
 #include "host_writer.h"
 
-/* How long to wait for a report whose program has ended: names of a large program take seconds. */
+/* Maximum wait for the report of a program that has ended: names of a large program take
+ * seconds. */
 #define FINISH_NS 60000000000u
 
 /* Look up names, files and lines of the frames on this machine. */
@@ -19,7 +20,7 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     struct sonde__symfile_cache *symbols;
     enum sonde_status status;
     if (options->folders.count == 0 && options->debug_root == NULL) {
-        return SONDE_OK; /* no look-up was asked for */
+        return SONDE_OK; /* the user asked for no look-up */
     }
     sonde__cli_symbols_start(options, command, 0);
     SONDE_TRY(sonde__symfile_cache_create(&options->options, &symbols));
@@ -28,8 +29,8 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     return status;
 }
 
-/* Read a report file. If it has no end, read it again when nobody writes it any more: a killed
- * program does not wait for the writer, which may have ended since. Returns an exit code. */
+/* Read a report file. If it has no end record, read it again when its writer has released it: the
+ * writer may still be finishing after the program ended. Returns an exit code. */
 static int read_report(const struct sonde__cli_command *command, const char *path,
                        struct sonde__report **ret_report, struct sonde__report_loss *ret_loss)
 {

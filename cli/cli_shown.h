@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Show a report file, for the commands that do. */
+/* Reads and prints a report file. */
 #ifndef SONDE_CLI_SHOWN_H
 #define SONDE_CLI_SHOWN_H
 
@@ -9,27 +9,26 @@
 #include "report_model.h"
 #include "report_read.h"
 
-/* Read the report at `path` ("-": standard input) and give its frames the names that the symbol
- * options ask for. Reports a failure; returns an exit code. */
+/* Read the report at `path` ("-": stdin) and look up names as the symbol options say. Reports a
+ * failure; returns an exit code. */
 int sonde__cli_report_read(const struct sonde__cli_command *command, const char *path,
                            struct sonde__cli_symbols *symbols, struct sonde__report **ret_report,
                            struct sonde__report_loss *ret_loss);
 
-/* The same, and print it. Reports at the end what could not be read of it. Returns the exit
- * code. */
+/* Read and print it, then report what could not be read. Returns the exit code. */
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,
                      void (*print)(void *ctx, const struct sonde__report *report,
                                    const struct sonde__report_loss *loss),
                      void *ctx);
 
-/* The request of a command that shows one report. */
+/* Request of a command that shows one report. */
 struct sonde__cli_show {
     struct sonde__cli_symbols symbols;
     struct sonde__cli_view view;
 };
 
-/* The report that is the only operand, on standard output. Returns the exit code. */
+/* Print the report that is the only operand. Returns the exit code. */
 int sonde__cli_show(const struct sonde__cli_command *command,
                     const struct sonde__cli_operands *operands, struct sonde__cli_show *request);
 

@@ -28,7 +28,7 @@ int sonde__cli_spool_path(const struct sonde__cli_command *command, const char *
     if (size <= 0 || (unsigned)size >= SONDE__SPOOL_PATH) {
         return sonde__cli_fail_os(command, folder, ENAMETOOLONG);
     }
-    while (size > 1 && ret_path[size - 1] == '/') { /* of a link, "/" behind it is the folder */
+    while (size > 1 && ret_path[size - 1] == '/') { /* link/ is the target */
         ret_path[--size] = '\0';
     }
     return SONDE__CLI_OK;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which spool folder a user means. */
+/* Finds the user's spool folder. */
 #ifndef SONDE_CLI_SPOOL_H
 #define SONDE_CLI_SPOOL_H
 
 #include "cli.h"
 #include "spool_folder.h"
 
-/* The absolute path of a folder; "auto" or null: the user's own. Reports a failure; returns an exit
- * code. */
+/* Absolute path of a folder; "auto" or null: the user's default folder. Reports a failure; returns
+ * an exit code. */
 int sonde__cli_spool_path(const struct sonde__cli_command *command, const char *folder,
                           char ret_path[SONDE__SPOOL_PATH]);
-/* Can it be used? It is made if it is missing. Reports a failure; returns an exit code. */
+/* Check that it is usable; make it if it is missing. Reports a failure; returns an exit code. */
 int sonde__cli_spool_check(const struct sonde__cli_command *command, const char *path);
 
 #endif

@@ -7,7 +7,7 @@
 #include "host_clock.h"
 #include "symfile_calls.h"
 
-/* More threads wait for memory, and each needs some megabytes. */
+/* More threads would wait for memory; each needs some megabytes. */
 enum { THREADS_MAX = 8 };
 
 static unsigned cpu_count(void)
@@ -16,10 +16,10 @@ static unsigned cpu_count(void)
     return cpus < 1 ? 1 : cpus < THREADS_MAX ? (unsigned)cpus : THREADS_MAX;
 }
 
-/* The size of the largest debug files, compressed. */
+/* Compressed size of the largest debug files. */
 #define FETCH_BYTES_MAX ((uint64_t)4 << 30)
-/* A server that extracts the file from an archive takes some seconds; debuginfod's client waits for
- * 90 (DEBUGINFOD_TIMEOUT). */
+/* A server that extracts a file from an archive takes some seconds; debuginfod's client waits 90
+ * (DEBUGINFOD_TIMEOUT). */
 #define FETCH_IDLE_S 15u
 
 static bool step(void *ctx, uint64_t done, uint64_t total)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where names, files and lines come from: what the commands that look for them share. */
+/* Sources of names, files and lines, for all commands that look them up. */
 #ifndef SONDE_CLI_SYMBOLS_H
 #define SONDE_CLI_SYMBOLS_H
 
@@ -7,7 +7,7 @@
 #include "symfile_fetch.h"
 #include "symfile_index_file.h"
 
-/* Options of these commands, in the middle of their tables. r: the request, m: its member of the
+/* Options of these commands, for the middle of their tables. r: the request, m: its member of the
  * struct below. */
 // clang-format off
 #define SONDE__CLI_SYMBOLS_OPTIONS(letter, r, m)                                                   \
@@ -25,7 +25,7 @@
      sonde__cli_take_flag, offsetof(r, m.no_network)}
 // clang-format on
 
-/* Must not be copied after _start(): parts of it point to others. */
+/* Must not be copied after _start(): it has pointers into itself. */
 struct sonde__cli_symbols {
     const struct sonde__cli_command *command;
     struct sonde__cli_list folders;
@@ -40,8 +40,8 @@ struct sonde__cli_symbols {
     uint64_t budget_ns, spent_ns, begin_ns;
 };
 
-/* Fill options and making: inlined calls, files and lines are found, with progress on a terminal.
- * budget_ns: time for reading debug information to make indexes; what takes longer is left out and
+/* Set `options` and `making`, so that inlined calls, files and lines are found, with progress on a
+ * terminal. budget_ns: time for making indexes from debug information; the rest is left out and
  * reported. 0: no limit. */
 void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
                               const struct sonde__cli_command *command, uint64_t budget_ns);

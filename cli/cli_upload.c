@@ -22,7 +22,7 @@
 
 const char *const sonde__cli_upload_policies[] = {"unmetered", "always", "never", NULL};
 
-/* libcurl and what it needs are loaded only by who sends. */
+/* libcurl and its dependencies are loaded only to send. */
 static const struct sonde_upload_transport *load_transport(const struct sonde__cli_command *command)
 {
     const struct sonde_upload_transport *(*get)(void) = NULL;
@@ -79,7 +79,7 @@ int sonde__cli_upload_options(const struct sonde__cli_command *command,
         return exit_code;
     }
     if (upload->key_file == NULL && strchr(options.to, '@') != NULL) {
-        options.key = NULL; /* a DSN has its own; that of the environment is the collector's */
+        options.key = NULL; /* a DSN has its own key; the environment's is for collectors */
     }
     options.transport = load_transport(command);
     if (options.transport == NULL) {
@@ -89,7 +89,7 @@ int sonde__cli_upload_options(const struct sonde__cli_command *command,
     return SONDE__CLI_GO_ON;
 }
 
-/* What former senders met: nobody saw it, since they run when the program is over. */
+/* Report why earlier background senders failed: nobody saw their output. */
 static void say_state(const struct sonde__cli_command *command, const char *path,
                       const struct sonde__upload_address *address)
 {

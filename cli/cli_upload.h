@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where reports are sent to, as options of commands. */
+/* Options of commands for the destination of reports. */
 #ifndef SONDE_CLI_UPLOAD_H
 #define SONDE_CLI_UPLOAD_H
 
@@ -37,15 +37,15 @@ struct sonde__cli_upload {
 
 extern const char *const sonde__cli_upload_policies[];
 
-/* What the sender needs, with the transport loaded. Strings are valid until the next call.
- * SONDE__CLI_GO_ON, or an exit code: an error was said. */
+/* Options for the sender, with its transport loaded. Strings are valid until the next call. Returns
+ * SONDE__CLI_GO_ON, or an exit code after an error message. */
 int sonde__cli_upload_options(const struct sonde__cli_command *command,
                               const struct sonde__cli_upload *upload,
                               struct sonde_upload_options *ret_options);
 
-/* The argv of a `sonde upload` that sends what the folder has, later and without a word; static. It
- * says now if it could not work, and why former ones have not sent what is there. False: an error
- * was said. */
+/* The argv of a `sonde upload` that will send the folder silently in the background; static.
+ * Reports now what would make it fail, and why earlier ones failed. False: an error was
+ * reported. */
 bool sonde__cli_upload_later(const struct sonde__cli_command *command,
                              const struct sonde__cli_upload *upload, const char *folder,
                              const char *const **ret_argv);

@@ -25,7 +25,7 @@ bool sonde__cli_parse_uint(const char *text, uint64_t max, uint64_t *ret_value)
     return true;
 }
 
-/* The unit's nanoseconds; 0: no such unit. */
+/* Nanoseconds of a unit; 0: unknown unit. */
 static uint64_t unit_ns(const char *unit)
 {
     static const struct {
@@ -85,9 +85,9 @@ bool sonde__cli_parse_pid(const char *text, int32_t *ret_pid)
     return true;
 }
 
-/* --- into members: see cli.h --- */
+/* --- values of options: see cli.h --- */
 
-/* The last message of a function below. */
+/* Error text of the last call below. */
 static char wrong[256];
 
 const char *sonde__cli_take_flag(const struct sonde__cli_option *option, const char *value,
@@ -98,7 +98,7 @@ const char *sonde__cli_take_flag(const struct sonde__cli_option *option, const c
     return NULL;
 }
 
-/* An unset variable of a script. */
+/* An empty value is mostly an unset variable of a script. */
 static const char *check_empty(const char *value)
 {
     return *value == '\0' ? "must not be empty" : NULL;

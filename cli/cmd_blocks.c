@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks: what the blocks (closures) of a program, library, object or archive hold. */
+/* sonde blocks: the captures of blocks (closures) in a program, library, object or archive. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,17 +23,17 @@ struct request {
     const struct sonde__cli_command *command;
     const char *arch;
     bool raw, json;
-    struct heap_place place; /* neither: files */
+    struct heap_place place; /* empty: files are read */
     struct sonde__cli_symbols symbols;
-    /* of the file that is read */
+    /* of the current file */
     const char *path;
-    char absolute[4096]; /* "": it has none */
+    char absolute[4096]; /* "": none */
     unsigned shown, refused;
-    struct sonde_error refusal; /* of the first one that was refused */
-    /* of a folder */
+    struct sonde_error refusal; /* of the first refused file */
+    /* for a folder */
     bool in_folder;
     unsigned files;
-    /* of all */
+    /* totals */
     unsigned printed;
     int exit_code;
 };
@@ -70,7 +70,7 @@ static void note(struct request *request, int exit_code)
 
 /* --- one image --- */
 
-/* `image` is loaded and its places are open; closes both. */
+/* Show a loaded image with open places; closes both. */
 static void show(struct request *request, struct blocks_image *image)
 {
     struct sonde_error error;
@@ -82,7 +82,7 @@ static void show(struct request *request, struct blocks_image *image)
     if (status != SONDE_OK) {
         note(request, sonde__cli_fail(request->command, request->path, status, &error));
     } else {
-        /* most members of an archive have none and are not shown */
+        /* most members of an archive have no blocks and are not shown */
         if (request->json) {
             blocks_print_image_json(image, request->printed++ == 0);
         } else if (image->member[0] == '\0' || image->file.desc_count != 0 ||
@@ -234,7 +234,7 @@ static void show_file(struct request *request, const char *path)
         sonde__cli_error(request->command, "%s: %u of its parts were not read: %s", path,
                          request->refused, request->refusal.what);
     } else if (request->shown == 0 && status == SONDE_OK && request->in_folder) {
-        request->files--; /* of another machine than the requested one */
+        request->files--; /* for another machine than requested */
     } else if (request->shown == 0 && status == SONDE_OK) {
         sonde__cli_error(request->command, "%s: %s%s", path,
                          request->arch != NULL ? "nothing in it is of the machine "
@@ -245,7 +245,7 @@ static void show_file(struct request *request, const char *path)
     sonde__host_file_unmap(&file);
 }
 
-/* --- a folder: a framework, an xcframework, an app --- */
+/* --- folders: frameworks, xcframeworks, apps --- */
 
 static bool may_have_blocks(const struct sonde__host_file *file)
 {
@@ -330,7 +330,7 @@ static void show_path(struct request *request, const char *path)
     free(folder);
 }
 
-/* The operands are addresses and, of a core, the program, in any order. */
+/* Operands are addresses and, with a core, its program, in any order. */
 static int show_heap(struct request *request, const struct sonde__cli_operands *operands)
 {
     unsigned count = 0;

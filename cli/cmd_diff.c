@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde diff: what is new, worse, better or gone between two reports, or two folders of reports. */
+/* sonde diff: what is new, worse, better or gone between two reports or folders of reports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct request {
 
 #define FACTOR_FORM "not a factor from 1.01 to 10000"
 
-/* "1.5": in percent. */
+/* Parse "1.5" to percent. */
 static bool parse_factor(const char *text, uint32_t *ret_percent)
 {
     char *end;
@@ -85,7 +85,7 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* What the exit code says, in the order of what matters most. */
+/* The most important result decides. */
 static int exit_code_of(const struct request *request, const struct sonde__diff *diff, bool damaged)
 {
     uint32_t found = sonde__diff_number(diff, SONDE__DIFF_NEW);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde doctor: what works on this machine, what does not, why, and what to do. */
+/* sonde doctor: checks what works on this machine, why not, and what to do. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -66,8 +66,8 @@ static void print_text(const struct sonde__findings *findings, bool color)
     }
 }
 
-/* Is the library that `sonde run` preloads there, and can it be loaded? A child tries it, to keep
- * it out of this process. */
+/* Is the preloaded library of `sonde run` present and loadable? A child loads it, to keep it out of
+ * this process. */
 static void check_probe(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "probe of run");
@@ -104,7 +104,7 @@ static bool is_ok(const struct sonde__findings *findings, const char *name)
     return false;
 }
 
-/* Whether `sonde watch PID` would see stalls, after what the process is was found out. */
+/* Can `sonde watch PID` see stalls of this process? Needs the earlier findings. */
 static void check_watch(int32_t pid, struct sonde__findings *findings)
 {
     bool readable = is_ok(findings, "rights") && is_ok(findings, "program");

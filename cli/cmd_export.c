@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde export: a report in the formats that other programs read. */
+/* sonde export: writes a report in formats of other programs. */
 #include <string.h>
 #include <unistd.h>
 
@@ -8,11 +8,11 @@
 #include "export.h"
 
 enum format { FOLDED, FIREFOX, SPEEDSCOPE, PPROF, OTLP, PERFETTO, APPLE, BS, GLIBC, JSON, TEXT };
-/* "otlp" alone would be another format with each version of the protocol. */
+/* "otlp" alone would change with each version of the protocol. */
 static const char *const formats[] = {"folded",    "firefox",  "speedscope", "pprof",
                                       "otlp-1.10", "perfetto", "apple",      "bs",
                                       "glibc",     "json",     "text",       NULL};
-/* The words of --style, and what they are called now. */
+/* Obsolete words of --style, and their replacements. */
 static const char *const styles[] = {"folded", "json", "sonde", "callstack", "bs", "glibc", NULL};
 static const enum format style_formats[] = {FOLDED, JSON, TEXT, APPLE, BS, GLIBC};
 
@@ -45,7 +45,7 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* Text of threads: the only form of the other tools' styles. */
+/* The styles of other tools need threads, as text. */
 static enum sonde_status check_styled(const struct sonde__report *report,
                                       const struct request *request, struct sonde_error *error)
 {

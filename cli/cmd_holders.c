@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: which blocks of a process or core hold an object, and whether it holds itself by
- * them. */
+/* sonde holders: which blocks of a process or core hold an object, and whether the object holds
+ * itself through them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +14,17 @@
 #include "heap_view.h"
 #include "mem_heap.h"
 
-/* Of holders by way of memory, the nearest ones are shown. */
+/* Of indirect holders only the nearest ones are shown. */
 enum { CYCLE_MAX = 64, SHOWN_MAX = 10000, ROOTS_MAX = 1000 };
-/* For reading debug information, while a person waits. */
+/* Time for reading debug information while a person waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
-/* An edge that leads to the address. */
+/* An edge to the address. */
 struct holder {
     const struct sonde__blockheap_edge *edge;
-    struct sonde__blockheap_root root; /* by way of memory */
+    struct sonde__blockheap_root root; /* for indirect holders */
     bool is_root;
-    size_t line; /* of the output; 0: not printed yet */
+    size_t line; /* of the output; 0: not printed */
 };
 
 struct request {
@@ -49,7 +49,7 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* [PROCESS or PROGRAM] ADDRESS: which, the options tell. */
+/* [PROCESS or PROGRAM] ADDRESS; the options decide which. */
 static int take_operands(const struct sonde__cli_command *command,
                          const struct sonde__cli_operands *operands, struct request *request)
 {
@@ -75,7 +75,7 @@ static int take_operands(const struct sonde__cli_command *command,
                        : sonde__cli_usage_error(command, "one address at a time, not also %s", *at);
 }
 
-/* "Ctl._handler", from the class' list of variables. Valid until the next call. */
+/* "Ctl._handler", from the class' variable list. Valid until the next call. */
 static const char *name_in_object(struct request *request, const struct sonde__blockheap_edge *edge)
 {
     static char text[2 * SONDE__BLOCKHEAP_NAME_MAX];
@@ -100,7 +100,7 @@ static const char *name_of(struct request *request, const struct sonde__blockhea
     return variable != NULL ? variable->name : NULL;
 }
 
-/* How an object or memory refers to it. */
+/* Kind of reference from an object or memory. */
 static const char *kind_of(const struct sonde__blockheap_edge *edge)
 {
     if (!edge->by_object) {
@@ -110,7 +110,7 @@ static const char *kind_of(const struct sonde__blockheap_edge *edge)
     return edge->maybe ? "perhaps" : "strong";
 }
 
-/* The C++ object in a block at the offset of an edge, or null. */
+/* The C++ object in a block at an edge's offset, or null. */
 static const struct sonde__blockheap_capture *object_of(struct request *request,
                                                         const struct sonde__blockheap_edge *edge)
 {
@@ -131,8 +131,8 @@ static const struct sonde__blockheap_capture *object_of(struct request *request,
     return found;
 }
 
-/* Its type, from debug information or from the name of a helper; valid until the next call. Null:
- * not known. */
+/* Its type, from debug information or from a helper's name. Valid until the next call. Null:
+ * unknown. */
 static const char *type_of(struct request *request, const struct sonde__blockheap_edge *edge)
 {
     static char encoded[1024], text[SONDE__DEMANGLE_OUTPUT_MAX];
@@ -192,7 +192,7 @@ static void print_way(struct request *request, const struct sonde__blockheap_edg
     }
 }
 
-/* Blocks of one kind that hold it alike are one line. */
+/* Are the holders of one kind, with the same reference? They share a line. */
 static bool is_alike(struct request *request, const struct holder *a, const struct holder *b)
 {
     const struct sonde__blockheap_item *x = heap_view_block(&request->view, a->edge->from);
@@ -220,7 +220,7 @@ static void print_through(struct request *request, const struct sonde__blockheap
     }
 }
 
-/* Where the blocks of `count` similar holders were made: `holder`, and those with its line. */
+/* Where the blocks of `count` similar holders were made. */
 static void print_made(struct request *request, const struct holder *holder, size_t count)
 {
     const struct sonde__blockheap_item *block = heap_view_block(&request->view, holder->edge->from);
@@ -243,7 +243,7 @@ static void print_made(struct request *request, const struct holder *holder, siz
     sonde__mem_free(items);
 }
 
-/* The first of `count` similar holders. */
+/* Print the first of `count` similar holders. */
 static void print_holder(struct request *request, const struct holder *holder, size_t count)
 {
     const struct sonde__blockheap_edge *edge = holder->edge;
@@ -265,7 +265,7 @@ static void print_holder(struct request *request, const struct holder *holder, s
     print_made(request, holder, count);
 }
 
-/* "-[self, strong]->"; the place if there is no name. */
+/* "-[self, strong]->"; without a name the offset. */
 static void print_arrow(struct request *request, const struct sonde__blockheap_edge *edge)
 {
     const char *name = name_of(request, edge);
@@ -279,7 +279,7 @@ static void print_arrow(struct request *request, const struct sonde__blockheap_e
     printf("]-> ");
 }
 
-/* Holders that own it, or that do not; similar ones in one line. */
+/* Print owning or non-owning holders, similar ones on one line. Returns their number. */
 static size_t print_holders(struct request *request, bool owned)
 {
     size_t shown = 0, lines = 0;
@@ -392,7 +392,7 @@ static void put_through(struct sonde__json *json, const struct request *request,
     sonde__json_close(json);
 }
 
-/* root: null: the edge leads there directly. */
+/* root null: a direct edge. */
 static void put_edge(struct sonde__json *json, struct request *request,
                      const struct sonde__blockheap_edge *edge,
                      const struct sonde__blockheap_root *root)
@@ -457,7 +457,7 @@ static int print_json(struct request *request, const uint32_t *cycle, size_t len
     return owned ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
 }
 
-/* Direct holders, then those by way of memory. False: out of memory. */
+/* Find direct holders, then indirect ones. False: no memory. */
 static bool find_holders(struct request *request)
 {
     const struct sonde__blockheap_graph *graph = &request->graph;

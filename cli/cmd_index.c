@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde index: index files of debug information, small and fast to search. */
+/* sonde index: makes index files from debug information. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum { PATH_BYTES = 4096 };
 struct request {
     const char *output;
     bool info, json;
-    uint32_t jobs; /* 0: not said */
+    uint32_t jobs; /* 0: not given */
     struct sonde__cli_symbols symbols;
     struct sonde__report_out out;
     struct sonde__json writer;
@@ -106,7 +106,7 @@ static void print_tails(const struct sonde__symindex *index)
     }
 }
 
-/* written: the index that was made; null: none. */
+/* written: the new index; null: none. */
 static void put_file(struct sonde__json *json, const char *path,
                      const struct sonde__symfile_index_file *file, const char *written)
 {

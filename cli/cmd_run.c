@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde run: a program under the watch. */
+/* sonde run: runs a program and watches it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,14 +23,16 @@
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
 #define EXIT_OURS 125
-/* Stalls are not sampled while debug information is read. An index in the cache costs nothing. */
+/* Time for reading debug information, during which stalls are not sampled. Cached indexes cost
+ * nothing. */
 #define BUDGET_NS       1000000000u
 #define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
-/* Shorter stalls would be blurred by the resolution of the probe's clock (a jiffy, up to 10 ms). */
+/* The probe's clock has a resolution of up to 10 ms (a jiffy), too coarse for shorter stalls. */
 #define STALL_MIN_NS 50000000u
-/* Each look reads all blocks. */
+/* Each reading visits all blocks. */
 #define BLOCKS_EVERY_MIN_NS 100000000u
-/* A program of some million different frames; mostly no more than a process has addresses for. */
+/* The maximum is for programs with some million different frames, mostly more than address space
+ * allows. */
 enum { FRAMES_MIN = 1024, FRAMES_MAX = 4194304 };
 
 struct request {
@@ -142,8 +144,8 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* Find the program before an old report is replaced. 0, or the exit status for a missing
- * program. */
+/* Find the program before an old report is overwritten. Returns 0, or the exit status if it is
+ * missing. */
 static int look_for_program(const struct sonde__cli_command *command,
                             const struct sonde__watch_options *o)
 {
@@ -165,7 +167,7 @@ static int open_report(const struct sonde__cli_command *command, const char *pat
     return fd;
 }
 
-/* Fill what --follow passes on: absolute paths. */
+/* Make absolute paths for --follow. */
 static void fill_follow(struct sonde__watch_options *o, const char *report)
 {
     static char self[4096], base[8192], folder[4096];
@@ -178,8 +180,8 @@ static void fill_follow(struct sonde__watch_options *o, const char *report)
     }
 }
 
-/* FILE.PID, or FILE.PID.N if that exists: from a program that this process was before. If it cannot
- * be written the program runs without a report. */
+/* FILE.PID, or FILE.PID.N if that exists, from an earlier program of this process. If it cannot be
+ * written, the program runs without a report. */
 static void open_own_report(const struct sonde__cli_command *command, const char *attend,
                             struct sonde__watch_options *o)
 {
@@ -202,7 +204,7 @@ static void open_own_report(const struct sonde__cli_command *command, const char
     o->report_name = path;
 }
 
-/* Options that cannot be combined. */
+/* Refuse options that cannot be combined. */
 static int check(const struct sonde__cli_command *command, const struct request *request)
 {
     const struct sonde__cli_record *record = &request->record;
@@ -261,7 +263,7 @@ static int take_program(const struct sonde__cli_command *command,
                               : sonde__cli_usage_error(command, "no program to run");
 }
 
-/* The folder that --spool names. Of a program that is followed it was checked before. */
+/* Find the folder of --spool. For a followed program it was checked before. */
 static bool find_spool(const struct sonde__cli_command *command, struct sonde__watch_options *o)
 {
     static char path[SONDE__SPOOL_PATH];
@@ -275,7 +277,7 @@ static bool find_spool(const struct sonde__cli_command *command, struct sonde__w
     return o->root != 0 || sonde__cli_spool_check(command, path) == SONDE__CLI_OK;
 }
 
-/* Set up the plugin and open the report file. Returns 0 or the exit status. */
+/* Set up the plugin and open the report. Returns 0 or the exit status. */
 static int prepare(const struct sonde__cli_command *command, const struct request *request,
                    struct sonde__watch_options *o)
 {
@@ -302,7 +304,7 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
         if (!sonde__cli_upload_later(command, &request->upload, o->spool, &o->sender)) {
             return EXIT_OURS;
         }
-        o->probe = sonde__cli_find_probe(); /* the path of the last library that was looked for */
+        o->probe = sonde__cli_find_probe(); /* its static path was overwritten by the call above */
     }
     if (o->root != 0 && o->report_base != NULL) {
         open_own_report(command, request->attend, o);

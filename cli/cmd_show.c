@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde show: a report as text or JSON. */
+/* sonde show: prints a report as text or JSON. */
 #include "cli_shown.h"
 #include "cmd.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde spool: the reports that sonde run --spool keeps. */
+/* sonde spool: manages the reports of sonde run --spool. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -27,7 +27,7 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* What a run has, in one line. */
+/* One line of the list: a run. */
 struct line {
     const char *state;
     uint64_t begin_unix_ns;
@@ -49,7 +49,7 @@ static void add_stalls(struct line *line, const struct sonde__report *report, bo
 {
     for (uint32_t i = 0; i < sonde__report_stall_count(report); i++) {
         const struct sonde__report_stall *stall = sonde__report_stall(report, i);
-        line->stalls += !live || stall->open; /* the others are in the report, or soon */
+        line->stalls += !live || stall->open; /* ended stalls are counted in the report */
         line->fatal += stall->fatal;
         line->longest_ns =
             stall->duration_ns > line->longest_ns ? stall->duration_ns : line->longest_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde stacks: where every thread of a process, or of a core, is. */
+/* sonde stacks: stacks of all threads of a process or core. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,12 +16,12 @@
 #include "stacks_causes.h"
 #include "target.h"
 
-/* For reading debug information, while a person waits for the snapshot. */
+/* Time for reading debug information while a person waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
 struct request {
     const char *core;
-    const char *program; /* the core's, when its own path is not right; or null */
+    const char *program; /* if the core's own path is wrong; or null */
     int32_t pid;
     struct sonde__stacks_wanted wanted;
     bool no_names;
@@ -95,7 +95,7 @@ static void set_header(struct sonde__report *report, struct sonde__target *targe
     header.executable = sonde__target_executable(target);
     header.arch = arch_name(sonde__target_images(target));
     header.source = request->core != NULL ? "core" : "process";
-    if (request->core != NULL) { /* the machine that wrote the core is unknown */
+    if (request->core != NULL) { /* the core's machine is unknown */
         header.os = "";
         header.device = (struct sonde__report_device){0};
     }
@@ -144,7 +144,7 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
                                      struct sonde__cli_report_file *file)
 {
     struct sonde__symfile_cache *symbols = NULL;
-    static const struct sonde__report_end end; /* only what the model lost is counted */
+    static const struct sonde__report_end end; /* records that exceeded the limits are added */
     enum sonde_status status = SONDE_OK;
     if (!request->no_names) {
         struct sonde__symfile_options where = request->symbols.options;

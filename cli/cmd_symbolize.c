@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde symbolize: functions, files and lines for addresses, one by one or in a stream of text. */
+/* sonde symbolize: functions, files and lines of addresses, single ones or in a stream of text. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,12 +19,12 @@ struct request {
     struct sonde__cli_symbols symbols;
     const char *maps_path, *report_path, *jit_path;
     struct sonde__jit jit; /* of jit_path */
-    bool exact_next;       /* the frame after that of a signal was interrupted: its pc is exact */
+    bool exact_next;       /* the frame after a signal frame was interrupted, so its pc is exact */
     struct sonde__cli_input maps_text;
     struct sonde__host_maps maps;
     bool returns, raw, json;
     unsigned printed;
-    /* the previous frame, for tail calls between it and the next one */
+    /* the previous frame, to find tail calls between it and the next */
     int last_number; /* -1: none */
     struct symbolize_image *last_image;
     uint64_t last_lookup; /* vaddr */
@@ -80,11 +80,11 @@ static void ask(struct request *request, const struct symbolize_place *place,
     symbolize_ask(&request->images, &request->maps, request->returns, place, ret_answer);
 }
 
-/* A frame of a stack, in a line with this number (-1: it has none). */
+/* Process a frame of a stack. number: its number in the line, or -1. */
 static void follow_stack(struct request *request, int number, const char *line, size_t size,
                          bool returns, struct symbolize_answer *answer)
 {
-    /* a caller that was found in another way may not be the next frame */
+    /* without CFI the caller may not be the next frame */
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
@@ -101,7 +101,7 @@ static void follow_stack(struct request *request, int number, const char *line, 
 
 /* --- in --- */
 
-/* An address alone on its line, as addr2line reads them. False: it is none. */
+/* An address alone on its line, as for addr2line. False: it is not one. */
 static bool symbolize_address_line(struct request *request, const char *line, size_t size)
 {
     static struct symbolize_place place;
@@ -238,7 +238,7 @@ static void say_unnamed(const struct sonde__cli_command *command,
     }
 }
 
-/* The rest of standard input belongs to the log that begins with these lines. */
+/* The rest of stdin belongs to the log that begins with these lines. */
 static int symbolize_apple_log(const struct sonde__cli_command *command, struct request *request,
                                const char *first, size_t first_size)
 {
@@ -269,11 +269,11 @@ static int symbolize_apple_log(const struct sonde__cli_command *command, struct 
 
 /* --- a stream --- */
 
-/* Input that is not written yet: a line, or lines that may begin a log of Apple's. */
+/* Input not yet written: a line, or lines that may begin one of Apple's logs. */
 struct stream {
     char text[SYMBOLIZE_LINE_BYTES];
     size_t size;
-    bool any, lists; /* text was written; a list of images came without its log */
+    bool any, lists; /* any: text was written; lists: there was a list of images without its log */
 };
 
 /* Skip a byte order mark. */
@@ -294,7 +294,7 @@ static void pass_mark(const struct sonde__cli_command *command, struct request *
     stream->any = true;
 }
 
-/* The first `size` bytes of it. */
+/* Write the first `size` bytes. */
 static void pass_lines(const struct sonde__cli_command *command, struct request *request,
                        struct stream *stream, size_t size)
 {
@@ -314,7 +314,7 @@ static void pass_lines(const struct sonde__cli_command *command, struct request 
     memmove(stream->text, stream->text + size, stream->size);
 }
 
-/* Where the last complete line begins. */
+/* Offset of the last complete line. */
 static size_t last_line(const struct stream *stream)
 {
     size_t at = stream->size > 1 ? stream->size - 1 : 0;
@@ -324,7 +324,7 @@ static size_t last_line(const struct stream *stream)
     return at;
 }
 
-/* Lines of at most SYMBOLIZE_LINE_BYTES; longer ones in parts. */
+/* Lines longer than SYMBOLIZE_LINE_BYTES come in parts. */
 static int symbolize_stream(const struct sonde__cli_command *command, struct request *request)
 {
     static struct stream stream;
@@ -340,7 +340,7 @@ static int symbolize_stream(const struct sonde__cli_command *command, struct req
         pass_mark(command, request, &stream);
         begins = symbolize_apple_begins(stream.text, stream.size);
         if (begins == SYMBOLIZE_APPLE_NO && last_line(&stream) != 0) {
-            /* the lines before it were waiting for this one */
+            /* write the lines that waited for this one */
             pass_lines(command, request, &stream, last_line(&stream));
             begins = symbolize_apple_begins(stream.text, stream.size);
         }
@@ -393,7 +393,7 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
     return SONDE__CLI_OK;
 }
 
-/* A map begins with an address: "555555554000-555555555000 r--p". */
+/* A map begins as "555555554000-555555555000 r--p". */
 static bool maps_begin(const void *bytes, size_t size)
 {
     const char *text = bytes;
@@ -492,7 +492,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         }
     }
     if (exit_code == SONDE__CLI_OK && operands.count != 0) {
-        exit_code = request.images.exit_code; /* a stream continues without missing images */
+        exit_code = request.images.exit_code; /* in a stream missing images are no reason to stop */
     }
     symbolize_images_done(&request.images);
     sonde__host_maps_done(&request.maps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde types: what a type is made of, or what a function takes, from debug information. */
+/* sonde types: the layout of a type or the parameters of a function, from debug information. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "types_print.h"
 
 enum {
-    /* types of one name: more than WHOLE_MAX are listed in a line each */
+    /* more types of one name than WHOLE_MAX are listed in one line each */
     WHOLE_MAX = 4,
     FOUND_MAX = 1000,
 };
@@ -61,7 +61,7 @@ static bool add_type(void *ctx, const struct sonde__type *type)
     return true;
 }
 
-/* In C `typedef struct T T` adds nothing to the structure. */
+/* Skip `typedef struct T T`, which adds nothing in C. */
 static bool is_shown_by_another(struct request *request, const struct found *found,
                                 const struct sonde__type *type)
 {
@@ -124,7 +124,7 @@ static int show_name(const struct sonde__cli_command *command, struct request *r
 
 /* --- addresses --- */
 
-/* 0x and digits: no type has such a name. */
+/* A number with 0x; no type has such a name. */
 static bool parse_address(const char *text, uint64_t *ret_address)
 {
     char *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde upload: reports to a collector, or to Sentry. */
+/* sonde upload: sends reports to a collector or to Sentry. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_flag, offsetof(struct request, upload.plain_http)},
     {"quiet", 'q', NULL, "print nothing but errors", sonde__cli_take_flag,
      offsetof(struct request, quiet)},
-    /* internal, of sonde run: only what is due, no word */
+    /* internal, for sonde run: sends silently what is due */
     {"background", 0, NULL, NULL, sonde__cli_take_flag, offsetof(struct request, background)},
     {0},
 };
@@ -51,10 +51,10 @@ struct job {
     const struct sonde__cli_command *command;
     const struct request *request;
     struct sonde__upload_sender sender;
-    uint64_t until_ns; /* monotonic: how long to try */
+    uint64_t until_ns; /* monotonic time when to give up */
 };
 
-/* --- what is said --- */
+/* --- messages --- */
 
 static void print_wait(uint64_t wait_ns)
 {
@@ -96,7 +96,7 @@ static void end_item(void *ctx, const struct sonde_upload_item *item)
 
 /* --- waiting --- */
 
-/* False: there is no time left for that. */
+/* False: the deadline comes first. */
 static bool wait_for(const struct job *job, uint64_t wait_ns)
 {
     uint64_t now_ns = sonde__host_monotonic_ns();
@@ -116,7 +116,7 @@ static void no_part(void *ctx, const struct sonde__upload_state *state)
     (void)ctx, (void)state;
 }
 
-/* Of the verdict; need: room for one more than there can be. */
+/* need: room for SONDE__UPLOAD_NEED_MAX pointers and a null. */
 static struct sonde_upload_item item_of(const struct sonde__upload_verdict *verdict,
                                         const char *name, uint64_t wait_ns, const char **need)
 {
@@ -174,7 +174,7 @@ static void say(void *ctx, const char *line)
     }
 }
 
-/* Reports of killed runs are finished first: they are the ones that matter most. */
+/* First finish killed runs, whose reports matter most. */
 static int finish(const struct job *job, const char *folder)
 {
     static struct sonde__cli_symbols symbols;
@@ -203,7 +203,7 @@ static int send_folder(struct job *job, const char *folder)
     do {
         enum sonde_status status = sonde__upload_pass(&job->sender, &result, &error);
         if (status == SONDE_BUSY && job->request->background) {
-            return SONDE__CLI_OK; /* it sends ours, too */
+            return SONDE__CLI_OK; /* the other sender sends ours, too */
         }
         if (status != SONDE_OK) {
             return sonde__cli_fail(job->command, folder, status, &error);
@@ -251,7 +251,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return exit_code;
     }
     if (request.background) {
-        (void)!nice(10); /* nobody waits for it */
+        (void)!nice(10); /* nobody is waiting */
     }
     how.keep = request.keep;
     how.on_end = end_item;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde watch: a program that runs already, watched from outside. */
+/* sonde watch: watches running programs from outside. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "watch_equal.h"
 #include "watch_run.h"
 
-/* As of sonde run (cmd_run.c). */
+/* As in sonde run (cmd_run.c). */
 #define BUDGET_NS       1000000000u
 #define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
 #define STALL_MIN_NS    50000000u
@@ -113,7 +113,7 @@ static int open_output(const struct sonde__cli_command *command, struct request 
     return SONDE__CLI_OK;
 }
 
-/* FILE.PID, where several processes are watched. */
+/* FILE.PID, if several processes are watched. */
 static bool open_own(const struct sonde__cli_command *command, struct sonde__watch_options *o,
                      int32_t pid)
 {
@@ -149,7 +149,7 @@ static int watch_all(const struct sonde__cli_command *command, struct sonde__wat
     uint32_t missed;
     struct job job = {command, o, count > 1 || o->follow};
     bool follow = o->follow;
-    o->follow = job.several; /* each line says of whom */
+    o->follow = job.several; /* each line then names its process */
     if (!job.several) {
         return o->report_name == NULL || open_report(command, o) ? watch_one(&job, pids[0])
                                                                  : SONDE__CLI_FAILED;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* C++ and Rust by GNU libiberty, in its form that passes pieces of text to a callback and does not
- * use the heap (its stack depends on the length of the input, which is bounded). So it can be left
- * in the middle: substitutions can make the result of a short hostile name grow exponentially, so
- * the first byte over the limit ends it by longjmp. */
+/* C++ and Rust by GNU libiberty, in the variant that passes pieces to a callback without the heap
+ * (its stack depends on the bounded input). A short hostile name can expand exponentially through
+ * substitutions, so the first byte over the limit aborts with longjmp, which leaks nothing. */
 #include <setjmp.h>
 #include <string.h>
 
@@ -41,8 +40,8 @@ static bool decode(decoder *decode_name, const char *name, char *bytes, size_t s
     return true;
 }
 
-/* clang encodes a block as a function with a qualifier, which libiberty prints literally: "void (
- * block_pointer)(int)". In the language it is "void (^)(int)". */
+/* libiberty prints clang's qualifier for blocks literally: "void (block_pointer)(int)" must be
+ * "void (^)(int)". */
 static void write_blocks(char *text)
 {
     static const char qualifier[] = "( block_pointer";

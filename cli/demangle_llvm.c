@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* C++ by the demangler of LLVM's libc++abi: one object file of its archive, whose outer symbols the
- * build has renamed (cmake/sonde_demangler.cmake). It allocates from a bounded part of this
- * thread's stack, in this file, which also gets its fatal errors. Both limits leave it by longjmp;
- * it keeps no state that would be lost. Substitutions can make the result of a short hostile name
- * grow exponentially; each byte of it takes memory, so that the bound ends that. */
+/* C++ by LLVM's libc++abi demangler, a single object file of the archive whose external symbols the
+ * build renamed (cmake/sonde_demangler.cmake). This file provides its memory, a bounded part of the
+ * thread's stack, and its handler of fatal errors. Both limits abort with longjmp; no state is
+ * lost. A short hostile name can expand exponentially through substitutions; output takes memory,
+ * so the bound stops it. */
 #include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct work {
 
 static _Thread_local struct work *current;
 
-/* --- what the object file calls --- */
+/* --- called by the object file --- */
 
 char *sonde__llvm_decode(const char *name, char *buffer, size_t *size, int *status);
 
@@ -37,7 +37,7 @@ _Noreturn void sonde__llvm_dead_3(void);
 _Noreturn void sonde__llvm_dead_4(void);
 _Noreturn void sonde__llvm_dead_5(void);
 _Noreturn void sonde__llvm_dead_6(void);
-/* The virtual tables of type descriptions, which are not used. */
+/* Unused virtual tables of type descriptions. */
 extern const void *const sonde__llvm_types_1[16], *const sonde__llvm_types_2[16];
 const void *const sonde__llvm_types_1[16] = {0}, *const sonde__llvm_types_2[16] = {0};
 
@@ -46,7 +46,7 @@ static _Noreturn void leave(void)
     longjmp(current->out, 1);
 }
 
-/* The size is stored before the piece, for realloc. */
+/* Stores the size before the piece, for realloc. */
 void *sonde__llvm_malloc(size_t size)
 {
     struct work *work = current;
@@ -76,7 +76,7 @@ void *sonde__llvm_realloc(void *old, size_t size)
 
 void sonde__llvm_free(void *memory)
 {
-    (void)memory; /* all is freed with the decoded name */
+    (void)memory; /* all memory is freed with the decoded name */
 }
 
 void sonde__llvm_delete(void *memory, size_t size)

@@ -6,8 +6,8 @@
 
 enum { NAME_BYTES_MAX = 1024 /* sonde_demangler.decode */ };
 
-/* Suffixes for what a compiler made of a function: ".cold", ".isra.0", ".llvm.123". Each is a word
- * or a number, with numbers behind it; written as in binutils. False: no room. */
+/* Add the suffixes of a compiler's clones: ".cold", ".isra.0", ".llvm.123", in binutils' form. Each
+ * is a word or number, possibly followed by numbers. False: no room. */
 static bool add_clones(const char *suffix, char *text, size_t size)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_", digits[] = "0123456789";
@@ -40,7 +40,7 @@ static bool decode_whole(const char *name, char *text, size_t size)
     return sonde__cli_demangle_llvm(bare, text, size) && add_clones(name + length, text, size);
 }
 
-/* A Rust name of the legacy form ends with a hash, "17h" and 16 digits. */
+/* Legacy Rust names end with a hash: "17h" and 16 digits. */
 static bool may_be_rust(const char *name)
 {
     return strncmp(name, "_Z", 2) != 0 || strstr(name, "17h") != NULL;
@@ -49,14 +49,14 @@ static bool may_be_rust(const char *name)
 static int decode(void *ctx, const char *name, char *text, size_t size)
 {
     (void)ctx;
-    /* Rust first: its legacy form is valid C++ with a hash as the last name */
+    /* Rust first: legacy names are valid C++, with the hash as last name */
     if (may_be_rust(name) && sonde__cli_demangle_rust(name, text, size)) {
         return 1;
     }
     if (strncmp(name, "_Z", 2) != 0) {
         return 0;
     }
-    /* libiberty's text of blocks can be corrected; LLVM's has lost information */
+    /* libiberty's text of blocks can be repaired, LLVM's has lost information */
     if (strstr(name, "U13block_pointer") != NULL && sonde__cli_demangle_iberty(name, text, size)) {
         return 1;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The decoders of C++ and Rust names of this program; the library has none (sonde_demangler). Each
- * is bounded in time, memory and stack: names are untrusted. */
+/* The decoders of C++ and Rust names of this program; the library has none (sonde_demangler). Their
+ * time, memory and stack are bounded, because names are untrusted. */
 #ifndef SONDE_CLI_DEMANGLER_H
 #define SONDE_CLI_DEMANGLER_H
 
@@ -10,10 +10,10 @@
 #include <sonde/symbol.h>
 
 extern const struct sonde_demangler sonde__cli_demangler;
-/* The decoders: "LLVM's libc++abi, libiberty". */
+/* Names of the decoders: "LLVM's libc++abi, libiberty". */
 const char *sonde__cli_demangler_text(void);
 
-/* --- the parts; true: `text` of `size` bytes holds the result --- */
+/* --- the decoders; true: `text` of `size` bytes has the result --- */
 
 /* C++ of the current ABI, by LLVM's libc++abi. */
 bool sonde__cli_demangle_llvm(const char *name, char *text, size_t size);

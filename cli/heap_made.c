@@ -12,7 +12,7 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* Stacks shown for the blocks of one kind. */
+/* Maximum of stacks for blocks of one kind. */
 enum { STACKS_SHOWN = 10 };
 
 struct heap_made {
@@ -23,7 +23,7 @@ struct heap_made {
     uint64_t now_ns;
     struct sonde__registry_total total;
     size_t listed;
-    size_t gone; /* of them: no such block lives there */
+    size_t gone; /* listed blocks that no longer exist */
 };
 
 static bool is_same(const struct sonde__registry_block *listed,
@@ -32,7 +32,7 @@ static bool is_same(const struct sonde__registry_block *listed,
     return listed->invoke == item->invoke && listed->size_bytes == item->size;
 }
 
-/* Is it alive: found by the search or, if it is younger, by its header? */
+/* Is it alive: found by the search, or by its header if it is younger? */
 static bool is_live(const struct heap_view *view, const struct sonde__registry_block *listed)
 {
     const struct sonde__blockheap_item *found = heap_view_block(view, listed->address);
@@ -41,7 +41,7 @@ static bool is_live(const struct heap_view *view, const struct sonde__registry_b
            (sonde__blockheap_check(view->heap, listed->address, &item) && is_same(listed, &item));
 }
 
-/* Those that are still listed after their headers were read did not end in between. */
+/* A block that is still listed after its header was read did not end in between. */
 static size_t count_still_listed(struct heap_view *view, const struct sonde__registry_block *blocks,
                                  size_t count)
 {
@@ -154,7 +154,7 @@ void heap_made_json_total(const struct heap_made *made, struct sonde__json *json
     sonde__json_close(json);
 }
 
-/* Why it is not known where a block was made; null: it is known. */
+/* Returns why the block's origin is unknown; null: it is known. */
 static const char *look_up(const struct heap_made *made, const struct sonde__blockheap_item *item,
                            struct sonde__registry_block *ret_block)
 {
@@ -194,7 +194,7 @@ static void print_group(struct heap_made *made, const struct sonde__registry_gro
     sonde__cli_fit_end(&fit);
 }
 
-/* The members of an object; each frame is on a line of its own. */
+/* Write the members of an object, each frame on its own line. */
 static void put_group(struct sonde__json *json, struct heap_made *made,
                       const struct sonde__registry_group *group)
 {
@@ -258,10 +258,10 @@ static int by_count(const void *left, const void *right)
 struct groups {
     struct sonde__registry_group *items;
     uint32_t count;
-    size_t unknown; /* blocks */
+    size_t unknown; /* number of blocks of unknown origin */
 };
 
-/* The groups of these blocks, the largest first. */
+/* Group these blocks by stack, the largest group first. */
 static struct groups group(const struct heap_made *made, const struct sonde__blockheap_item *items,
                            size_t count)
 {

@@ -5,7 +5,7 @@
 #include "mem_heap.h"
 #include "target.h"
 
-/* Members of a block's function do not move: lists of captures point to them. */
+/* Members of a function do not move: lists of captures point to them. */
 struct function {
     struct function *next;
     struct blocks_members members;
@@ -39,7 +39,7 @@ static struct opened *open_image(struct heap_names *names, const struct sonde__i
     return opened;
 }
 
-/* Called once for each kind of block: sonde__blockheap_captures() keeps the result. */
+/* Called once for each kind of block, because sonde__blockheap_captures() caches the result. */
 static size_t variables_of(void *ctx, uint64_t invoke,
                            const struct sonde__block_member **ret_variables)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of what the blocks of a process capture, from the debug information of its images, which
- * are opened on demand. */
+/* Names of captured variables of a process' blocks, from the debug information of its images, which
+ * is opened on demand. */
 #ifndef SONDE_HEAP_NAMES_H
 #define SONDE_HEAP_NAMES_H
 
@@ -10,7 +10,7 @@
 struct heap_names;
 struct sonde__target;
 
-/* Provide names to `heap`, which must be closed first. target, options: borrowed.
+/* Provide names to `heap`, which must be closed before this. target, options: borrowed.
  * Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status heap_names_open(struct sonde__target *target,
                                                   const struct sonde__symfile_options *options,

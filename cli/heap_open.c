@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A view of a heap: opened, described, closed. */
+/* Opens, describes and closes a view of a heap. */
 #include "heap_view.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
         status = sonde__blockheap_scan(view->heap, 0, &view->found, &error);
         view->search_ns = sonde__host_monotonic_ns() - begin;
     }
-    if (status == SONDE_OK && place->core == NULL) { /* a core has no registry of its own */
+    if (status == SONDE_OK && place->core == NULL) { /* a core has no registry in use */
         heap_made_open(view);
     }
     if (status == SONDE_OK) {

@@ -21,7 +21,7 @@ bool heap_view_is_program(const struct heap_place *place, const char *operand)
 bool heap_view_parse_address(const char *text, uint64_t *ret_address)
 {
     char *end;
-    if (text[0] < '0' || text[0] > '9') { /* strtoull() takes signs and blanks */
+    if (text[0] < '0' || text[0] > '9') { /* strtoull() would accept signs and blanks */
         return false;
     }
     *ret_address = strtoull(text, &end, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks of a process or core for people: what the commands that search for them share. */
+/* The blocks of a process or core, for all commands that search them. */
 #ifndef SONDE_HEAP_VIEW_H
 #define SONDE_HEAP_VIEW_H
 
@@ -11,11 +11,10 @@
 #include "symfile_cache.h"
 #include "symfile_calls.h"
 
-/* Where blocks are searched. */
 struct heap_place {
     int32_t pid;
-    const char *core;    /* a file, in place of a process; or null */
-    const char *program; /* the core's, when its own path is not right; or null */
+    const char *core;    /* file, instead of a process; or null */
+    const char *program; /* if the core's own path is wrong; or null */
 };
 
 struct heap_view {
@@ -28,41 +27,39 @@ struct heap_view {
     uint64_t search_ns;
     struct sonde__symfile_options options;
     struct heap_names *names;
-    struct heap_made *made;      /* null: the process keeps no registry */
-    struct sonde__answer answer; /* of the function at hand */
+    struct heap_made *made;      /* null: the process has no registry */
+    struct sonde__answer answer; /* for the current function */
     char name[4096];
 };
 
-/* Is an operand the program of a core? All other operands begin with a digit. */
+/* Is the operand a core's program? All others start with a digit. */
 bool heap_view_is_program(const struct heap_place *place, const char *operand);
-/* "0x5581…"; also an octal or decimal number. False: it is none. */
+/* "0x5581…", or an octal or decimal number. False: not a number. */
 bool heap_view_parse_address(const char *text, uint64_t *ret_address);
 
-/* Open the process or core and search it. Reports a failure; returns an exit code. Close it in any
+/* Open and search the process or core. Reports a failure; returns an exit code. Close it in any
  * case. */
 int heap_view_open(struct heap_view *view, const struct sonde__cli_command *command,
                    const struct heap_place *place, struct sonde__cli_symbols *symbols);
-/* Report what is missing in a core. Returns the exit code that results from `exit_code` and
- * this. */
+/* Report what a core lacks. Returns the resulting exit code. */
 int heap_view_doubts(const struct heap_view *view, int exit_code);
-/* "pid": 4711, of a core also its path. */
+/* Write "pid": 4711, and the path of a core. */
 void heap_view_json_place(const struct heap_view *view, struct sonde__json *json);
 void heap_view_close(struct heap_view *view);
 
-/* The name is demangled. The strings are valid until the next call. */
+/* The name is demangled. Strings are valid until the next call. */
 void heap_view_function(struct heap_view *view, uint64_t pc, struct sonde__call *ret_function);
-/* "-[Ctl setup]: block (ctl.m:67)", or the address if nothing is known. */
+/* "-[Ctl setup]: block (ctl.m:67)", or the address if unknown. */
 void heap_view_print_function(struct heap_view *view, uint64_t pc);
 /* The live block at an address, or null. */
 const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view, uint64_t address);
-/* ", which runs block 0x5581… NAME" for a block of libdispatch or a closure of Swift; else
- * nothing. */
+/* ", which runs block 0x5581… NAME" for a libdispatch block or a Swift closure; else nothing. */
 void heap_view_print_wrapped(struct heap_view *view, uint64_t address, uint32_t size);
-/* "Thing 0x5581…", "block 0x5581… NAME", "nil". is_known: it was alive when it was read, so its
- * class may be read. */
+/* "Thing 0x5581…", "block 0x5581… NAME", "nil". is_known: the value was alive when it was read, so
+ * its class may be read. */
 void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known);
 
-/* The variable that a block has at an offset, from debug information, or null. */
+/* The variable at an offset of a block, from debug information, or null. */
 const struct sonde__block_member *heap_view_variable(struct heap_view *view, uint64_t block,
                                                      uint32_t offset);
 

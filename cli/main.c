@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The `sonde` program: the table of its commands, and `help`, which reads the table. */
+/* The `sonde` program: the table of commands, and `help`. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -35,8 +35,7 @@ static const struct sonde__cli_command *const commands[] = {
 };
 // clang-format on
 
-/* The command of that name; null: there is none, which was reported. by: for the message, or
- * null. */
+/* Find a command; null: unknown, which was reported. by: for the message, or null. */
 static const struct sonde__cli_command *find(const struct sonde__cli_command *by, const char *name)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
@@ -80,7 +79,7 @@ static const struct sonde__cli_command help = {
     .run = run_help,
 };
 
-/* A list of path prefixes with colons, like PATH. */
+/* Path prefixes separated by colons, as in PATH. */
 static bool read_app_rules(const char *variable, bool is_app)
 {
     const char *at = getenv(variable);

@@ -22,17 +22,17 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     struct sonde_error error = {0};
     struct sonde__audit *audit;
     if (sonde__host_find_program(options->argv[0], path, sizeof path, &error) != 0) {
-        return 0; /* the attempt to execute it reports the error */
+        return 0; /* executing it will report the error */
     }
     static char by_env[SONDE__WATCH_PATH_MAX];
     char name[256];
     if (sonde__watch_names_by_env(path, name, sizeof name) &&
         sonde__host_find_program(name, by_env, sizeof by_env, &error) == 0) {
-        memcpy(path, by_env, sizeof path); /* what env would execute */
+        memcpy(path, by_env, sizeof path); /* the program that env would execute */
     }
     sonde__watch_inspect(path, &program);
     const char *library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
-    /* only glibc's loader can list the libraries; with another one the program would run */
+    /* only glibc's loader can list libraries; with another one the program would run */
     bool can_ask = program.carry == SONDE__WATCH_CARRIES || program.carry == SONDE__WATCH_SANITIZER;
     from->program = can_ask ? program.binary : NULL;
     from->envp = options->envp;

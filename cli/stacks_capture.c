@@ -26,7 +26,7 @@ static bool is_any_wanted(const struct sonde__thread *thread,
     return wanted->threads.count == 0;
 }
 
-/* Each --thread must match a thread: a mistyped name is an error. */
+/* Each --thread must match: a mistyped name is an error. */
 static int check_wanted(const struct sonde__cli_command *command,
                         const struct sonde__thread *threads, uint32_t count,
                         const struct sonde__stacks_wanted *wanted)
@@ -44,8 +44,8 @@ static int check_wanted(const struct sonde__cli_command *command,
     return SONDE__CLI_OK;
 }
 
-/* The kernel shows few registers of a blocked thread; code that keeps frame pointers and has no
- * call frame information (Go) needs more. */
+/* Hint at --stop: the kernel shows few registers of a blocked thread, and code with frame pointers
+ * but without call frame information (Go) needs more. */
 static void say_what_stop_would_give(bool stop, const struct sonde_stack *stack,
                                      struct sonde__capture *capture)
 {
@@ -101,7 +101,7 @@ static bool capture_all(struct sonde__target *target, const struct sonde__thread
     return ok;
 }
 
-/* The threads before the stop: afterwards each is "stopped by a tracer", which is sonde. */
+/* List the threads before the stop: afterwards all are "stopped by a tracer". */
 static enum sonde_status list_before_stop(struct sonde__target *target,
                                           struct sonde__thread **ret_before, uint32_t *ret_count,
                                           struct sonde_error *ret_error)
@@ -123,7 +123,7 @@ static enum sonde_status list_before_stop(struct sonde__target *target,
     return SONDE_OK;
 }
 
-/* Both lists are in the same order, main thread first, then by tid. */
+/* Both lists are sorted alike: main thread first, then by tid. */
 static void restore_states(struct sonde__stacks *stacks, const struct sonde__thread *before,
                            uint32_t count)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the blocked threads of a process wait for, and who has it: found once their stacks are
- * captured, since it takes longer, and may need a look into all processes. */
+/* Finds what blocked threads of a process wait for, and who holds it. Runs after stacks were
+ * captured, because it is slower and may search all processes. */
 #ifndef SONDE_STACKS_CAUSES_H
 #define SONDE_STACKS_CAUSES_H
 
@@ -11,19 +11,19 @@
 #define SONDE__STACKS_CIRCLES_MAX 16u
 
 struct sonde__stacks_causes {
-    struct sonde__cause *list; /* one for each thread of the stacks; null: none are known */
+    struct sonde__cause *list; /* one per thread of the stacks; null: unknown */
     uint32_t count;
     int32_t pid;
     struct sonde__cause_circle *circles;
     uint32_t circle_count;
 };
 
-/* Nothing is known of a core, or without memory. Ownership: _done(). */
+/* Finds nothing for a core, or without memory. Ownership: _done(). */
 void sonde__stacks_causes_find(struct sonde__target *target, const struct sonde__stacks *stacks,
                                struct sonde__stacks_causes *ret_causes);
 void sonde__stacks_causes_done(struct sonde__stacks_causes *causes);
 
-/* Complete thread number `index` of the stacks, and add its wait to the report. */
+/* Complete the record of thread `index`, and add its wait to the report. */
 void sonde__stacks_causes_add(const struct sonde__stacks_causes *causes, uint32_t index,
                               struct sonde__report *report, struct sonde__report_thread *thread);
 void sonde__stacks_causes_add_circles(const struct sonde__stacks_causes *causes,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Where a function begins, for lines with offsets from one. */
+/* Start of a function, for lines with offsets from it. */
 static bool function_start(struct symbolize_image *image, const char *name, uint64_t *ret_vaddr)
 {
     struct sonde__symfile_index_file *index = &image->index;
@@ -24,7 +24,7 @@ static bool function_start(struct symbolize_image *image, const char *name, uint
     return false;
 }
 
-/* The image that is mapped at a plain address, and the vaddr in it. */
+/* The image mapped at an address, and the vaddr. */
 static struct symbolize_image *image_at(struct symbolize_images *images,
                                         const struct sonde__host_maps *maps, uint64_t address,
                                         uint64_t *ret_vaddr)
@@ -34,7 +34,7 @@ static struct symbolize_image *image_at(struct symbolize_images *images,
     for (uint32_t i = 0; i < maps->count; i++) {
         const struct sonde__host_map *map = &maps->items[i];
         if (first == NULL || strcmp(first->path, map->path) != 0) {
-            first = map; /* the lowest mapping of its file */
+            first = map; /* lowest mapping of the file */
         }
         if (address < map->start || address >= map->end) {
             continue;
@@ -45,7 +45,7 @@ static struct symbolize_image *image_at(struct symbolize_images *images,
         image = symbolize_open_image(images, map->path, NULL);
         if (image != NULL) {
             uint64_t base = image->index.index.base;
-            /* linked to a fixed address: it is mapped there */
+            /* linked to a fixed address and mapped there */
             *ret_vaddr = address >= base && address - base < image->index.index.code_bytes
                              ? address
                              : address - (first->start - first->offset);
@@ -89,7 +89,7 @@ void symbolize_ask(struct symbolize_images *images, const struct sonde__host_map
     }
     const struct sonde__symindex *index = &ret_answer->image->index.index;
     if (index->from_header && ret_answer->vaddr < index->base) {
-        ret_answer->vaddr += index->base; /* offsets of Apple's logs are from the image's header */
+        ret_answer->vaddr += index->base; /* Apple's offsets count from the header */
     }
     symbolize_find_names(ret_answer->image, ret_answer->vaddr - back, &ret_answer->names);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines of a .crash log that are read (Apple, "Examining the fields in a crash report"):
+/* Lines that are read of a .crash log (Apple, "Examining the fields in a crash report"):
  *
  *     Last Exception Backtrace:
  *     (0x1a2b3c4d5 0x1a2b3c4e6)                          return addresses
  *     Thread 0 Crashed:
- *     0   App      0x0000000102a0c1a4 0x102a08000 + 16804     exact; the others are returned to
- *     1   App      0x0000000102a0c234 main + 52
+ *     0   App      0x0000000102a0c1a4 0x102a08000 + 16804     exact; the others are returned to 1
+ *     App      0x0000000102a0c234 main + 52
  *     Binary Images:
  *     0x102a08000 - 0x102a0ffff App arm64  <e8a1d40c...> /private/var/.../App
  *        0x7fff2034e000 - 0x7fff2034ffff  com.apple.x (1.0 - 1) <UUID> /System/... */
@@ -85,10 +85,10 @@ static bool has_key_of_log(const char *text, size_t size)
     return false;
 }
 
-/* A header is one line; the log behind it has the brace and each member on lines of their own. */
+/* A header is one line; in the log after it the brace and each member have their own lines. */
 static enum symbolize_apple_begin begins_json(const char *text, size_t size)
 {
-    size_t at = skip_space(text, size, 0) + 1; /* behind the brace */
+    size_t at = skip_space(text, size, 0) + 1; /* after the brace */
     if (has_key_of_log(text, size)) {
         return SYMBOLIZE_APPLE_YES;
     }
@@ -97,7 +97,7 @@ static enum symbolize_apple_begin begins_json(const char *text, size_t size)
             return SYMBOLIZE_APPLE_NO;
         }
     }
-    /* each line is a member, or begins or ends one */
+    /* each line has a member, or begins or ends one */
     while ((at = skip_space(text, size, at)) < size) {
         if (strchr("\"{}[]", text[at]) == NULL || (text[at] == '}' && text[at - 1] == '\n')) {
             return SYMBOLIZE_APPLE_NO;
@@ -145,7 +145,7 @@ static void skip_spaces(struct line *line)
     }
 }
 
-/* "0x102a0c1a4". False: it is none; `line` is unchanged. */
+/* "0x102a0c1a4". False: not an address; `line` is unchanged. */
 static bool read_address(struct line *line, uint64_t *ret_address)
 {
     const char *at = line->at;
@@ -166,8 +166,8 @@ static bool read_address(struct line *line, uint64_t *ret_address)
     return true;
 }
 
-/* The frame's number, and its address. The name between them may have spaces: the first word that
- * is an address ends it. */
+/* Frame number and address. The name between may contain spaces, so the first word that is an
+ * address ends it. */
 static bool read_frame(struct line line, unsigned *ret_number, uint64_t *ret_address)
 {
     unsigned number = 0;
@@ -191,8 +191,8 @@ static bool read_frame(struct line line, unsigned *ret_number, uint64_t *ret_add
     return false;
 }
 
-/* "0x102a08000 - 0x102a0ffff App arm64  <uuid> /path". What is not known is "???", the UUID then
- * zero: "0x0 - 0xffffffffffffffff ??? (*) <00000000-...> ???". */
+/* "0x102a08000 - 0x102a0ffff App arm64  <uuid> /path". Unknown parts are "???" and a zero UUID:
+ * "0x0 - 0xffffffffffffffff ??? (*) <00000000-...> ???". */
 static bool read_image(struct line line, struct symbolize_log_image *ret_image)
 {
     struct symbolize_log_image image = {0};
@@ -228,7 +228,7 @@ static bool read_image(struct line line, struct symbolize_log_image *ret_image)
 
 /* --- the log --- */
 
-/* The line at `at` without its newline (and a carriage return). */
+/* The line at `at` without newline and carriage return. */
 static struct line line_at(const char *at, const char *end, const char **ret_next)
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -245,7 +245,7 @@ static bool begins_with(struct line line, const char *text)
     return has_prefix(line.at, (size_t)(line.end - line.at), text);
 }
 
-/* The images of the next list, which apply to all text up to its end (*ret_end). False: no
+/* Collect the next list of images, which applies to all text up to its end (*ret_end). False: no
  * memory. */
 static bool collect_images(const char *log, const char *end, struct symbolize_log *images,
                            const char **ret_end)
@@ -287,12 +287,12 @@ static bool find_image(const struct symbolize_log *images, uint64_t address,
     return place->image[0] != '\0' || place->build_id[0] != '\0';
 }
 
-/* A part of a log with the images that its addresses lie in. */
+/* A part of a log, with the images for its addresses. */
 struct part {
     struct symbolize_log images;
     const struct symbolize_apple_sink *sink;
     struct symbolize_apple_seen *seen;
-    bool exception; /* in the stack of an exception: all its frames are return addresses */
+    bool exception; /* in the stack of an exception, which has return addresses only */
 };
 
 static bool place_frame(struct part *part, uint64_t address, struct symbolize_place *place)
@@ -303,7 +303,7 @@ static bool place_frame(struct part *part, uint64_t address, struct symbolize_pl
     return found;
 }
 
-/* "(0x1a2b3c4d5 0x1a2b3c4e6)": addresses, each with text behind it. */
+/* "(0x1a2b3c4d5 0x1a2b3c4e6)": process each address with the text after it. */
 static void give_list(struct part *part, struct line line, struct symbolize_place *place)
 {
     const struct symbolize_apple_sink *sink = part->sink;
@@ -362,7 +362,7 @@ bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_
     for (const char *at = log; done && at < end; at = next) {
         struct line line = line_at(at, end, &next);
         size_t left = (size_t)(end - at);
-        /* JSON alone, or after its translation to text */
+        /* JSON alone, or followed by its text form */
         if (is_json(at, left < SYMBOLIZE_APPLE_LOOK ? left : SYMBOLIZE_APPLE_LOOK)) {
             done = symbolize_ips(at, left, sink, ret_seen);
             break;

@@ -13,7 +13,7 @@
 
 enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
 
-/* More than any process has. A log could name any number, and each costs a search. */
+/* More than any process has. It limits the searches that a log can cause. */
 enum { MODULES_MAX = 4096 };
 
 static bool is_build_id(const char *name)
@@ -42,7 +42,7 @@ bool symbolize_uuid(const char *text, size_t size, char *ret_digits)
     return true;
 }
 
-/* Does the opened index have this build-id? One without any is accepted. */
+/* Does the index have this build-id? An index without one is accepted. */
 static bool is_right(const struct sonde__symfile_index_file *index, const char *build_id)
 {
     char own[SONDE__SYMFILE_ID_TEXT];
@@ -122,7 +122,7 @@ static bool try_build_id(struct symbolize_images *images, struct symbolize_image
             sonde__symfile_kept_path(&id, kept) && try_open(images, image, kept, build_id));
 }
 
-/* Its index from the folders. */
+/* Search its index in the folders. */
 static bool try_folders(struct symbolize_images *images, struct symbolize_image *image,
                         const struct sonde__build_id *id, const char *build_id)
 {
@@ -139,7 +139,7 @@ static bool try_folders(struct symbolize_images *images, struct symbolize_image 
     return false;
 }
 
-/* The ids of a file: one, or one for each machine of a Mach-O. */
+/* The ids of a file; a Mach-O has one for each machine. */
 static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices)
 {
     struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
@@ -154,7 +154,7 @@ static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices
     return count;
 }
 
-/* The index of a file from the folders, by build-id; else the file itself. */
+/* The file's index from the folders, by build-id; else the file itself. */
 static bool try_file(struct symbolize_images *images, struct symbolize_image *image,
                      const char *path, const char *build_id)
 {
@@ -171,7 +171,7 @@ static bool try_file(struct symbolize_images *images, struct symbolize_image *im
     return try_open(images, image, path, build_id);
 }
 
-/* The only image of a report that has this name; null: none, or several. */
+/* The image of a report with this name; null: none, or several. */
 static const struct symbolize_report_image *image_of(const struct symbolize_images *images,
                                                      const char *name)
 {
@@ -187,7 +187,7 @@ static const struct symbolize_report_image *image_of(const struct symbolize_imag
     return found;
 }
 
-/* Does `file` of --image have that name? A bundle is named after its program. */
+/* Does a file of --image have this name? A bundle is named after its program. */
 static bool is_named(const char *file, const char *name)
 {
     size_t size = strlen(name);
@@ -196,7 +196,7 @@ static bool is_named(const char *file, const char *name)
            (file[size] == '\0' || strcmp(file + size, ".dSYM") == 0);
 }
 
-/* "NAME=FILE": the file, and the length of NAME; 0: no name is given. */
+/* "NAME=FILE": returns the file, and NAME's length; 0: no name. */
 static const char *given_file(const char *given, size_t *ret_name_size)
 {
     const char *equals = strchr(given, '=');
@@ -237,9 +237,9 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
         bool named = length == 0 ? is_named(file, sonde__base_file_name(name))
                                  : strncmp(given, sonde__base_file_name(name), length) == 0 &&
                                        sonde__base_file_name(name)[length] == '\0';
-        /* by its name, or an index by its build-id; without a name the first */
+        /* match by name, or an index by build-id; without a name use the first */
         if (name[0] == '\0' && i != 0) {
-            break; /* addresses without a image belong to the first one */
+            break; /* addresses without an image belong to the first one */
         }
         if (name[0] == '\0' || named || (build_id != NULL && strstr(file, ".sndidx") != NULL)) {
             if (try_open(images, image, file, build_id)) {
@@ -254,7 +254,7 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
     if (build_id != NULL && try_build_id(images, image, build_id)) {
         return true;
     }
-    /* images that the user names may be in the working directory */
+    /* a name given by the user may be a file in the working directory */
     bool is_path = strchr(name, '/') != NULL || (images->asked && name[0] != '\0');
     return (is_path && try_file(images, image, name, build_id)) ||
            (build_id != NULL && try_fetched(images, image, build_id));
@@ -327,13 +327,13 @@ static bool is_same_image(const struct symbolize_image *a, const struct symboliz
            (x->size != 0 && x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0);
 }
 
-/* New images are put in front: numbers count from the end of the list, so that they stay. */
+/* Images are prepended, so numbers count from the end of the list and do not change. */
 uint32_t symbolize_image_number(const struct symbolize_images *images,
                                 const struct symbolize_image *image)
 {
     uint32_t number = 0;
     for (const struct symbolize_image *at = images->opened; at != NULL; at = at->next) {
-        number = at->found && is_same_image(at, image) ? 0 : number + 1; /* it is in the list */
+        number = at->found && is_same_image(at, image) ? 0 : number + 1; /* of the last equal one */
     }
     return number;
 }

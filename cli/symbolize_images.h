@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images of `sonde symbolize`: each is found and opened once. */
+/* The images of `sonde symbolize`; each is found and opened once. */
 #ifndef SONDE_SYMBOLIZE_IMAGES_H
 #define SONDE_SYMBOLIZE_IMAGES_H
 
@@ -15,7 +15,7 @@ struct symbolize_image {
     struct symbolize_image *next;
 };
 
-/* An image that a report names by the last part of its path. */
+/* An image of a report, by its base name. */
 struct symbolize_report_image {
     const char *name, *path;
     char build_id[SONDE__SYMFILE_ID_TEXT];
@@ -28,29 +28,28 @@ struct symbolize_images {
     const char *arch;                   /* --arch, or null */
     struct symbolize_report_image *report_images;
     uint32_t report_image_count;
-    struct symbolize_image *opened; /* the one found last first */
+    struct symbolize_image *opened; /* newest first */
     unsigned opened_count;
-    bool named_opened; /* all of --image are opened */
+    bool named_opened; /* all of --image were opened */
     bool too_many;
-    bool asked;    /* the current image was named by the user, not by a log */
-    bool said;     /* why the last one was not found */
-    int exit_code; /* of the first that failed */
+    bool asked;    /* the user, not a log, named the current image */
+    bool said;     /* a reason was printed */
+    int exit_code; /* of the first failure */
 };
 
-/* "DFC6A3E1-9F0C-3B2A-8E55-0123456789AB" -> 32 lower-case digits (room for 33 bytes). False: it is
- * no UUID. */
+/* "DFC6A3E1-9F0C-3B2A-8E55-0123456789AB" -> 32 lower-case digits (33 bytes). False: not a UUID. */
 bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
 
-/* The image of that name. build_id: hexadecimal, which must match that of the image if it has
- * one; or null. Returns null if there is none, which is reported once. */
+/* Find and open an image. build_id: hexadecimal, must match the image's if it has one; or null.
+ * Returns null if there is none; the first such call reports it. */
 struct symbolize_image *symbolize_open_image(struct symbolize_images *images, const char *name,
                                              const char *build_id);
-/* A image as one of several images (symbol_answer.h); a image with two names is one image.
- * Numbers stay when further images are opened. */
+/* Number of an image (symbol_answer.h). An image with two names has one number. Opening further
+ * images does not change numbers. */
 uint32_t symbolize_image_number(const struct symbolize_images *images,
                                 const struct symbolize_image *image);
 struct symbolize_image *symbolize_image_at(const struct symbolize_images *images, uint32_t number);
-/* Open all of --image, once, including those that no address names. */
+/* Open all of --image, including those that no address refers to. */
 void symbolize_open_named(struct symbolize_images *images);
 void symbolize_images_done(struct symbolize_images *images);
 

@@ -2,15 +2,14 @@
 /* The JSON form of Apple's logs (Apple, "Interpreting the JSON format of a crash report"): a header
  * on the first line, then an object with "usedImages": [{"base", "size", "uuid", "path"}], and
  * frames {"imageIndex", "imageOffset"} in "threads"[n]."frames", "lastExceptionBacktrace" and
- * others. The text is walked without building a tree; any object with both of those numbers is a
- * frame. */
+ * others. No tree is built; any object with both numbers is a frame. */
 #include <string.h>
 
 #include "mem_heap.h"
 #include "symbolize_apple.h"
 #include "symbolize_log.h"
 
-/* Logs have eight levels. Deeper ones are ignored. */
+/* Logs have eight levels; deeper ones are ignored. */
 enum { DEPTH_MAX = 64 };
 
 struct text {
@@ -25,7 +24,7 @@ struct level {
     const char *begin;
     bool has_image, has_offset;
     uint64_t image, offset;          /* of a frame */
-    struct symbolize_log_image used; /* of an element of usedImages */
+    struct symbolize_log_image used; /* for an element of usedImages */
 };
 
 struct walk {
@@ -33,9 +32,9 @@ struct walk {
     struct level levels[DEPTH_MAX];
     unsigned depth;
     struct symbolize_log images;
-    const struct symbolize_apple_sink *sink; /* null: images are collected */
+    const struct symbolize_apple_sink *sink; /* null: collect images */
     struct symbolize_apple_seen *seen;
-    const char *given; /* text up to here was written */
+    const char *given; /* text before it was written */
     struct symbolize_place place;
     bool out_of_memory;
 };
@@ -45,7 +44,7 @@ static bool is_text(struct text text, const char *expected)
     return text.size == strlen(expected) && memcmp(text.at, expected, text.size) == 0;
 }
 
-/* From after a quotation mark to after the closing one. False: there is none. */
+/* Read from after a quotation mark to after the closing one. False: none. */
 static bool read_string(struct walk *w, struct text *ret_text)
 {
     const char *begin = w->at;
@@ -60,7 +59,7 @@ static bool read_string(struct walk *w, struct text *ret_text)
     return true;
 }
 
-/* Slashes and quotation marks are escaped. False: no room, or another escape. */
+/* Decode escaped slashes and quotation marks. False: no room, or another escape. */
 static bool unescape(struct text text, char *to, size_t capacity)
 {
     size_t used = 0;
@@ -119,7 +118,7 @@ static void see_string(struct walk *w, struct text value)
     }
 }
 
-/* The array that the object at the top is an element of, or null. */
+/* The array of the top object, or null. */
 static const struct level *array_of(const struct walk *w)
 {
     return w->depth >= 2 && w->depth <= DEPTH_MAX && !w->levels[w->depth - 2].is_object
@@ -127,7 +126,7 @@ static const struct level *array_of(const struct walk *w)
                : NULL;
 }
 
-/* The key under which that array stands. */
+/* The array's key. */
 static struct text array_key(const struct walk *w)
 {
     return w->depth >= 3 ? w->levels[w->depth - 3].key : (struct text){"", 0};
@@ -138,7 +137,7 @@ static void give_frame(struct walk *w, const struct level *level)
     const struct symbolize_log_image *image;
     const struct level *array = array_of(w);
     w->seen->frames++;
-    w->seen->outside++; /* corrected below */
+    w->seen->outside++; /* assume so; corrected below */
     if (level->image >= w->images.count) {
         return;
     }
@@ -151,7 +150,7 @@ static void give_frame(struct walk *w, const struct level *level)
     memcpy(w->place.build_id, image->uuid, sizeof image->uuid);
     w->place.symbol[0] = '\0';
     w->place.offset = level->offset;
-    /* only the first frame of a thread has an exact pc; all others have return addresses */
+    /* only the first frame of a thread is exact; all others are return addresses */
     w->place.returns = !(array != NULL && array->index == 0 && is_text(array_key(w), "frames"));
     if (w->place.image[0] == '\0' && w->place.build_id[0] == '\0') {
         return;
@@ -162,7 +161,6 @@ static void give_frame(struct walk *w, const struct level *level)
     w->sink->frame(w->sink->ctx, &w->place, level->begin, (size_t)(w->at - level->begin) + 1, true);
 }
 
-/* At the closing brace of an object. */
 static void end_object(struct walk *w)
 {
     const struct level *level = top(w);
@@ -199,7 +197,7 @@ static void see_digits(struct walk *w)
     }
 }
 
-/* A string: a key when a colon follows, else a value. False: the text ends in it. */
+/* A string is a key if a colon follows, else a value. False: the text ends in it. */
 static bool see_text(struct walk *w)
 {
     struct text text;
@@ -219,7 +217,7 @@ static bool see_text(struct walk *w)
     return true;
 }
 
-/* Up to the end of a whole object: another log may follow. */
+/* Walk one whole object; another log may follow. */
 static void walk(struct walk *w)
 {
     while (w->at < w->end && !w->out_of_memory) {
@@ -256,7 +254,7 @@ static void walk(struct walk *w)
     }
 }
 
-/* The next object: a header or a log. Returns its end; null: no memory. */
+/* Process the next object, a header or a log. Returns its end; null: no memory. */
 static const char *give_object(const char *log, const char *end,
                                const struct symbolize_apple_sink *sink,
                                struct symbolize_apple_seen *seen)

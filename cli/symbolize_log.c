@@ -45,6 +45,6 @@ void symbolize_log_uuid(const char *text, size_t size, char *ret_digits)
     }
     ret_digits[digits == 32 ? digits : 0] = '\0';
     if (strspn(ret_digits, "0") == digits) {
-        ret_digits[0] = '\0'; /* the system could not tell it */
+        ret_digits[0] = '\0'; /* the system did not know it */
     }
 }

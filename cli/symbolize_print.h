@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an address is, on standard output. raw: names as the file has them. */
+/* Prints the answer for an address. raw: stored names. */
 #ifndef SONDE_SYMBOLIZE_PRINT_H
 #define SONDE_SYMBOLIZE_PRINT_H
 
@@ -9,14 +9,14 @@ enum { SYMBOLIZE_LINE_BYTES = 65536 };
 
 /* " [inner at a.c:2, inlined into outer at b.c:3]" */
 void symbolize_print_inside(bool raw, const struct symbolize_answer *answer);
-/* The address as it was given, and a line for each call. */
+/* The address as given, then a line for each call. */
 void symbolize_print_block(bool raw, const char *asked, const struct symbolize_answer *answer);
-/* An element of an array, and its member "frames" alone. */
+/* An element of an array; only its member "frames". */
 void symbolize_print_json(const struct symbolize_images *images, bool raw, bool is_first,
                           const char *asked, size_t size, const struct symbolize_answer *answer);
 void symbolize_print_frames_json(bool raw, const struct sonde__answer *names);
-/* The tail calls between a frame and the previous one (answer->names.tails), on lines of their own;
- * in JSON they are the member "tail_calls" of the frame that made the call. */
+/* Print the tail calls between a frame and the previous one (answer->names.tails) on their own
+ * lines. In JSON they are member "tail_calls" of the calling frame. */
 void symbolize_print_tail_calls(const struct symbolize_images *images, bool raw,
                                 const struct symbolize_answer *answer);
 

@@ -9,7 +9,7 @@
 
 enum { LINE_BYTES = 65536 };
 
-/* Splits the text of the view into lines; lines that are too long come in parts. */
+/* Splits the view's text into lines; long ones come in parts. */
 struct lines {
     void (*each)(void *ctx, const char *line, size_t size);
     void *ctx;

@@ -13,7 +13,7 @@
 
 enum { ADDRESS_DIGITS_MIN = 6 };
 
-/* How far around a place its parts are searched: a long line may consist of places. */
+/* Distance searched around a place: a long line may have many places. */
 enum { REACH = SYMBOLIZE_NAME_BYTES };
 
 static bool is_hex(char c)
@@ -26,7 +26,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
 }
 
-/* Digits at `at`; returns their end, or `at` if there are none or more than 16. */
+/* Parse digits at `at`. Returns their end; `at`: none, or more than 16. */
 static size_t read_hex(const char *line, size_t size, size_t at, uint64_t *ret_value)
 {
     size_t end = at;
@@ -45,12 +45,12 @@ static size_t read_hex(const char *line, size_t size, size_t at, uint64_t *ret_v
 
 static void copy(char *to, size_t capacity, const char *from, size_t size)
 {
-    size = size < capacity ? size : 0; /* a cut name would be another one */
+    size = size < capacity ? size : 0; /* a cut name would be a different one */
     memcpy(to, from, size);
     to[size] = '\0';
 }
 
-/* "(BuildId: 0a1b)" anywhere behind the place. */
+/* "(BuildId: 0a1b)" anywhere after the place. */
 static void find_build_id(const char *line, size_t size, size_t from, struct symbolize_place *place)
 {
     static const char mark[] = "BuildId: ";
@@ -89,15 +89,14 @@ int symbolize_frame_number(const char *line, size_t size)
     return number;
 }
 
-/* A function that sonde put between two frames, which has no number. */
+/* Is it a line of sonde's for a tail call, which has no number? */
 static bool is_tail_call(const char *line, size_t size)
 {
     static const char mark[] = "[tail call, inferred]";
     return memmem(line, size, mark, sizeof mark - 1) != NULL;
 }
 
-/* Is there another "+0x"? The last one of a frame belongs to the image, those before to
- * functions. */
+/* Is there another "+0x"? A frame's last one belongs to the image, earlier ones to functions. */
 static bool has_more(const char *line, size_t size, size_t from)
 {
     size = size - from < REACH ? size : from + REACH;
@@ -109,7 +108,7 @@ static bool has_more(const char *line, size_t size, size_t from)
     return false;
 }
 
-/* The image before "+0x" at `plus`. False: nothing that could be one. */
+/* The image before the "+0x" at `plus`. False: none. */
 static bool read_before(const char *line, size_t size, size_t plus, struct symbolize_place *place)
 {
     size_t begin = plus;

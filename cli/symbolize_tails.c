@@ -7,10 +7,10 @@
 
 enum { NAME_BYTES = 4096 };
 
-/* --- who has a name --- */
+/* --- names --- */
 
-/* The entry of the function that a name with its version is bound to, in one image. The loader
- * accepts names of a image without versions for any version. */
+/* Entry of the function that an image exports under a versioned name. As in the loader, an
+ * unversioned export matches any version. */
 static bool find_export(struct symbolize_image *image, const char *name, uint64_t *ret_vaddr)
 {
     char bare[NAME_BYTES];
@@ -40,7 +40,7 @@ static bool find_name(struct symbolize_images *images, const char *name,
             uint32_t number = symbolize_image_number(images, image);
             if (vaddr == UINT64_MAX ||
                 (is_known && (ret_place->image != number || ret_place->vaddr != vaddr))) {
-                return false; /* several define it: their order is not known here */
+                return false; /* several images define it, and their search order is unknown */
             }
             *ret_place = (struct sonde__tail_place){number, vaddr};
             is_known = true;
@@ -75,8 +75,8 @@ static bool entry_of(void *ctx, const struct sonde__tail_place *at, uint64_t *re
     return true;
 }
 
-/* What the call before `back` enters. Start-up code calls main, taken to be that of the image whose
- * code follows. */
+/* Find the function that the call before `back` enters. Start-up code calls main; that is taken to
+ * be the inner image's. */
 static bool find_callee(struct symbolize_images *images, const struct symbolize_image *caller,
                         uint64_t back, const struct symbolize_image *inner,
                         struct sonde__tail_place *ret_entry)

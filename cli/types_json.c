@@ -15,7 +15,6 @@ static const char *kind_name(enum sonde__type_kind kind)
     return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }
 
-/* What the functions below write to. */
 struct writer {
     struct types_print *print;
     struct sonde__json json;

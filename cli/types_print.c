@@ -11,7 +11,7 @@
 #include "mem_heap.h"
 #include "types_block.h"
 
-/* Nobody reads more lines; nested structures can make any number of them. */
+/* Limit: nested structures can give any number of lines, and nobody reads more. */
 enum { LINES_MAX = 100000, CODE_COLUMNS = 50 };
 
 bool types_print_ok(struct types_print *print, enum sonde_status status)
@@ -33,7 +33,7 @@ static void print_indent(unsigned depth)
     printf("%*s", (int)depth * 4, "");
 }
 
-/* Code, and a comment from a column on. */
+/* Print code, and a comment at a fixed column. */
 static void print_code(struct types_print *print, unsigned depth, const char *code,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void print_code(struct types_print *print, unsigned depth, const char *code,
@@ -53,7 +53,7 @@ static void print_code(struct types_print *print, unsigned depth, const char *co
     print->lines++;
 }
 
-/* There is room for it. */
+/* The caller has left room for it. */
 static void end_code(char *text)
 {
     memcpy(text + strlen(text), ";", 2);
@@ -71,11 +71,11 @@ static const char *keyword(enum sonde__type_kind kind)
 
 /* --- members --- */
 
-/* Which bytes of an object are used; the gaps are holes. */
+/* The bytes of an object in use; the gaps are holes. */
 struct layout {
-    uint64_t end; /* in bits: behind what was printed so far */
+    uint64_t end; /* end in bits of what was printed so far */
     uint64_t holes, hole_bits, members;
-    bool unknown; /* the place or size of a member is not known */
+    bool unknown; /* place or size of a member is unknown */
 };
 
 static void print_hole(struct types_print *print, unsigned depth, uint64_t from, uint64_t to)
@@ -119,7 +119,7 @@ static void print_totals(const struct sonde__type *type, const struct layout *la
     printf(" */");
 }
 
-/* The member's own structure, opened. name: of the member, or null. */
+/* Print the members of a member's structure. name: of the member, or null. */
 static void print_within(struct types_print *print, const struct sonde__type *type,
                          const char *name, uint64_t offset, unsigned depth)
 {
@@ -187,7 +187,7 @@ static void print_member(struct types_print *print, const struct sonde__type_mem
     sonde__mem_free(text);
 }
 
-/* base: bits before it in the object that is printed. */
+/* base: offset in bits within the object that is printed. */
 static void print_members(struct types_print *print, const struct sonde__type *type, uint64_t base,
                           unsigned depth, struct layout *layout)
 {
@@ -385,7 +385,7 @@ static void print_capture(struct types_print *print, const struct sonde__types_c
     }
 }
 
-/* Of the code of a block, what the block captures. */
+/* For a block's function: the block's captures. */
 static void print_block(struct types_print *print, const struct sonde__type_function *function,
                         char *text)
 {

@@ -12,13 +12,13 @@
 
 #include "host_wait.h"
 
-/* New children are looked for so often. */
+/* Interval of the search for new children. */
 #define LOOK_NS 500000000l
 
 struct watch {
-    pid_t child;    /* that watches; 0: it has ended */
-    int32_t pid;    /* whom */
-    bool asked_for; /* not found by following */
+    pid_t child;    /* the watching process; 0: it has ended */
+    int32_t pid;    /* the watched process */
+    bool asked_for; /* named by the user, not found by following */
 };
 
 struct watches {
@@ -42,7 +42,7 @@ static bool is_listed(const struct watches *w, int32_t pid)
     return false;
 }
 
-/* A place of a watch that has ended, or a new one. Null: none. */
+/* A place of an ended watch, or a new one. Null: no room. */
 static struct watch *find_place(struct watches *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -114,7 +114,7 @@ static void pass_on(const struct watches *w, int signal)
     }
 }
 
-/* Signals are blocked but while we wait for them. */
+/* Signals are blocked except while waiting. */
 static volatile sig_atomic_t arrived[NSIG];
 
 static void note_signal(int signal)
