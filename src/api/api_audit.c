@@ -18,7 +18,7 @@
 struct sonde_audit {
     struct sonde__hooks *hooks;
     struct sonde__record *record;
-    const char **names; /* and their text behind them */
+    const char **names; /* followed by their text */
     uint32_t count;
 };
 
@@ -70,7 +70,7 @@ enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const
     }
     audit->record = (struct sonde__record *)(void *)depot;
     audit->count = count;
-    (void)!sonde_stack_prepare(); /* captures cost more without */
+    (void)!sonde_stack_prepare(); /* without it captures are slower */
     enum sonde_status status = sonde__record_inspect_images(audit->record);
     if (status != SONDE_OK) {
         (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of this process, or of a memory that callbacks read. */
+/* Blocks of this process, or of memory that callbacks read. */
 #include <sonde/block.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ void sonde_blocks_close(struct sonde_blocks *blocks)
     sonde__mem_free(blocks);
 }
 
-/* Takes the target. */
+/* Takes ownership of the target. */
 static enum sonde_status open_target(struct sonde__target *target, bool is_self,
                                      struct sonde_blocks **ret_blocks,
                                      struct sonde_error *ret_error)

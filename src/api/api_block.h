@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files behind block.h share. Context: any thread, one at a time. */
+/* Shared by the files that implement block.h. Context: any thread, one at a time. */
 #ifndef SONDE_API_BLOCK_H
 #define SONDE_API_BLOCK_H
 
@@ -29,7 +29,7 @@ struct block_body {
 SONDE_NODISCARD enum sonde_status block_read(struct sonde_blocks *blocks, uint64_t address,
                                              struct block_body *body, struct sonde_block *ret_block,
                                              const struct sonde__blockheap_captures **ret_captures);
-/* Clear it after each block_read(), so that no search of memory finds this copy. */
+/* Clear the copy after each block_read(), so that no search of memory finds it. */
 void block_forget(struct block_body *body);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is behind a block's captures: what a wrapper runs, and descriptions of objects. */
+/* What the captures of a block lead to: the block or closure in a wrapper, and descriptions of
+ * objects. */
 #include <string.h>
 
 #include "api_block.h"

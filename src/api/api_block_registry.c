@@ -76,7 +76,7 @@ enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
         .record = (struct sonde__record *)(void *)depot,
         .now_ns = sonde__os_now_ns,
     };
-    (void)!sonde_stack_prepare(); /* captures cost more without */
+    (void)!sonde_stack_prepare(); /* without it captures are slower */
     (void)pthread_once(&once, watch_forks);
     enum sonde_status status = sonde__record_inspect_images(registry->calls.record);
     if (status != SONDE_OK) {
@@ -144,7 +144,7 @@ enum sonde_status sonde_block_snapshot_take(const struct sonde_block_registry *r
         return SONDE_USAGE;
     }
     const struct sonde__registry *table = &registry->calls.registry;
-    /* other threads run meanwhile */
+    /* other threads keep running */
     uint32_t blocks, most = sonde__registry_count(table) + 1024;
     struct sonde_block_snapshot *snapshot = sonde__mem_alloc_zeroed(sizeof *snapshot);
     struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);

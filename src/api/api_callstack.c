@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread's stack as strings, from a symbolizer of the library's own. */
+/* The calling thread's stack as strings, from a private symbolizer. */
 #include <sonde/text.h>
 
 #include "api_names.h"
@@ -10,8 +10,8 @@
 
 static _Atomic(struct sonde_symbolizer *) shared;
 
-/* In a fork child: a thread of the parent may have held the lock, and its work stays half done.
- * Then the child starts with a new symbolizer. */
+/* In a fork child: a thread of the parent may have held the lock and left its work half done, so
+ * the child starts with a new symbolizer. */
 static void check_shared(void)
 {
     struct sonde_symbolizer *known = atomic_load(&shared);

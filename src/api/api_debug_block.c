@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Print one block of a process that a debugger has stopped, to standard error. */
+/* Prints a block of a process that a debugger has stopped to stderr. */
 #include <errno.h>
 
 #include <sonde/block.h>
@@ -15,7 +15,7 @@
 enum {
     CAPTURES_MAX = 512, /* the most met in a block is 40 */
     DATA_SHOWN = 32,    /* bytes of plain data */
-    DEPTH_MAX = 2,      /* a __block variable that holds one */
+    DEPTH_MAX = 2,      /* a __block variable in another one */
 };
 
 struct work {
@@ -172,7 +172,7 @@ static void put_known(struct work *work, const struct sonde__block_capture *capt
 
 /* --- captures --- */
 
-/* Of a block, or of a __block variable's box. */
+/* For a block or for a __block variable's box. */
 static void print_captures(struct work *work, uint64_t address, uint32_t size,
                            const struct sonde__block_captures *captures, unsigned depth);
 
@@ -349,7 +349,7 @@ static const char *print_block(struct work *work, uint64_t address)
     print_head(work, &literal, &desc);
     sonde__block_captures(&work->memory, &desc, NULL, 0, &work->scratch, &captures);
     print_captures(work, address, desc.size, &captures, 0);
-    if (captures.count != 0) { /* debug information cannot be read without the heap */
+    if (captures.count != 0) { /* reading debug information needs the heap */
         put_text(work, "    with names of variables: sonde blocks --pid=");
         sonde__base_text_dec(&work->out, (uint64_t)sonde__os_pid());
         put_text(work, " ");

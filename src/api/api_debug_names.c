@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names in a stopped process, from the symbol tables of its images' files.
  *
- * A table is searched linearly, because an index would need memory; answers are cached. A file is
- * used only if it begins like the image in memory, build-id included. */
+ * Tables are searched linearly, because an index would need memory; answers are cached. A file is
+ * used only if its beginning, build-id included, is that of the image in memory. */
 #include "api_debug.h"
 #include "base_mem.h"
 #include "host_process.h"
@@ -10,13 +10,13 @@
 #include "style.h"
 
 enum {
-    BEGIN_BYTES = 2048, /* of a file and of its image that are compared */
+    BEGIN_BYTES = 2048, /* compared bytes of file and image */
     PIECE_BYTES = 256,
     STANDARD_ERROR = 2,
 };
 #define FILE_BYTES_MAX ((uint64_t)8 << 30)
 
-/* The two first members of the loader's record of an image (struct link_map of <link.h>). */
+/* The first two members of the loader's record of an image (struct link_map of <link.h>). */
 struct loaded {
     uint64_t bias, path;
 };
@@ -43,7 +43,7 @@ static void ask_loader(struct debug_image *image, const struct sonde__os_image *
     }
 }
 
-/* `start`: where the file's first byte is in memory. */
+/* start: address of the file's first byte. */
 static bool begins_alike(const struct debug_image *image, uint64_t start)
 {
     const uint8_t *bytes = image->file.data;
@@ -118,7 +118,7 @@ static struct debug_image *image_at(struct debug_names *names, uint64_t address)
     return &names->images[names->image_count++];
 }
 
-/* Of several names of one address prefer the common one: exported, without underscores. */
+/* Among names of one address, prefer exported ones without underscores. */
 static unsigned rank(const struct sonde__elf_symbol *symbol)
 {
     unsigned underscores = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Print the stacks of a process that a debugger has stopped, to standard error.
+/* Prints the stacks of a process that a debugger has stopped to stderr.
  *
  * A stopped thread is read like a blocked one: the kernel shows its stack pointer and pc. Otherwise
  * threads are read under the loader's lock, so that no library is unloaded meanwhile. Here a
@@ -19,11 +19,11 @@
 
 void sonde__api_stacks_print(const struct sonde__regs *caller);
 
-/* How many words of the stack above a debugger's call to try as return addresses. */
+/* Words of the stack above a debugger's call that are tried as return addresses. */
 enum { TRIED_BYTES = 16384, TRIED_PIECE = 512, CALL_BYTES = 8, RED_ZONE_BYTES = 128 };
 
-/* A thread that the debugger resumed for this call returns to the call that it was stopped in. Read
- * such threads again, this often for all of them together. */
+/* A thread that the debugger resumed for this call goes back into the call that it was stopped in.
+ * Such threads are read again, up to AGAIN_MAX times for all together. */
 enum { AGAIN_NS = 1000000, AGAIN_MAX = 200, AGAIN_EACH = 20 };
 
 struct work {
@@ -32,7 +32,7 @@ struct work {
     uint64_t pcs[SONDE_STACKS_PRINT_FRAMES_MAX];
     uint8_t how[SONDE_STACKS_PRINT_FRAMES_MAX];
     char line[DEBUG_LINE_MAX];
-    unsigned again; /* of AGAIN_MAX */
+    unsigned again; /* counts up to AGAIN_MAX */
 };
 
 static void put_stack(struct work *work, struct sonde__text *out, const struct sonde_stack *stack)
@@ -58,7 +58,7 @@ static void put_stack(struct work *work, struct sonde__text *out, const struct s
     }
 }
 
-/* --- below a debugger's call --- */
+/* --- the stack before a debugger's call --- */
 
 static bool is_behind_call(uint64_t pc)
 {
@@ -95,8 +95,7 @@ static bool try_word(uint64_t word, uint64_t slot, const struct sonde__regs *cal
     return stack->end == SONDE_END_ROOT && stack->count > 1;
 }
 
-/* Code that the debugger made for the call (lldb) has a frame, whose record leads to the former
- * registers. */
+/* lldb puts code into the process for the call. Its frame record leads to the earlier registers. */
 static void leave_made_code(const struct sonde_stack *stack, struct sonde__regs *regs)
 {
     unsigned fp = sonde__arch_fp(SONDE__ARCH_HOST);
@@ -175,7 +174,7 @@ static enum sonde_status read_other(struct work *work, uint64_t tid, struct sond
     enum sonde_status status = sonde__capture_blocked(tid, stack, &captured);
     for (unsigned i = 0; status == SONDE_BUSY && i < AGAIN_EACH && work->again < AGAIN_MAX; i++) {
         enum sonde_status waited = sonde__os_sleep(&never, 0, AGAIN_NS, false);
-        (void)waited; /* the time alone is what it is for */
+        (void)waited; /* used only to wait */
         work->again++;
         sonde__stack_reset(stack);
         status = sonde__capture_blocked(tid, stack, &captured);

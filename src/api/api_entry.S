@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public functions that may capture their caller, beside sonde_stack_capture. */
+/* The public functions, besides sonde_stack_capture, that may capture their caller. */
 #include "arch_entry.h"
 
 SONDE__ENTRY(sonde_stack_capture_whole, sonde__api_stack_capture_whole, 2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The implementation of index.h. In a file of its own, so that a program which links the archive
- * and does not use it has no reader of debug information. */
+/* Implements index.h. A separate file, so that a program that links the archive without using it
+ * does not get the reader of debug information. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,8 @@ static const struct sonde__symindex *of(const struct sonde_index *index)
     return &index->file.index;
 }
 
-/* Convert offsets of the interface and addresses of the index: a Mach-O's header is at `base`. */
+/* Convert between offsets of the interface and vaddrs of the index: a Mach-O's header is at
+ * `base`. */
 static uint64_t to_vaddr(const struct sonde_index *index, uint64_t image_offset)
 {
     return of(index)->from_header ? image_offset + of(index)->base : image_offset;
@@ -93,7 +94,7 @@ void sonde_index_close(struct sonde_index *index)
     sonde__mem_free(index);
 }
 
-/* Try one candidate. ABSENT: no such file, or another build-id. */
+/* Try one candidate. ABSENT: no file, or another build-id. */
 static enum sonde_status try_path(const char *path, const struct sonde__build_id *id,
                                   uint32_t threads, struct sonde_index **ret_index,
                                   struct sonde_error *ret_error)
@@ -169,7 +170,7 @@ enum sonde_status sonde_index_open_build_id(const uint8_t *build_id, uint32_t si
                                   NULL, 0, 0);
 }
 
-/* --- what it is --- */
+/* --- properties --- */
 
 enum sonde_status sonde_index_info(const struct sonde_index *index,
                                    struct sonde_index_info *ret_info)
@@ -325,7 +326,7 @@ enum sonde_status sonde_index_tails(const struct sonde_index *index, uint64_t re
     uint64_t base = of(index)->base;
     uint64_t back = to_vaddr(index, return_offset) - base;
     uint64_t inner = to_vaddr(index, inner_offset) - base;
-    *ret_count = 0; /* jumps through other images are not followed here */
+    *ret_count = 0; /* jumps through other images are not followed */
     if (back > UINT32_MAX || inner > UINT32_MAX ||
         !sonde__tail_site(&index->tails, (uint32_t)back, &entry, &is_main) || is_main) {
         return SONDE_ABSENT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* In a file of its own, so that a program which links the archive and does not use this has no
+/* A separate file, so that a program that links the archive without using this does not get the
  * reader of debug information. */
 #include "api_names.h"
 #include "symfile_calls.h"

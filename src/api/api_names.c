@@ -18,21 +18,21 @@ struct names_image {
     const char *path;
     uint64_t start, bias;
     struct sonde__build_id build_id;
-    _Atomic(const struct sonde__symbol_index *) index; /* null: not opened, or there is none */
+    _Atomic(const struct sonde__symbol_index *) index; /* null: not opened, or none */
     bool tried;
 };
 
 struct names_table {
     struct names_table *next;
-    uint64_t generation;   /* of its snapshot */
-    uint64_t stripes_left; /* retired: as of a snapshot (capture_images.h) */
+    uint64_t generation;   /* of the table's snapshot */
+    uint64_t stripes_left; /* for retired tables, as in capture_images.h */
     uint32_t count;
     struct names_image images[];
 };
 
 /* --- the table --- */
 
-/* A process has some dozen images: a list is enough. Null: no memory. */
+/* A list is enough, because a process has some dozen images. Null: no memory. */
 static const char *keep_path(struct sonde_symbolizer *symbolizer, const char *text)
 {
     size_t size = sonde__base_str_length(text) + 1;
@@ -93,7 +93,7 @@ static void fill(struct names_table *old, const struct sonde__image *image, cons
     }
 }
 
-/* Free the retired tables that no handler can be reading any more. */
+/* Free retired tables that no handler can still read. */
 static void reclaim(struct sonde_symbolizer *symbolizer)
 {
     struct names_table **link = &symbolizer->retired;
@@ -169,7 +169,7 @@ void names_done(struct sonde_symbolizer *symbolizer)
 
 /* --- symbol files --- */
 
-/* False: out of memory; the next call tries again. */
+/* False: no memory; the next call tries again. */
 static bool open_index(struct sonde_symbolizer *symbolizer, const struct sonde__image *image,
                        struct names_image *entry)
 {
@@ -219,8 +219,8 @@ static_assert((int)SONDE__NAME_SYMTAB == SONDE_NAME_SYMTAB &&
                   (int)SONDE__NAME_PLT == SONDE_NAME_PLT,
               "the same numbers");
 
-/* Without a build-id a handler cannot tell whether the image is still the one of the snapshot. In
- * normal context the snapshot was compared with the loader's counters just now (names_update). */
+/* A handler can identify an image only by build-id. In normal context the snapshot was just
+ * compared with the loader's counters (names_update). */
 static const struct sonde__image *find_image(struct sonde__capture_finder *finder, uint64_t pc,
                                              bool is_current)
 {
@@ -245,7 +245,7 @@ bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture
     ret_answer->bias = image->bias;
     entry = entry_of(table, pin->images, image);
     if (entry == NULL) {
-        /* loaded since; an entry that the finder made is gone when this returns */
+        /* loaded after the snapshot; the finder's own entry ends with this function */
         ret_answer->path = image != &finder.made && image->path[0] != '\0' ? image->path : "?";
         return true;
     }

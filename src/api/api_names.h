@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of this process' code: the implementation of symbol.h and text.h.
+/* Names of this process' code: implements symbol.h and text.h.
  *
- * A table has what is known of the images of one image snapshot. It is replaced as a whole, so a
- * handler may read it at any time: it pins the snapshot (capture_images.h), and the old table is
- * freed when every stripe of pins was seen idle since. Names are in symbol files that the
- * symbolizer keeps mapped, never in an image that may be unloaded. */
+ * A table describes the images of one image snapshot. It is replaced as a whole, so handlers may
+ * read it at any time: a reader pins the snapshot (capture_images.h), and an old table is freed
+ * once every stripe of pins has been idle. Names are in symbol files that the symbolizer keeps
+ * mapped, not in images, which may be unloaded. */
 #ifndef SONDE_API_NAMES_H
 #define SONDE_API_NAMES_H
 
@@ -23,16 +23,17 @@ struct names_table;
 struct names_strings; /* api_strings.c */
 
 struct sonde_symbolizer {
-    pthread_mutex_t mutex; /* all but `table` and what strings.c reads without it */
+    pthread_mutex_t mutex; /* guards all but `table` and what api_strings.c reads without it */
     struct sonde__symfile_cache *files;
     struct names_path *paths;
     _Atomic(struct names_table *) table;
     struct names_table *retired;
-    struct sonde__answer answer; /* of the frame at hand: too large for the stack */
+    struct sonde__answer answer; /* for the current frame; too large for the stack */
     _Atomic(struct names_strings *) strings;
 };
 
-/* The answer for one pc. The strings are the symbolizer's, in a handler those of the pin. */
+/* The answer for one pc. Strings belong to the symbolizer; in a handler they are valid while
+ * pinned. */
 struct names_answer {
     const char *path; /* "": in no image */
     uint64_t image_start, bias;
@@ -40,30 +41,30 @@ struct names_answer {
     struct sonde__function function;        /* its start is an address */
 };
 
-/* Update the table to the current snapshot. With the mutex held. Returns OK | MEMORY. */
+/* Update the table to the current snapshot. Mutex held. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status names_update(struct sonde_symbolizer *symbolizer);
 
 /* Free the table and the paths. */
 void names_done(struct sonde_symbolizer *symbolizer);
 
-/* With a pin held. may_open: symbol files may be opened, in normal context with the mutex held.
- * False: out of memory. */
+/* Pin held. may_open: may open symbol files; needs normal context and the mutex. False: no
+ * memory. */
 bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                 uint64_t lookup_pc, bool may_open, struct names_answer *ret_answer);
 
-/* Find the calls at an address, inlined ones included, in symbolizer->answer. With a pin and the
- * mutex held. */
+/* Find the calls at an address, inlined ones included, in symbolizer->answer. Pin and mutex
+ * held. */
 void names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                  uint64_t lookup_pc, const struct names_answer *names);
 
-/* Put a stack's lines, each with a newline. is_handler: only prepared symbol files, nothing
- * demangled; otherwise with the mutex held, after names_update(). each (may be null) is called
- * after each line; false ends it. False: out of memory. */
+/* Write a stack's lines, each with a newline. is_handler: use only prepared symbol files and do not
+ * demangle; else needs the mutex, after names_update(). each (may be null) is called after each
+ * line and returns false to stop. False: no memory. */
 bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                      const struct sonde_stack *stack, bool is_handler, struct sonde__text *out,
                      bool (*each)(void *ctx, struct sonde__text *out), void *ctx);
 
-/* The same as one text on the heap, for sonde__mem_free(). Takes the mutex. Null: no memory. */
+/* The same as a text for sonde__mem_free(). Takes the mutex. Null: no memory. */
 char *names_stack_text(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                        const struct sonde_stack *stack, size_t *ret_length);
 

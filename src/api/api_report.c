@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Write a report of this process, and read any report. */
+/* Writes a report of this process, and reads reports. */
 #include <sonde/report.h>
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 /* Innermost and outermost frames that a report keeps of a stack. */
 enum { DEPTH = 4096 };
 
-/* The two functions behind api_entry.S: `caller` is frame 0 of the calling thread. */
+/* The C halves of the functions in api_entry.S. `caller` is frame 0 of the calling thread. */
 enum sonde_status sonde__api_report_write(uint32_t flags, sonde_write write, void *ctx,
                                           struct sonde_error *ret_error,
                                           const struct sonde__regs *caller);

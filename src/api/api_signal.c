@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When and how a signal is sent to a running thread.
+/* Asks running threads by signal.
  *
  * The signal is ignored by default, so a late delivery does no harm. Our handler is set only during
- * a request, passes on signals that are not ours, and is replaced by the program's own action
- * afterwards. It stays longer if a signal is pending. */
+ * a request and passes on signals that are not ours. Afterwards the program's action is restored,
+ * or later if a signal is pending. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,16 +22,16 @@
 
 enum { SIGNAL = SONDE__API_SIGNAL };
 _Static_assert(SIGNAL == SONDE__HOST_SAMPLE_SIGNAL, "what host looks for");
-enum { LOOK_AGAIN_NS = 20000 /* about what a handler needs to return */ };
+enum { LOOK_AGAIN_NS = 20000 /* about the time that a handler needs to return */ };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static bool is_taken; /* guarded by mutex */
-/* guarded by is_taken: of whoever set it */
+/* guarded by is_taken: the holder's */
 static struct sigaction program_action;
-static bool has_unanswered;   /* a signal of ours was not taken yet, perhaps */
-static bool is_left;          /* our handler stayed when a capture ended */
-static uint64_t answered_tid; /* the last that answered: perhaps it is still in our handler */
+static bool has_unanswered;   /* one of our signals may still be pending */
+static bool is_left;          /* our handler stayed after a capture */
+static uint64_t answered_tid; /* the last thread that answered, which may still be in our handler */
 
 static void on_signal(int signal, siginfo_t *info, void *ucontext)
 {
@@ -60,7 +60,7 @@ static enum sonde_status set_handler_locked(void)
         return SONDE_OS;
     }
     if (is_ours(&now)) {
-        return SONDE_OK; /* left there: see restore_handler_locked() */
+        return SONDE_OK; /* see restore_handler_locked() */
     }
     program_action = now;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
@@ -95,10 +95,10 @@ static bool is_pending_anywhere(void)
     return is_pending;
 }
 
-/* When a signal becomes ignored again, the system discards the pending ones in every thread, also
- * those that a thread of the program blocks and will take by sigwait() or a signalfd. So our
- * handler stays while one is pending, which does not matter to such a thread; and while the
- * program's own handler would get one of our signals. The next capture tries again. */
+/* When a signal becomes ignored, the system discards pending ones in every thread, even those that
+ * a thread of the program blocks and will take by sigwait() or a signalfd. So our handler stays
+ * while one is pending, which does not affect such a thread, and while the program's handler could
+ * get one of ours. The next capture tries again. */
 static void restore_handler_locked(void)
 {
     struct sigaction now;
@@ -112,7 +112,7 @@ static void restore_handler_locked(void)
     }
 }
 
-/* Not every system has a mutex with a timed wait. */
+/* Some systems have no mutex with a timed wait. */
 static enum sonde_status lock_until(uint64_t timeout_ns)
 {
     struct timespec until;
@@ -152,7 +152,7 @@ static bool blocks_signal(const struct sonde__capture_stat *stat)
     return (stat->blocked >> (SIGNAL - 1) & 1) != 0;
 }
 
-/* The thread's signal masks. In our own handler it still blocks the signal. */
+/* Read the thread's signal masks. While it is in our handler, it blocks the signal. */
 static enum sonde_status check_stat_locked(uint64_t tid, uint64_t timeout_ns,
                                            struct sonde__capture_stat *ret_stat)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public half of snapshots: who may take one, and what the caller gets of each thread.
+/* The public half of snapshots: who may take one, and the result for each thread.
  *
- * The lock is tried, never waited for. While threads may be parked, the calling thread blocks all
- * signals: a handler of the program could leave by longjmp, or wait for a parked thread. */
+ * The lock is only tried. While threads may be parked, the calling thread blocks all signals: a
+ * handler of the program could leave by longjmp or wait for a parked thread. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -19,8 +19,8 @@
 #include "target_self.h"
 
 enum {
-    FILES_LOW = 64, /* files that may be open during a snapshot, whatever is kept afterwards */
-    /* how many frames of the calling thread to search for a signal frame, and how many at a time */
+    FILES_LOW = 64, /* files that a snapshot may have open, even if fewer are kept */
+    /* frames of the calling thread searched for a signal frame, and the step */
     HANDLER_FRAMES = 4096,
     HANDLER_BLOCK = 128,
 };
@@ -29,7 +29,7 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sonde__roster roster; /* guarded by mutex */
 
-/* The open files are those of the parent's threads. */
+/* The open files belong to the parent's threads. */
 static void after_fork_child(void)
 {
     pthread_mutex_init(&mutex, NULL);
@@ -95,7 +95,7 @@ static void describe_capture(const struct sonde__roster_thread *thread,
     }
 }
 
-/* The state is that of the snapshot's moment, whatever happened since. */
+/* The state is as of the snapshot. */
 static void describe_thread(const struct sonde__roster_thread *known, bool is_bare, uint64_t main,
                             struct sonde_thread *thread)
 {
@@ -106,7 +106,7 @@ static void describe_thread(const struct sonde__roster_thread *known, bool is_ba
     thread->letter = '?';
     thread->state = SONDE_THREAD_UNKNOWN;
     if (!is_bare && sonde__api_thread_describe(known->tid, thread) != SONDE_OK) {
-        is_bare = true; /* it has ended since */
+        is_bare = true; /* it has ended */
     }
     thread->tid = known->tid;
     thread->is_main = known->tid == main;
@@ -189,8 +189,8 @@ struct take {
     enum sonde_status status;
 };
 
-/* We hold the loader's lock before any thread is parked, so no parked thread holds it. Threads that
- * wait for it are blocked, and read as such. */
+/* The loader's lock is taken before any thread is parked, so no parked thread holds it. Threads
+ * that wait for it are blocked, and are read as such. */
 static void take_with_images(void *ctx)
 {
     struct take *take = ctx;

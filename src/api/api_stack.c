@@ -7,12 +7,13 @@
 #include "mem_heap.h"
 #include "target_self.h"
 
-/* Most stacks fit; each further size is four times the last. */
+/* Enough for most stacks; each further size is four times the last. */
 #define WHOLE_FRAMES_FIRST 256u
 
 enum { ONCE_FRAMES = 64 };
 
-/* Capture once, so that all code for it is paged in, the system's for new threads included. */
+/* Capture once, so that all code for it is paged in, including the kernel's setup for new
+ * threads. */
 static __attribute__((noinline)) void capture_once(void)
 {
     uint64_t pcs[ONCE_FRAMES];
@@ -20,7 +21,7 @@ static __attribute__((noinline)) void capture_once(void)
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, ONCE_FRAMES, 0);
     if (sonde_stack_capture(&stack, 0) != SONDE_OK) {
-        return; /* it fails for wrong arguments only */
+        return; /* fails for wrong arguments only */
     }
 }
 

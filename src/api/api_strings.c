@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Strings of whole stacks, made once.
+/* Caches the strings of whole stacks.
  *
- * A hash table whose chains only grow, so a look-up takes no lock. An entry matches if all pcs are
- * equal, in order, with their `how` bytes, and if their images are still those of the snapshot with
- * which the entry was made or last checked, as the loader has them now. */
+ * A hash table with chains that only grow, so look-ups take no lock. An entry matches if all pcs
+ * and `how` bytes are equal, and the loader still has the images of the snapshot that the entry was
+ * made or last checked with. */
 #include <sonde/text.h>
 
 #include "api_names.h"
@@ -14,17 +14,17 @@
 
 enum {
     CHAINS = 4096, /* 16 MiB hold some 7000 stacks of 30 frames */
-    IMAGES = 16,   /* distinct images of a stack that are checked one by one */
+    IMAGES = 16,   /* distinct images of a stack that are checked individually */
 };
 
 struct strings_entry {
     struct strings_entry *next;
     uint64_t hash;
-    _Atomic uint64_t generation; /* of the snapshot that it was made or checked with */
+    _Atomic uint64_t generation; /* of the snapshot that it was made or last checked with */
     uint64_t lost_count;
     uint32_t lost_at, count, line_count;
     uint8_t style, end;
-    uint32_t image_count;       /* > IMAGES: always checked by making the text again */
+    uint32_t image_count;       /* > IMAGES: checked by making the text again */
     uint64_t image_pcs[IMAGES]; /* an address in each */
     const uint64_t *pcs;
     const uint8_t *how;
@@ -104,7 +104,7 @@ static struct strings_entry *find(struct names_strings *strings, enum sonde_styl
     return entry;
 }
 
-/* --- making one --- */
+/* --- making an entry --- */
 
 static uint64_t generation_now(void)
 {
@@ -114,7 +114,7 @@ static uint64_t generation_now(void)
     return generation;
 }
 
-/* Note one address in each image of the stack. A pc in no image cannot be checked. */
+/* Note one address in each image of the stack. A pc outside of images cannot be checked. */
 static void note_images(struct strings_entry *entry, const struct sonde_stack *stack)
 {
     struct sonde__capture_pin pin = sonde__capture_pin();
@@ -219,7 +219,7 @@ static enum sonde_status add(struct names_strings *strings, enum sonde_style sty
     return SONDE_OK;
 }
 
-/* Find the entry with the current text, or make it. */
+/* Find the entry with the current text, or add it. */
 static enum sonde_status make(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                               uint64_t hash, const struct sonde_stack *stack,
                               struct strings_entry **ret_entry)

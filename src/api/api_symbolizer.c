@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The life of a symbolizer: its names (api_names.c) and its strings (api_strings.c). */
+/* Creates and destroys symbolizers: names (api_names.c) and strings (api_strings.c). */
 #include "api_names.h"
 #include "mem_heap.h"
 
@@ -20,7 +20,7 @@ enum sonde_status sonde_symbolizer_create(struct sonde_symbolizer **ret_symboliz
         return status;
     }
     pthread_mutex_init(&symbolizer->mutex, NULL);
-    status = names_update(symbolizer); /* a handler knows the images at least */
+    status = names_update(symbolizer); /* gives handlers at least the images */
     if (status != SONDE_OK) {
         sonde_symbolizer_destroy(symbolizer);
         return status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watch names stacks on its own thread, once for each frame, with the program's memory and
- * disk. So it reads uncompressed debug information unit by unit, and uses index files that exist.
- * It does not decompress: that needs a library, and a thread that is stuck in dlopen() holds the
- * loader's lock, so the watch could not report it. `sonde show --symbols` does that later. */
+/* The watch looks up names on its own thread, once per frame, with the program's memory and disk.
+ * So it reads uncompressed debug information unit by unit and uses existing index files. It does
+ * not decompress: that loads a library, and if a thread is stuck in dlopen() with the loader's
+ * lock, the watch could not report it. `sonde show --symbols` decompresses later. */
 #include "api_symbols.h"
 
 #include "symfile_calls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From where the watch of this process takes names, files, lines and inlined calls. */
+/* Sources of names, files, lines and inlined calls for the watch of this process. */
 #ifndef SONDE_API_SYMBOLS_H
 #define SONDE_API_SYMBOLS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks as text. One flag distinguishes handlers from normal context, so that both print the same
- * where both have a name. */
+/* Stacks as text. A flag distinguishes handlers from normal context; both print the same where both
+ * have a name. */
 #include <sonde/text.h>
 
 #include "api_names.h"
@@ -13,7 +13,7 @@
 
 enum { PC_DIGITS = 16, TEXT_FIRST = 8192, DEPTH = 4096 };
 
-/* The lines being written; each complete one is handed on. */
+/* Collects lines and passes on each complete one. */
 struct lines {
     struct sonde_symbolizer *symbolizer;
     enum sonde_style style;
@@ -319,7 +319,6 @@ enum sonde_status sonde__api_threads_write(struct sonde_symbolizer *symbolizer,
                                            enum sonde_style style, sonde_write write, void *ctx,
                                            const struct sonde__regs *caller);
 
-/* The writing of threads, and its status. */
 struct thread_writing {
     struct sonde_symbolizer *symbolizer;
     enum sonde_style style;
@@ -337,7 +336,7 @@ static bool write_text(struct thread_writing *w, const char *text, size_t size)
     return w->status == SONDE_OK;
 }
 
-/* `thread 4711 "worker"`, if there are several threads and the style has no heading. */
+/* `thread 4711 "worker"`, if there are several threads and the style has no heading for them. */
 static bool write_head(struct thread_writing *w, uint64_t tid, const char *name, uint32_t threads)
 {
     char line[128];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of the threads of this process. A blocked thread is read passively. A thread is asked by
- * signal only if it was just seen running; if it does not answer, it is read again. */
+/* Stacks of this process' threads. A blocked thread is read passively. A thread gets a signal only
+ * if it was just seen running; if it does not answer, it is read again. */
 #include "api_thread.h"
 
 #include "base_mem.h"
@@ -14,7 +14,7 @@
 #include "target_self.h"
 #include "unwind_walk.h"
 
-/* How often to start over: a thread may enter or leave a call between the read and the signal. */
+/* Number of tries: a thread may enter or leave a call between the read and the signal. */
 enum { ROUNDS = 3 };
 #define FLAGS (SONDE_CAPTURE_PASSIVE_ONLY | SONDE_CAPTURE_BARE)
 
@@ -193,7 +193,7 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
         if (sonde__api_thread_describe(tids[i], &thread) == SONDE_OK) {
             enum sonde_status status =
                 capture_one(tids[i], &options, passive, caller, stack, &captured);
-            (void)status; /* it is in `captured` */
+            (void)status; /* `captured` has it */
         }
         captured.struct_bytes = sizeof captured;
         if (each(ctx, &thread, stack, &captured) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the functions of thread.h share. Context: any thread. */
+/* Shared by the files that implement thread.h. Context: any thread. */
 #ifndef SONDE_API_THREAD_H
 #define SONDE_API_THREAD_H
 
@@ -25,41 +25,40 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
                                               void *ctx, struct sonde_snapshot *ret_snapshot,
                                               const struct sonde__regs *caller);
 
-/* Name and state of a thread as they are now. Returns OK | ABSENT | ... */
+/* Current name and state of a thread. Returns OK | ABSENT | ... */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(uint64_t tid,
                                                              struct sonde_thread *ret_thread);
 
-/* The tids of this process, the main thread first, then ascending. Ownership: sonde__mem_free()
- * them. */
+/* The tids of this process: the main thread, then ascending. Ownership: sonde__mem_free(). */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count);
 
-/* Have a running thread capture itself; the handler is set only meanwhile. */
+/* Have a running thread capture itself. Our handler is set only during the call. */
 SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(uint64_t tid, uint64_t timeout_ns,
                                                             struct sonde_stack *stack,
                                                             struct sonde_captured *captured);
 
-/* The signal that asks a running thread: ignored by default. */
+/* The signal for running threads; its default action is to be ignored. */
 #define SONDE__API_SIGNAL SIGURG
 
-/* Many signals under one handler: begin, set (takes no lock; optional), send, end. Begin returns OK
- * | BUSY (another request was under way for all of timeout_ns). */
+/* Several signals with one handler: begin, set (lock-free, optional), send, end. Begin returns OK |
+ * BUSY (another request lasted for all of timeout_ns). */
 SONDE_NODISCARD enum sonde_status sonde__api_signal_begin(uint64_t timeout_ns);
-/* Returns the address of the handler; 0: it could not be set. */
+/* Returns the handler's address; 0: it could not be set. */
 uint64_t sonde__api_signal_set(void);
-/* is_set: ..._set() succeeded; is_unanswered: a signal may still be pending */
+/* is_set: ..._set() succeeded. is_unanswered: a signal may still be pending. */
 void sonde__api_signal_end(bool is_set, bool is_unanswered);
 
-/* In a fork child: no request is under way any more. */
+/* Call in a fork child: there is no request. */
 void sonde__api_signal_after_fork(void);
 
-/* How a thread was captured, in the form that reports and the watch take. */
+/* How a thread was captured, as reports and the watch have it. */
 void sonde__api_capture_of(const struct sonde_captured *captured,
                            struct sonde__capture *ret_capture);
 
-/* Prepare a stack with arrays on the heap, for sonde_stack_free(). False: no memory. */
+/* Give a stack arrays on the heap, for sonde_stack_free(). False: no memory. */
 bool sonde__api_stack_alloc(struct sonde_stack *ret_stack, uint32_t capacity, uint32_t outer);
 
-/* Options with their defaults. False: contradictory. */
+/* Fill in defaults. False: the options contradict each other. */
 bool sonde__api_capture_options(const struct sonde_capture_options *given, uint64_t timeout_ns,
                                 struct sonde_capture_options *ret_options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which threads there are, and what they are called. */
+/* Lists threads with their names. */
 #include <stdlib.h>
 
 #include "api_thread.h"
@@ -100,7 +100,7 @@ enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capa
     for (size_t i = 0; i < count; i++) {
         struct sonde_thread thread;
         if (sonde__api_thread_describe(tids[i], &thread) != SONDE_OK) {
-            continue; /* it has ended since */
+            continue; /* it has ended */
         }
         if (total < capacity) {
             sonde__base_sized_give_at(threads, total, &thread, sizeof thread);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The sender inside a program: passes over a spool folder (upload_sender.h), by the caller or by a
- * thread, which waits between them. The thread blocks all signals, so a connection that breaks is
- * no SIGPIPE for the program. */
+/* The sender in a program: passes over a spool folder (upload_sender.h), run by the caller or by a
+ * thread that waits between them. The thread blocks all signals, so a broken connection gives the
+ * program no SIGPIPE. */
 #include <sonde/upload.h>
 
 #include <pthread.h>
@@ -17,14 +17,14 @@
 #include "os.h"
 #include "upload_sender.h"
 
-/* How often a thread looks for reports that others have put into the folder. */
+/* Interval at which a thread looks for reports that others put into the folder. */
 #define LOOK_NS 300000000000u
 
 struct sonde_upload {
     struct sonde__upload_sender sender;
     pthread_t thread;
-    int32_t pid;           /* of the process that started it */
-    _Atomic uint32_t rung; /* changes when there is something to look at */
+    int32_t pid;           /* the process that started it */
+    _Atomic uint32_t rung; /* changes to wake the thread */
     _Atomic uint32_t stop, paused, hasty;
     char *folder, *to, *key;
 };
@@ -57,12 +57,12 @@ static void *run(void *arg)
         upload->sender.is_hasty = atomic_exchange(&upload->hasty, 0) != 0;
         if (atomic_load(&upload->paused) == 0 &&
             sonde__upload_pass(&upload->sender, &result, NULL) != SONDE_OK) {
-            result.wait_ns = UINT64_MAX; /* another sender, or the folder is gone: look again */
+            result.wait_ns = UINT64_MAX; /* another sender is active, or the folder is gone */
         }
         uint64_t wait_ns = result.wait_ns < LOOK_NS ? result.wait_ns : LOOK_NS;
         enum sonde_status status =
             sonde__os_sleep((const uint32_t *)&upload->rung, rung, wait_ns, false);
-        (void)status; /* the words say what happened */
+        (void)status; /* `result` says what happened */
     }
     return NULL;
 }
@@ -82,7 +82,7 @@ static void destroy(struct sonde_upload *upload)
     sonde__mem_free(upload);
 }
 
-/* The strings of the options are the caller's, the thread's are copies. */
+/* The thread has copies of the options' strings. */
 static bool copy_strings(struct sonde_upload *upload)
 {
     struct sonde_upload_options *options = &upload->sender.options;
@@ -153,7 +153,7 @@ enum sonde_status sonde_upload_start(const struct sonde_upload_options *options,
 
 void sonde_upload_stop(struct sonde_upload *upload)
 {
-    /* in a fork child there is no thread, and what it was changing may be in any state */
+    /* a fork child has no thread, and its data may be half changed */
     if (upload == NULL || upload->pid != sonde__os_pid() ||
         pthread_equal(pthread_self(), upload->thread)) {
         return;

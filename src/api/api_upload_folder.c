@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What waits in a spool folder, for an app that shows it to its user. */
+/* The reports in a spool folder, for an app that shows them to its user. */
 #include <sonde/upload.h>
 
 #include <errno.h>
@@ -179,7 +179,7 @@ enum sonde_status sonde_upload_delete(const char *path, const char *name,
 
 /* --- add --- */
 
-/* Under a name with another end first: nobody reads half a report. */
+/* Written under a temporary name, so that nobody reads half a report. */
 static int write_part(int32_t folder, const char *run, const char *name, const void *bytes,
                       size_t size)
 {
@@ -205,7 +205,7 @@ static int add_report(int32_t folder, const void *bytes, size_t size)
     char run[SONDE__SPOOL_NAME], name[SONDE__SPOOL_NAME];
     int32_t fd;
     int reason = EEXIST;
-    /* the name is taken by an empty file, which is locked until the report has its place */
+    /* an empty, locked file reserves the name until the report replaces it */
     for (unsigned n = 1; reason == EEXIST && n < 100; n++) {
         sonde__spool_run_name(sonde__host_unix_ns(), sonde__os_pid(), n, run);
         sonde__spool_file_name(run, SONDE__SPOOL_REPORT, name);
@@ -236,7 +236,7 @@ enum sonde_status sonde_upload_add(const char *path, const void *bytes, size_t s
     sonde__report_destroy(report);
     SONDE_TRY(open_folder(path, true, &folder, ret_error));
     int reason = add_report(folder, bytes, size_bytes);
-    /* the caps are the folder's, not this report's: that they cannot be kept is no failure of it */
+    /* failing to keep the folder's caps is no failure of this report */
     enum sonde_status trimmed =
         reason == 0 ? sonde__spool_trim(folder, &caps, sonde__host_unix_ns(), NULL) : SONDE_OK;
     (void)trimmed;

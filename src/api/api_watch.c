@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch inside the program: the supervisor's rounds (watch_supervise.h), driven by a thread.
  *
- * Only that thread and its writer (watch_writer.h) read and write files. They block all signals, so
- * a broken pipe of the report is no SIGPIPE for the program. A fork child forgets the watch that it
- * inherits without freeing it: the thread may have been changing that memory. */
+ * Only that thread and its writer (watch_writer.h) use files. They block all signals, so a broken
+ * pipe of the report gives the program no SIGPIPE. A fork child drops the inherited watch without
+ * freeing it, because the thread may have been changing its memory. */
 #include <sonde/watch.h>
 
 #include <errno.h>
@@ -27,8 +27,7 @@
 #include "watch_rounds.h"
 #include "watch_spool.h"
 
-/* How often to look for threads that have ended: while a loop is busy, and while slots are lacking.
- */
+/* Interval of the search for ended threads, while a loop is busy and while slots are lacking. */
 #define SWEEP_NS        30000000000u
 #define SWEEP_WANTED_NS 1000000000u
 
@@ -36,24 +35,24 @@ enum { STARTING, RUNNING, FAILED };
 
 struct sonde_watch {
     struct sonde__watch_session session;
-    struct sonde_watch_options options; /* texts: copies */
+    struct sonde_watch_options options; /* with copies of the texts */
     struct sonde__report_tag tags[SONDE__REPORT_TAGS_MAX];
     pthread_t thread;
-    int32_t pid;              /* of the process that started it */
-    _Atomic uint32_t phase;   /* STARTING until the thread has opened everything */
-    _Atomic uint32_t stop;    /* 1: end */
-    enum sonde_status status; /* FAILED: why */
+    int32_t pid;              /* the process that started it */
+    _Atomic uint32_t phase;   /* STARTING until everything is open */
+    _Atomic uint32_t stop;    /* 1: stop */
+    enum sonde_status status; /* reason of FAILED */
     struct sonde_error error;
     uint64_t swept_ns;
-    _Atomic uint64_t told; /* the thread that calls on_stall; 0: none now */
-    char *text;            /* of one stall; used again */
+    _Atomic uint64_t told; /* the thread that calls on_stall; 0: none */
+    char *text;            /* of one stack; reused */
     size_t text_size, text_capacity;
-    bool text_cut; /* memory ran out */
+    bool text_cut; /* no memory for all of it */
 };
 
 static _Atomic(struct sonde_watch *) the_watch;
-/* In a fork child: the watch that this process inherited, whose options the child's takes and by
- * whose address the program knows that one. Its memory is never freed. Null: there is none. */
+/* In a fork child: the inherited watch, whose options the child's watch takes, and whose address
+ * the program has. It is never freed. Null: none. */
 static _Atomic(struct sonde_watch *) inherited;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -64,7 +63,7 @@ static void after_fork_child(void)
     if (watch != NULL) {
         bool runs = atomic_load(&watch->phase) == RUNNING && atomic_load(&watch->stop) == 0;
         again = runs && watch->options.in_children != 0;
-        if (runs) { /* then its files are open, and not being closed just now */
+        if (runs) { /* its files are open, and nobody is closing them */
             sonde__watch_spool_leave(&watch->session);
         }
         if (atomic_load(&inherited) == NULL) {
@@ -82,13 +81,13 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, after_fork_child);
 }
 
-/* --- what the thread does --- */
+/* --- the watch's thread --- */
 
-/* The kernel gives no perf sample of the thread: read it, by signal if it still runs. */
+/* perf gave no sample of the thread: read it, with a signal if it is still running. */
 static void ask_thread(uint64_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     struct sonde_captured captured = {.struct_bytes = sizeof captured, .syscall = -1};
-    const struct sonde__regs none = {0}; /* of the caller, which is another thread */
+    const struct sonde__regs none = {0}; /* the caller is another thread */
     captured.status = sonde__api_thread_capture(tid, NULL, stack, &captured, &none);
     sonde__api_capture_of(&captured, ret_capture);
     if (ret_capture->by == SONDE__CAPTURED_SIGNAL) {
@@ -181,7 +180,7 @@ static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeo
     if (atomic_load(&watch->stop) == 0) {
         enum sonde_status status =
             sonde__os_sleep((const uint32_t *)word, sleeping, timeout_ns, false);
-        (void)status; /* the words say what happened */
+        (void)status; /* the text says what happened */
     }
     if (sleeping) {
         woken = atomic_exchange(word, 0) == 0;
@@ -263,7 +262,7 @@ static void free_watch(struct sonde_watch *watch)
     free(watch);
 }
 
-/* The caller's, or "" where memory ran out, which *ret_whole says. */
+/* A copy, or "" without memory, which clears *ret_whole. */
 static char *copy_text(const char *text, bool *ret_whole)
 {
     char *copy = text != NULL ? strdup(text) : NULL;
@@ -271,7 +270,7 @@ static char *copy_text(const char *text, bool *ret_whole)
     return copy;
 }
 
-/* Null: out of memory. */
+/* Null: no memory. */
 static struct sonde_watch *make_watch(const struct sonde_watch_options *options)
 {
     struct sonde_watch *watch = calloc(1, sizeof *watch);
@@ -299,7 +298,7 @@ static void fill_session(struct sonde_watch *watch)
     struct sonde__watch_session *session = &watch->session;
     watch->pid = sonde__os_pid();
     session->options = (struct sonde__watch_options){
-        .probe = "", /* it is here */
+        .probe = "", /* the probe is this library */
         .tool = "libsonde " SONDE_VERSION,
         .symbols = &sonde__api_watch_symbols,
         .threshold_ns = watch->options.threshold_ns,
@@ -361,7 +360,7 @@ static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *re
     return SONDE_OK;
 }
 
-/* The parent's report is the parent's; what is left of its options tells of this process, too. */
+/* The parent's report stays with the parent; the other options apply to the child, too. */
 static bool start_again(void)
 {
     uint32_t expected = SONDE__API_INHERITED;
@@ -427,7 +426,7 @@ enum sonde_status sonde_watch_start(const struct sonde_watch_options *given,
 
 void sonde_watch_stop(struct sonde_watch *watch)
 {
-    if (watch != NULL && watch == atomic_load(&inherited)) { /* the parent's: this process' own */
+    if (watch != NULL && watch == atomic_load(&inherited)) { /* the parent's handle */
         uint32_t expected = SONDE__API_INHERITED;
         atomic_compare_exchange_strong(&sonde__api_marks.running, &expected, SONDE__API_STOPPED);
         watch = atomic_load(&the_watch);

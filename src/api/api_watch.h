@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The turn page of this process, and its scopes, which its threads write and the watch's thread
- * reads.
+/* The turn page and the scopes of this process. Its threads write them, the watch's thread reads.
  *
- * Invariant: this memory is never freed. So the watch may end, or the next one begin, while a
- * thread is inside a mark: one mark is wrong then, but no memory. */
+ * Invariant: this memory is never freed, so a watch may end or start while a thread is inside a
+ * mark. That mark is then wrong, but does no harm. */
 #ifndef SONDE_API_WATCH_H
 #define SONDE_API_WATCH_H
 
@@ -16,15 +15,15 @@
 enum sonde__api_running {
     SONDE__API_STOPPED,
     SONDE__API_RUNS,
-    SONDE__API_INHERITED, /* a fork child begins a watch of its own with its first mark */
+    SONDE__API_INHERITED, /* a fork child starts its own watch at the first mark */
 };
 
 struct sonde__api_marks {
     _Atomic uint32_t running; /* enum sonde__api_running */
-    _Atomic uint32_t stalled; /* stalls that last now */
-    _Atomic uint32_t epoch;   /* counts forks that began a watch of their own; a slot is of one */
-    _Atomic uint32_t wanted;  /* 1: a thread found no free slot since the last sweep */
-    /* Begins the watch that a fork child was promised. False: it could not begin. Keeps errno. */
+    _Atomic uint32_t stalled; /* number of current stalls */
+    _Atomic uint32_t epoch;   /* number of forks that started a watch; slots belong to one */
+    _Atomic uint32_t wanted;  /* 1: a thread has found no free slot since the last sweep */
+    /* Start the watch of a fork child. False: it failed. Keeps errno. */
     bool (*again)(void);
     struct sonde__probe_page page;
     struct sonde__probe_scopes scopes;
@@ -32,14 +31,14 @@ struct sonde__api_marks {
 
 extern struct sonde__api_marks sonde__api_marks;
 
-/* Asked before each mark. */
+/* Checked before each mark. */
 static inline bool sonde__api_marks_run(void)
 {
     uint32_t running = atomic_load_explicit(&sonde__api_marks.running, memory_order_acquire);
     return running == SONDE__API_RUNS ||
            (__builtin_expect(running == SONDE__API_INHERITED, false) && sonde__api_marks.again());
 }
-/* After a mark by which the thread becomes busy. */
+/* Called after a mark that makes the thread busy. */
 static inline void sonde__api_marks_wake(void)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;
@@ -48,7 +47,7 @@ static inline void sonde__api_marks_wake(void)
     }
 }
 
-/* Mark every loop as idle. Context: no watch runs. */
+/* Mark every loop as idle. Context: no watch is running. */
 void sonde__api_marks_begin(uint64_t threshold_ns);
 /* Free the slots of threads that have ended. Context: the watch's thread. */
 void sonde__api_marks_sweep(void);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The marks around a loop's wait: a few loads and one store each.
  *
- * A thread keeps its slot in thread-local memory and uses it only while the slot has the thread's
- * number and is of this process. So the watch may take it away (the thread seemed to have ended,
- * and its number was reused), and a fork child never writes to its parent's slot. The TLS model is
- * the one without a call: the other one may allocate at a thread's first use. */
+ * A thread keeps its slot in thread-local memory, and uses it only while the slot has the thread's
+ * tid and belongs to this process. So the watch may take it away (if the thread seemed to have
+ * ended and its tid was reused), and a fork child never writes to its parent's slot. The TLS model
+ * must be one without a call: the others may allocate at a thread's first use. */
 #include <sonde/note.h>
 #include <sonde/watch.h>
 
@@ -18,9 +18,9 @@
 #include "watch_decide.h"
 
 struct lease {
-    struct sonde__probe_slot *slot; /* null: there was none */
+    struct sonde__probe_slot *slot; /* null: there was no room */
     uint32_t tid;
-    uint32_t epoch; /* of the process; 0: never asked */
+    uint32_t epoch; /* of the process; 0: not tried yet */
 };
 
 static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")));
@@ -39,7 +39,7 @@ static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t ep
         slot->loop.kind = SONDE__PROBE_MARKS;
         slot->loop.object = object;
         slot->loop.caller = (uint64_t)(uintptr_t)caller;
-        /* publishes both: the watch reads them of a thread that it saw busy */
+        /* publishes both: the watch reads them from a thread that it sees busy */
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
     }
     lease.slot = slot;
@@ -50,7 +50,7 @@ static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t ep
     return slot;
 }
 
-/* Null: no watch runs, or no slot is free for this thread. */
+/* Null: no watch, or no free slot. */
 static inline struct sonde__probe_slot *own_slot(void *caller, uint64_t object)
 {
     uint32_t epoch;
@@ -97,7 +97,7 @@ void sonde_idle_leave(void)
     sonde__api_marks_wake();
 }
 
-/* Leave without enter: where one turn ends the next one begins. */
+/* Leave without enter: the end of a turn is the start of the next. */
 void sonde_beat(void)
 {
     struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), SONDE__PROBE_BEATS);
@@ -124,7 +124,7 @@ void sonde_loop_phase(const char *name)
     }
 }
 
-/* A turn stamps its begin by the clock that ticks: so does the resumption. */
+/* A turn's start is stamped by the ticking clock, and so is a resumption. */
 void sonde_watch_pause(void)
 {
     atomic_fetch_add(&sonde__api_marks.page.paused, 1);
@@ -144,8 +144,8 @@ uint32_t sonde_watch_stalled(void)
     return atomic_load(&sonde__api_marks.stalled);
 }
 
-/* Threads keep their slots from watch to watch; a turn that began before the watch is ignored. In a
- * fork child the slots belong to the parent's threads; only the caller could use one. */
+/* Threads keep their slots for the next watch; turns that began before it are ignored. In a fork
+ * child the slots belong to the parent's threads; only the caller could use one. */
 void sonde__api_marks_begin(uint64_t threshold_ns)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;
@@ -191,7 +191,7 @@ void sonde__api_marks_sweep(void)
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         uint32_t tid = atomic_load(&page->slots[i].tid);
         if (has_ended(tid)) {
-            /* what the ended thread wrote comes before what the next one writes */
+            /* order the ended thread's writes before those of the next owner */
             (void)atomic_load_explicit(&page->slots[i].beat, memory_order_acquire);
             atomic_compare_exchange_strong(&page->slots[i].tid, &tid, 0);
         }

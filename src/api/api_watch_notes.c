@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A fixed table of texts. Writers take turns; each text has a number that is odd while it changes,
- * so the watch's thread reads without a lock: a thread that stands still in the middle of a change
- * keeps nobody from reporting it. What is being changed is left out. */
+/* A fixed table of texts with a sequence lock for each. Writers take turns; a text's version is odd
+ * while it changes, so the watch reads without a lock, even if a thread stops in the middle of a
+ * change. A text that is changing is left out. */
 #include <sonde/note.h>
 
 #include <sched.h>
@@ -14,16 +14,16 @@
 #define VALUE_WORDS (SONDE__WATCH_NOTE_VALUE_BYTES / WORD_BYTES)
 #define KEY_WORDS   (SONDE__WATCH_NOTE_KEY_BYTES / WORD_BYTES)
 #define PHASE_WORDS (SONDE__WATCH_PHASE_BYTES / WORD_BYTES)
-/* A change takes some ns; one that takes longer was interrupted. */
+/* A change takes some ns, unless the writer is interrupted. */
 #define READ_TRIES 1000
 
 struct note {
-    _Atomic uint32_t version;                            /* odd: it changes */
+    _Atomic uint32_t version;                            /* odd: changing */
     _Atomic uint64_t key[KEY_WORDS], value[VALUE_WORDS]; /* no key: free */
 };
 
 static struct {
-    _Atomic uint32_t writing; /* 1: a thread writes */
+    _Atomic uint32_t writing; /* 1: a thread is writing */
     struct note notes[SONDE__WATCH_NOTES_MAX];
     _Atomic uint32_t phase_version;
     _Atomic uint64_t phase[PHASE_WORDS];
@@ -43,7 +43,7 @@ static void end_writing(void)
     atomic_store_explicit(&all.writing, 0, memory_order_release);
 }
 
-/* Cut where it is too long, at the begin of a character of UTF-8. */
+/* A longer text is cut before a UTF-8 character. */
 static void put_text(_Atomic uint64_t *words, size_t count, const char *text)
 {
     char bytes[SONDE__WATCH_NOTE_VALUE_BYTES] = {0};
@@ -84,7 +84,7 @@ static void end_change(_Atomic uint32_t *version)
 
 /* --- the program's threads --- */
 
-/* The note of that key, else a free one. */
+/* The note with this key, else a free one. */
 static struct note *find_note(const char *key)
 {
     struct note *found = NULL;
@@ -130,7 +130,7 @@ void sonde_watch_phase(const char *name, enum sonde_consent consent)
 
 /* --- the watch's thread --- */
 
-/* False: it changes. */
+/* False: it is changing. */
 static bool begin_reading(const _Atomic uint32_t *version, uint32_t *ret_version)
 {
     *ret_version = atomic_load_explicit(version, memory_order_acquire);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Scopes: as the marks (api_watch_marks.c), a few loads and stores. A thread keeps its place, and
- * how deep it is, in thread-local memory; the rest is in probe_scope.h. */
+/* Scopes cost a few loads and stores, like marks (api_watch_marks.c). A thread keeps its place and
+ * depth in thread-local memory; the rest is in probe_scope.h. */
 #include <sonde/scope.h>
 
 #include "api_watch.h"
@@ -8,10 +8,10 @@
 #include "os.h"
 
 struct lease {
-    struct sonde__probe_scoped *thread; /* null: there was no place */
+    struct sonde__probe_scoped *thread; /* null: there was no room */
     uint32_t tid;
-    uint32_t epoch; /* as of the marks; 0: never asked */
-    uint32_t depth; /* scopes that this thread is in */
+    uint32_t epoch; /* as for marks; 0: not tried yet */
+    uint32_t depth; /* open scopes of this thread */
 };
 
 static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")));
@@ -31,7 +31,7 @@ static __attribute__((noinline)) struct sonde__probe_scoped *take_place(uint32_t
     return lease.thread;
 }
 
-/* Null: no watch runs, or there is no place for this thread. */
+/* Null: no watch, or no place for this thread. */
 static inline struct sonde__probe_scoped *own_place(void)
 {
     uint32_t epoch;
@@ -82,7 +82,7 @@ static inline void close_level(struct sonde__probe_scoped *thread, uint32_t leve
 
 void sonde_scope_leave(uint32_t scope)
 {
-    /* the watch may have ended since, or its place have been taken away */
+    /* the watch may have ended, or taken the place away */
     struct sonde__probe_scoped *thread = scope != 0 ? own_place() : NULL;
     while (scope != 0 && lease.depth >= scope) {
         lease.depth--;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block is and holds, read from untrusted memory: of this process, another one, a core, a
+/* Reads blocks and their captures from untrusted memory: of this process, another one, a core, a
  * file.
  *
- * Nothing of the target is run, and everything is read through the caller's function. Every offset
- * is bounded by the size of the block, every loop by a named limit. No heap, no lock: lists and
- * work space are the caller's. Contradictions are reported in `problem`.
+ * No code of the target is run, and all reads go through the caller's function. Offsets are bounded
+ * by the size of the block, loops by named limits. No heap, no lock: the caller provides lists and
+ * work space. Contradictions are reported in `problem`.
  *
  * Sources: libclosure's Block_private.h and runtime.cpp (the newest); clang's CGBlocks.cpp and
  * CGObjCMac.cpp for what compilers emit. 64-bit little-endian targets. Context: any thread. */
@@ -22,12 +22,12 @@
 /* Larger ones are corrupt: the largest captured array met has some KiB. */
 #define SONDE__BLOCK_SIZE_MAX  (1u << 20)
 #define SONDE__BLOCK_BYREF_MAX (1u << 20)
-/* Bytes of a signature or layout that are read; the longest signature met has 788. */
+/* Limit of a signature or layout; the longest signature met has 788 bytes. */
 #define SONDE__BLOCK_TEXT_MAX 4096u
 
-/* The target. Addresses are below 1 << 48 and in the target's coordinates; in a file they are
- * vaddrs, with pointers as the loader would set them (rebased; an import has an address of its own,
- * which `name` knows). */
+/* The target. Addresses are below 1 << 48, in the target's coordinates. In a file they are vaddrs,
+ * with pointers as the loader would set them: rebased, and each import with a made-up address that
+ * `name` knows. */
 struct sonde__block_memory {
     unsigned arch; /* enum sonde_arch */
     /* Read all of [address, address + size), or false. Must accept any address, also ranges that
@@ -60,7 +60,7 @@ struct sonde__block_literal {
 SONDE_NODISCARD enum sonde_status
 sonde__block_literal_read(const struct sonde__block_memory *memory, uint64_t address,
                           struct sonde__block_literal *ret_literal);
-/* The same for a header that is read already, as four words. Returns OK | CORRUPT. */
+/* The same for a header that was read already, as four words. Returns OK | CORRUPT. */
 SONDE_NODISCARD enum sonde_status sonde__block_literal_of(unsigned arch, uint64_t address,
                                                           const uint64_t header[4],
                                                           struct sonde__block_literal *ret_literal);
@@ -84,7 +84,7 @@ enum sonde__block_generic_form {
 
 struct sonde__block_desc {
     uint64_t address;
-    uint32_t flags;         /* the flags that it was read with */
+    uint32_t flags;         /* the flags given by the caller */
     uint32_t size;          /* bytes of the block; exact, not rounded */
     bool is_small;          /* relative pointers */
     uint32_t own_flags;     /* of the descriptor itself; 0: none */
@@ -107,18 +107,18 @@ SONDE_NODISCARD enum sonde_status sonde__block_desc_read(const struct sonde__blo
 
 /* --- claims of one source --- */
 
-/* What one source says about the bytes [offset, offset + size) of the block. */
+/* What one source says about bytes [offset, offset + size) of the block. */
 struct sonde__block_claim {
-    uint32_t offset, size; /* size 0: not said */
+    uint32_t offset, size; /* size 0: unknown */
     uint8_t kind;          /* enum sonde_block_kind */
     uint8_t source;        /* enum sonde_block_source */
-    bool inside;           /* a part of the object that is claimed before this */
+    bool inside;           /* part of the object claimed before it */
     const char *type; /* encoded name of a C++ type, or of the parts of a C struct, inside the name
                          that was read; not NUL-terminated; null: none */
     uint32_t type_size;
 };
 
-/* Items in the caller's memory. What does not fit is counted. */
+/* A list in the caller's memory. Items that do not fit are counted. */
 struct sonde__block_claims {
     struct sonde__block_claim *items;
     size_t count, capacity;
@@ -127,9 +127,8 @@ struct sonde__block_claims {
 
 /* Read the extended layout as it is, mistakes included.
  * begin, end  offsets that it covers: 32 and the size of a block, or those of the variable in a box
- * source      BY_LAYOUT, or BY_GENERIC where the runtime copies by it (then without what is not
- *             owned)
- * Returns null, or why the reading stopped (static text; what came before was added). */
+ * source      BY_LAYOUT, or BY_GENERIC if the runtime copies by it (then only owned captures)
+ * Returns null, or why reading stopped (static text; earlier claims were added). */
 const char *sonde__block_layout_claims(const struct sonde__block_memory *memory, uint8_t form,
                                        uint64_t layout, uint32_t begin, uint32_t end,
                                        enum sonde_block_source source,
@@ -143,7 +142,7 @@ const char *sonde__block_generic_claims(const struct sonde__block_memory *memory
 /* --- names --- */
 
 enum sonde__block_name_form {
-    SONDE__BLOCK_NAME_OTHER, /* not about blocks, or too old to say anything */
+    SONDE__BLOCK_NAME_OTHER, /* not of a block, or too old to have information */
     SONDE__BLOCK_NAME_DESC,
     SONDE__BLOCK_NAME_COPY,
     SONDE__BLOCK_NAME_DISPOSE,
@@ -166,9 +165,9 @@ enum sonde__block_name_form sonde__block_name_read(const char *name,
                                                    struct sonde__block_claims *claims,
                                                    struct sonde__block_name *ret_name);
 
-/* Read the parts of a non-trivial C struct from the encoding in the names of its functions
- * ("8_8_s0_t8w8_w16"), as claims inside an object at `base`. False: another grammar; none is added.
- */
+/* Read the parts of a non-trivial C struct from the encoding in its functions' names
+ * ("8_8_s0_t8w8_w16"), as claims in an object at `base`. False: unknown grammar; no claim is
+ * added. */
 bool sonde__block_struct_claims(const char *text, size_t size, uint32_t base,
                                 enum sonde_block_source source, struct sonde__block_claims *claims);
 
@@ -184,20 +183,19 @@ enum sonde__block_byref_kind {                            /* bits 28 to 31 of th
 };
 
 struct sonde__block_byref {
-    uint64_t address; /* of the box in use: where `forwarding` leads */
-    uint64_t asked;   /* where the capture points */
+    uint64_t address; /* of the current box, to which `forwarding` points */
+    uint64_t asked;   /* the pointer in the capture */
     uint64_t isa;
     uint32_t flags, size;
     uint8_t kind;           /* enum sonde__block_byref_kind */
     uint64_t copy, dispose; /* 0: none */
     uint64_t layout;        /* kind LAYOUT: inline, or an address */
-    uint32_t variable; /* the lowest offset of the variable; padding to its alignment, which only
-                          debug information knows, may follow */
-    bool is_heap;      /* bit NEEDS_FREE, or libobjc2's mark */
+    uint32_t variable;      /* lowest possible offset; its alignment may put it later */
+    bool is_heap;           /* bit NEEDS_FREE, or libobjc2's mark */
 };
 
-/* Read the box that a BYREF capture leads to, through `forwarding` once.
- * Returns OK | UNREADABLE | CORRUPT (forwarding does not end in itself; an impossible size). */
+/* Read the box of a BYREF capture, following `forwarding` once.
+ * Returns OK | UNREADABLE | CORRUPT (the box does not forward to itself; impossible size). */
 SONDE_NODISCARD enum sonde_status sonde__block_byref_read(const struct sonde__block_memory *memory,
                                                           uint64_t address,
                                                           struct sonde__block_byref *ret_byref);
@@ -212,22 +210,21 @@ enum sonde__block_wrapped_form {
 
 struct sonde__block_wrapped {
     uint8_t form;          /* enum sonde__block_wrapped_form */
-    uint64_t function;     /* what is run in the end */
+    uint64_t function;     /* the function that runs in the end */
     uint64_t block;        /* DISPATCH: the block that is run */
-    uint64_t group, queue; /* DISPATCH: objects, or 0: none (or an old version, of which they are
-                              not known) */
+    uint64_t group, queue; /* DISPATCH: objects; 0: none, or unknown in old versions */
     uint64_t context;      /* SWIFT: the context of the closure; 0: none */
 };
 
-/* Recognised by the magic number of libdispatch's blocks, and by the name of Swift's thunk: without
- * symbols a Swift closure is not recognised.
+/* libdispatch's blocks are recognised by a magic number, Swift's by the thunk's name, so only with
+ * symbols.
  * size  of the block, from its descriptor
- * False: it has code of its own, or what it wraps could not be read. */
+ * False: not a wrapper, or its content could not be read. */
 bool sonde__block_unwrap(const struct sonde__block_memory *memory,
                          const struct sonde__block_literal *literal, uint32_t size,
                          struct sonde__block_wrapped *ret_wrapped);
 
-/* Is this the name of a Swift thunk: the function of a block that only runs a closure? */
+/* Is it the name of a Swift thunk, whose block only runs a closure? */
 bool sonde__block_is_thunk(const char *name);
 /* The offset of the closure's function in such a block. */
 #define SONDE__BLOCK_THUNK_FUNCTION 32u
@@ -237,9 +234,9 @@ bool sonde__block_is_thunk(const char *name);
 struct sonde__text;
 
 /* "v24@?0@\"MLModel\"8@\"NSError\"16" -> "void (^)(MLModel *, NSError *)": the C type of a block
- * from its encoding (Objective-C's type encodings, with clang's extensions for blocks). \1 stands
- * for '@' (in symbols). What encodings leave out is not invented: a function pointer becomes `void
- * *` with a comment, a struct without a name `struct {...}`.
+ * from its encoding (Objective-C's type encodings, with clang's extensions for blocks). \1 means
+ * '@' (in symbols). A function pointer, whose type encodings leave out, becomes `void *` with a
+ * comment, a struct without a name `struct {...}`.
  * name  of the declared variable, or null
  * False: not understood; `out` is unchanged. */
 bool sonde__block_signature(const char *encoding, size_t size, const char *name,
@@ -247,7 +244,7 @@ bool sonde__block_signature(const char *encoding, size_t size, const char *name,
 
 /* --- runtimes --- */
 
-/* The block runtime, by the image that defines _NSConcreteStackBlock. */
+/* The block runtime, known by symbols of the image that defines _NSConcreteStackBlock. */
 enum sonde__block_runtime {
     SONDE__BLOCK_RUNTIME_UNKNOWN,
     SONDE__BLOCK_RUNTIME_APPLE, /* libclosure; swift-corelibs' is equal in all that is read here */
@@ -255,10 +252,10 @@ enum sonde__block_runtime {
     SONDE__BLOCK_RUNTIME_OBJC2,       /* GNUstep libobjc2: the count is in `reserved` */
 };
 
-/* has_symbol: does that image define this name? */
+/* has_symbol: does the image define this name? */
 enum sonde__block_runtime sonde__block_runtime_of(bool (*has_symbol)(void *ctx, const char *name),
                                                   void *ctx);
-/* The class of a symbol: "_NSConcreteStackBlock" and the like. */
+/* The class that a symbol names: "_NSConcreteStackBlock" and the like. */
 enum sonde__block_class {
     SONDE__BLOCK_CLASS_OTHER,
     SONDE__BLOCK_CLASS_STACK,
@@ -277,7 +274,7 @@ enum sonde__block_place {
 
 struct sonde__block_state {
     uint8_t place;      /* enum sonde__block_place */
-    bool is_count_full; /* it is never freed */
+    bool is_count_full; /* saturated: the block is never freed */
     uint32_t count;     /* references; HEAP only */
 };
 

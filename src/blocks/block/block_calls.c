@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What calls in a helper say about captures: their arguments point to words of the block, or are
- * the values of such words. */
+/* Derives claims from calls in a helper: their arguments are addresses of words of the block, or
+ * values of such words. */
 #include "arch_insn.h"
 #include "arch_regs.h"
 #include "block_emulate.h"
@@ -32,7 +32,7 @@ static void set_result(struct emulation *f, uint64_t value)
     f->cpu.r[0] = value; /* rax, x0 */
 }
 
-/* object: may be the value of a word; else `at` says which word it is. */
+/* object: may be the value of a word; else `at` gives the word. */
 static void by_flags(struct emulation *f, uint64_t object, uint64_t at, unsigned flags)
 {
     enum sonde_block_kind kind = flags & FIELD_BYREF                      ? SONDE_BLOCK_BYREF
@@ -77,8 +77,8 @@ static bool fill_bytes(struct emulation *f, uint64_t to, uint8_t byte, uint64_t 
     return true;
 }
 
-/* Reference counting of what a word points to. The old count is unknown, but not the last
- * reference. */
+/* Emulate reference counting of the object in a word. The old count is unknown; assume other
+ * references. */
 static void count(struct emulation *f)
 {
     for (unsigned i = 1; i < 3; i++) {

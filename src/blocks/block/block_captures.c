@@ -13,9 +13,9 @@ struct merge {
     struct sonde__block_captures *out;
     uint32_t begin, size;
     bool is_noescape;
-    bool has_helpers; /* the block has helpers or a list that the runtime copies by */
-    bool is_followed; /* and one of them was followed to its end */
-    bool lists_all;   /* the name of the descriptor also lists what is not owned */
+    bool has_helpers; /* the block has helpers, or a list that the runtime copies by */
+    bool is_followed; /* a helper was followed to its end */
+    bool lists_all;   /* the descriptor's name also lists captures that are not owned */
     const struct sonde__block_member *members;
     size_t member_count;
 };
@@ -58,7 +58,7 @@ static struct sonde__block_capture *insert(struct merge *m, uint32_t offset, uin
 static void say(struct sonde__block_capture *capture, const struct sonde__block_claim *claim)
 {
     uint8_t *said = &capture->said[claim->source];
-    /* a block is copied as a block and released as an object: the finer kind wins */
+    /* a block is copied as a block and released as an object: keep the more precise kind */
     if (*said == SONDE__BLOCK_UNSAID ||
         (*said == SONDE_BLOCK_STRONG && claim->kind == SONDE_BLOCK_BLOCK)) {
         *said = claim->kind;
@@ -79,7 +79,7 @@ static bool is_inside_block(const struct merge *m, const struct sonde__block_cla
 
 /* --- code and names --- */
 
-/* Where the next capture begins that is no part of another: how far an object can reach. */
+/* How far an object can reach: to the next capture that is not a part of another. */
 static uint32_t reach(const struct merge *m, const struct sonde__block_claim *claims, size_t count,
                       uint32_t offset)
 {
@@ -92,7 +92,7 @@ static uint32_t reach(const struct merge *m, const struct sonde__block_claim *cl
     return end;
 }
 
-/* The code may have found several captures where a name has one object: its parts. */
+/* Code may show the parts of what a name calls one object. */
 static void add_object(struct merge *m, const struct sonde__block_claim *claim, uint32_t end)
 {
     struct sonde__block_capture *capture = find(m, claim->offset, false);
@@ -114,7 +114,7 @@ static void add_object(struct merge *m, const struct sonde__block_claim *claim, 
     }
 }
 
-/* A nested object is listed if nothing else is known at its offset. */
+/* A nested object is listed only if nothing else is known at its offset. */
 static bool is_part_with_parts(const struct sonde__block_claim *claim)
 {
     return claim->inside && claim->kind == SONDE_BLOCK_OBJECT;
@@ -220,7 +220,7 @@ static bool is_pointer_to_object(const struct sonde__block_member *member, uint3
                                         member->form == SONDE__BLOCK_MEMBER_BLOCK);
 }
 
-/* A capture that only the layout claims: not owned, if the helpers are known. */
+/* The kind of a capture that only the layout claims. It is not owned if the helpers are known. */
 static enum sonde_block_kind by_layout_alone(const struct merge *m,
                                              const struct sonde__block_claim *claim)
 {
@@ -234,13 +234,13 @@ static enum sonde_block_kind by_layout_alone(const struct merge *m,
                    : SONDE_BLOCK_DATA;
     }
     if (m->lists_all) {
-        return SONDE_BLOCK_DATA; /* those would have claimed it */
+        return SONDE_BLOCK_DATA; /* otherwise helpers would claim it */
     }
     if (is_unretained) {
         return SONDE_BLOCK_UNRETAINED;
     }
     if (claim->kind == SONDE_BLOCK_BYREF) {
-        return SONDE_BLOCK_DATA; /* of a NOESCAPE block: a pointer to the variable itself */
+        return SONDE_BLOCK_DATA; /* a NOESCAPE block has a pointer to the variable itself */
     }
     if (m->has_helpers && !m->is_followed) {
         return (enum sonde_block_kind)claim->kind;
@@ -276,7 +276,7 @@ static enum sonde_block_kind kind_of_member(const struct merge *m,
 {
     switch (member->form) {
     case SONDE__BLOCK_MEMBER_OBJECT:
-    case SONDE__BLOCK_MEMBER_BLOCK: /* nobody retains it */
+    case SONDE__BLOCK_MEMBER_BLOCK: /* not retained */
         return m->out->is_owned_known ? SONDE_BLOCK_UNRETAINED : SONDE_BLOCK_UNKNOWN;
     case SONDE__BLOCK_MEMBER_BYREF: /* with helpers it would be listed already */
         return m->is_noescape ? SONDE_BLOCK_DATA : SONDE_BLOCK_BYREF;
@@ -285,14 +285,14 @@ static enum sonde_block_kind kind_of_member(const struct merge *m,
     }
 }
 
-/* Is it managed, according to a trusted source? Without helpers names repeat the layout. */
+/* Does a trusted source say that it is managed? Without helpers, names only repeat the layout. */
 static bool is_managed(const struct merge *m, const struct sonde__block_capture *capture)
 {
     return m->has_helpers && capture->kind != SONDE_BLOCK_OBJECT &&
            capture->kind != SONDE_BLOCK_DATA && capture->kind != SONDE_BLOCK_UNRETAINED;
 }
 
-/* A member of several words may have been found in parts. */
+/* Earlier sources may have split a member of several words. */
 static void add_member(struct merge *m, const struct sonde__block_member *member)
 {
     struct sonde__block_capture *capture;
@@ -325,7 +325,7 @@ static int by_place(const struct sonde__block_capture *a, const struct sonde__bl
     return SONDE__ORDER2(a, b, offset, inside);
 }
 
-/* Sort again: captures may have become parts after they were inserted. */
+/* Sort again, because captures may have become parts. */
 static void sort(struct sonde__block_captures *out)
 {
     for (size_t i = 1; i < out->count; i++) {
@@ -340,9 +340,9 @@ static void sort(struct sonde__block_captures *out)
 
 /* --- the end --- */
 
-/* Add data for bytes without a claim. After an object of unknown size they begin behind its first
- * word: they may be the object's or another variable. Before one of its parts they are the
- * object's. */
+/* Add data captures for bytes without a claim. After an object of unknown size these start behind
+ * its first word, and may belong to the object or to another variable. Before a part of an object
+ * they belong to the object. */
 static void fill_gaps(struct merge *m)
 {
     uint32_t at = m->begin;
@@ -362,8 +362,8 @@ static void fill_gaps(struct merge *m)
     }
 }
 
-/* Does the claim `said` agree with the capture? Layouts know neither blocks nor what is in an
- * object. */
+/* Does the claim `said` agree with the capture? Layouts know neither blocks nor the parts of
+ * objects. */
 static bool means(unsigned source, uint8_t said, uint8_t kind)
 {
     return said == kind || ((source == SONDE_BLOCK_BY_LAYOUT || source == SONDE_BLOCK_BY_HELPER) &&
@@ -376,7 +376,7 @@ static bool is_owned(unsigned kind)
            kind == SONDE_BLOCK_BYREF || kind == SONDE_BLOCK_OBJECT;
 }
 
-/* The most trusted source decides: code, then names. Otherwise the kind is set already. */
+/* The most trusted source decides: code, then names. Else the kind stays. */
 static void decide(const struct merge *m, struct sonde__block_capture *capture)
 {
     for (unsigned source = 0; source <= SONDE_BLOCK_BY_DESCRIPTOR_NAME; source++) {
@@ -387,7 +387,7 @@ static void decide(const struct merge *m, struct sonde__block_capture *capture)
     }
     if (capture->kind == SONDE_BLOCK_STRONG && capture->member != NULL &&
         capture->member->form == SONDE__BLOCK_MEMBER_BLOCK) {
-        capture->kind = SONDE_BLOCK_BLOCK; /* of a box: it is moved, and released as an object */
+        capture->kind = SONDE_BLOCK_BLOCK; /* in a box: moved, and released as an object */
     }
     /* a NOESCAPE block copies nothing, so it owns nothing */
     if (m->is_noescape && !m->has_helpers) {
@@ -398,9 +398,9 @@ static void decide(const struct merge *m, struct sonde__block_capture *capture)
         }
     } else if (!m->has_helpers && is_owned(capture->kind) && m->out->is_owned_known &&
                capture->said[SONDE_BLOCK_BY_GENERIC] == SONDE__BLOCK_UNSAID) {
-        capture->kind = SONDE_BLOCK_UNRETAINED; /* a name that repeats the layout */
+        capture->kind = SONDE_BLOCK_UNRETAINED; /* the name only repeats the layout */
     }
-    if (capture->member != NULL) { /* types identify boxes, but never ownership */
+    if (capture->member != NULL) { /* types identify boxes, but not ownership */
         capture->said[SONDE_BLOCK_BY_DWARF] =
             capture->member->form == SONDE__BLOCK_MEMBER_BYREF ? SONDE_BLOCK_BYREF : capture->kind;
     }
@@ -500,8 +500,8 @@ static enum sonde_block_kind kind_of_box(unsigned kind)
     }
 }
 
-/* The offset of the variable: from debug information; else the one thing that the helper releases,
- * if there is one; else after the header, if no alignment adds padding. */
+/* Offset of the variable: from debug information; else that of the only thing that the helper
+ * releases; else after the header, if alignment adds no padding. */
 static uint32_t place_in_box(const struct merge *m, const struct sonde__block_byref *byref,
                              const struct sonde__block_member *member)
 {
@@ -511,7 +511,7 @@ static uint32_t place_in_box(const struct merge *m, const struct sonde__block_by
     return m->out->count == 1 ? m->out->items[0].offset : byref->variable;
 }
 
-/* The flags of the box give the kind of its variable, if that is a pointer. */
+/* The box' flags give the variable's kind if it is a pointer. */
 static void add_flags(struct merge *m, const struct sonde__block_byref *byref, uint32_t place)
 {
     struct sonde__block_claim claim = {.offset = place,
@@ -525,7 +525,7 @@ static void add_flags(struct merge *m, const struct sonde__block_byref *byref, u
     }
     capture = find(m, claim.offset, false);
     if (capture == NULL) {
-        /* its helpers would know what the box owns */
+        /* with helpers, they would show what the box owns */
         enum sonde_block_kind kind =
             m->is_followed ? SONDE_BLOCK_UNRETAINED : (enum sonde_block_kind)claim.kind;
         capture = insert(m, claim.offset, WORD, false, kind);
@@ -548,13 +548,13 @@ void sonde__block_byref_captures(const struct sonde__block_memory *memory,
                       .begin = BYREF_HEADER,
                       .size = byref->size};
     begin(&m);
-    /* the copy is a move, which retains nothing: dispose shows what is owned */
+    /* copying a box moves the variable and retains nothing, so only dispose shows ownership */
     follow(&m, byref->dispose, SONDE__BLOCK_HELPER_DISPOSE);
     ret_captures->is_owned_known = ret_captures->helper_problem == NULL;
     m.begin = byref->variable;
     if (member != NULL && (member->variable_size == 0 || member->variable_offset < m.begin ||
                            member->variable_offset >= byref->size)) {
-        member = NULL; /* of another box */
+        member = NULL; /* belongs to another box */
     }
     if (byref->kind == SONDE__BLOCK_BYREF_LAYOUT) {
         uint8_t form = byref->layout == 0       ? SONDE__BLOCK_LAYOUT_NONE
@@ -575,7 +575,7 @@ void sonde__block_byref_captures(const struct sonde__block_memory *memory,
         m.member_count = 1;
     }
     finish(&m);
-    for (size_t i = 0; i < ret_captures->count; i++) { /* this box ends here; another may not */
+    for (size_t i = 0; i < ret_captures->count; i++) { /* of this box */
         struct sonde__block_capture *capture = &ret_captures->items[i];
         capture->member = capture->member != NULL ? member : NULL;
     }

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block holds, by all sources: each capture with the sources that claim it and those that
+/* Merges all sources: each capture of a block with the sources that claim it and those that
  * contradict.
  *
- * Precedence: the code of the helper (or the list of the runtime), then its name, then the name of
- * the descriptor, then the layout. The layout alone never decides ownership: what helpers that were
- * followed to their end do not touch is not owned. Debug information adds names, types and sizes,
- * and accounts for every byte; without it each run of unknown bytes is one capture of data, also
- * after the first word of an object of unknown size. Context: any thread; no heap, no lock. */
+ * Precedence: the helper's code (or the runtime's list), the helper's name, the descriptor's name,
+ * the layout. The layout alone never decides ownership: a capture that completely followed helpers
+ * do not touch is not owned. Debug information adds names, types and sizes, and accounts for every
+ * byte. Without it each run of unknown bytes is one data capture, also after the first word of an
+ * object of unknown size. Context: any thread; no heap, no lock. */
 #ifndef SONDE_BLOCK_BLOCK_CAPTURES_H
 #define SONDE_BLOCK_BLOCK_CAPTURES_H
 
 #include "block_helper.h"
 
-/* Claims that are read of one source; the most met is 40. */
+/* Claims read of one source; the most met is 40. */
 #define SONDE__BLOCK_CLAIMS_MAX 256u
 
-/* A captured variable from debug information: the caller's description of a member of the block's
- * struct. */
+/* A captured variable as debug information describes it: a member of the block's struct. */
 enum sonde__block_member_form {
     SONDE__BLOCK_MEMBER_OTHER,
     SONDE__BLOCK_MEMBER_OBJECT, /* a pointer to an Objective-C object; id; Class */
@@ -53,10 +52,10 @@ struct sonde__block_member {
 struct sonde__block_capture {
     uint32_t offset, size; /* size 0: unknown (a C++ object without debug information) */
     uint8_t kind;          /* enum sonde_block_kind */
-    bool inside;           /* a part of the object before it */
+    bool inside;           /* part of the object before it */
     uint8_t sources;       /* bit n: source n (enum sonde_block_source) claims this */
-    uint8_t against; /* bit n: source n claims something else, or nothing although it is complete */
-    uint8_t said[6]; /* by source: the kind, or SONDE__BLOCK_UNSAID */
+    uint8_t against;       /* bit n: source n claims something else, or nothing although complete */
+    uint8_t said[6];       /* by source: the kind, or SONDE__BLOCK_UNSAID */
     const char *encoded; /* C++ type, C struct or copying function as encoded in a name, or null */
     uint32_t encoded_size;
     const struct sonde__block_member *member; /* the caller's, or null */
@@ -66,13 +65,13 @@ struct sonde__block_captures {
     struct sonde__block_capture *items; /* the caller's; by offset, parts after their object */
     size_t count, capacity;
     uint64_t lost;       /* captures that did not fit, or claims beyond SONDE__BLOCK_CLAIMS_MAX */
-    bool is_owned_known; /* nothing that the block owns is missing */
+    bool is_owned_known; /* false: the block may own more */
     uint32_t steps;      /* instructions of helpers that were emulated */
     const char *helper_problem, *layout_problem; /* static texts, or null */
     uint64_t helper_problem_at;
 };
 
-/* Work space, some 35 KiB: the caller's, uninitialised. */
+/* Work space, some 35 KiB, provided uninitialised by the caller. */
 struct sonde__block_scratch {
     struct sonde__block_work work;
     struct sonde__block_claim claims[SONDE__BLOCK_CLAIMS_MAX];
@@ -87,7 +86,7 @@ void sonde__block_captures(const struct sonde__block_memory *memory,
                            struct sonde__block_scratch *scratch,
                            struct sonde__block_captures *ret_captures);
 
-/* The same for the variable in a box; of a struct, its parts.
+/* The same for the variable in a box; a struct gives its parts.
  * member: of the block's capture, or null. */
 void sonde__block_byref_captures(const struct sonde__block_memory *memory,
                                  const struct sonde__block_byref *byref,

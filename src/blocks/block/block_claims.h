@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Adds to a list of claims. For the files of this folder. */
+/* Adds to lists of claims. For this folder only. */
 #ifndef SONDE_BLOCK_CLAIMS_H
 #define SONDE_BLOCK_CLAIMS_H
 

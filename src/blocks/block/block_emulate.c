@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The findings of an emulation, and why it stopped. */
+/* Records the findings of an emulation, and its problem. */
 #include "block_emulate.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ void emulate_claim(struct emulation *f, enum sonde_block_kind kind, uint64_t off
                                        .type = type,
                                        .type_size = type != NULL ? (uint32_t)strlen(type) : 0};
     if (offset < f->begin || offset >= f->size || f->size - offset < size) {
-        return; /* not a capture: the header, or beyond the end */
+        return; /* the header, or beyond the end */
     }
     if (!is_claimed(f, &claim)) {
         sonde__block_claim_add(f->claims, &claim);
@@ -48,7 +48,7 @@ void emulate_object(struct emulation *f, enum sonde_block_kind kind, uint64_t va
 {
     uint64_t offset;
     if (emulate_in(value, EMULATE_HELD, &offset)) {
-        /* a place inside the pointee: the pointee manages it */
+        /* a place inside the pointee, which manages it */
         emulate_claim(f, (offset & 0xffff) == 0 ? kind : SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);
     } else if (emulate_in(value, EMULATE_BEHIND, &offset)) {
         emulate_claim(f, SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An emulated processor: registers, flags, and private memory on top of the target's. For the files
- * of this folder. */
+/* An emulated processor: registers, flags, and private memory that overlays the target's. For this
+ * folder only. */
 #ifndef SONDE_BLOCK_BLOCK_EMULATE_H
 #define SONDE_BLOCK_BLOCK_EMULATE_H
 
 #include "block_helper.h"
 
-/* Addresses that no target has, a range for each kind; offsets are below 1 << 36. */
+/* Address ranges that no target uses, one for each kind of value; offsets are below 1 << 36. */
 #define EMULATE_RANGE(number) (((uint64_t)0x0d00 + (uint64_t)0x10 * (number)) << 48)
-#define EMULATE_TO            EMULATE_RANGE(0) /* the copy; its words hold the values of the original's */
+#define EMULATE_TO            EMULATE_RANGE(0) /* the copy; its words have the original's values */
 #define EMULATE_FROM          EMULATE_RANGE(1) /* the original */
 #define EMULATE_HELD          EMULATE_RANGE(2) /* the value of a word: its offset << 16 */
-#define EMULATE_BEHIND        EMULATE_RANGE(3) /* what is read through such a value: the same */
+#define EMULATE_BEHIND        EMULATE_RANGE(3) /* a value read through such a pointer: likewise */
 #define EMULATE_STACK         EMULATE_RANGE(4)
 #define EMULATE_HEAP          EMULATE_RANGE(5)
 #define EMULATE_UNKNOWN       EMULATE_RANGE(6) /* unknown registers and results */
@@ -20,7 +20,7 @@
 
 enum { EMULATE_REGS = 33, EMULATE_VECTORS = 32 };
 
-/* The state that a failed call is rolled back to. */
+/* State that is restored after a failed call. */
 struct emulate_cpu {
     uint64_t r[EMULATE_REGS]; /* aarch64: 31 sp, 32 zero */
     uint64_t v[EMULATE_VECTORS][2];
@@ -56,21 +56,21 @@ static inline bool emulate_is_made_up(uint64_t value)
     return value >> 56 == 0x0d;
 }
 
-/* Note the problem, the first one only. Always false. */
+/* Store the first problem. Returns false. */
 bool emulate_fail(struct emulation *f, const char *problem);
 
-/* Memory as the helper has changed it.
+/* Memory with the helper's changes.
  * bytes: 1 to 16; `value` has two words.
  * False: failed. */
 bool emulate_read(struct emulation *f, uint64_t address, unsigned bytes, uint64_t *ret_value);
 bool emulate_write(struct emulation *f, uint64_t address, unsigned bytes, const uint64_t *value);
-/* Undo what was written since `undo_count` had this value. */
+/* Undo the writes since `undo_count` had this value. */
 void emulate_undo(struct emulation *f, uint32_t undo_count);
 
-/* Claim a capture at this offset, once each. `type` may be null. */
+/* Claim a capture at this offset, unless it is claimed already. `type` may be null. */
 void emulate_claim(struct emulation *f, enum sonde_block_kind kind, uint64_t offset, uint32_t size,
                    const char *type);
-/* `value` is retained or released, or passed to a function that does that. */
+/* Handle that `value` is retained, released, or passed to a function that does so. */
 void emulate_object(struct emulation *f, enum sonde_block_kind kind, uint64_t value);
 
 /* Execute an instruction that is no call, jump or return; the pc is after it. False: failed. */
@@ -84,9 +84,9 @@ bool emulate_operand(struct emulation *f, const struct sonde__insn *insn, unsign
 
 /* Argument `index` (0 to 2) of a call. */
 uint64_t emulate_argument(const struct emulation *f, unsigned index);
-/* Do what a runtime function does. False: failed, or it does not return. */
+/* Emulate a runtime function. False: failed, or it does not return. */
 bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned reg);
-/* A function that cannot be followed: claim what its arguments suggest. */
+/* For a function that cannot be followed: claim what its arguments suggest. */
 void emulate_opaque(struct emulation *f, const char *name);
 
 #endif

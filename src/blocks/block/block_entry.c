@@ -56,7 +56,7 @@ static const struct {
     {"abort", SONDE__BLOCK_ENTRY_END},
 };
 
-/* objc_retain_x19: the number of the register; 0xff: another name. */
+/* The register number in objc_retain_x19; 0xff: another name. */
 static unsigned register_of(const char *name)
 {
     static const char *const begins[] = {"objc_retain_x", "objc_release_x"};
@@ -98,7 +98,7 @@ enum sonde__block_entry sonde__block_entry_of(const char *name, unsigned *ret_re
     if (name == NULL) {
         return SONDE__BLOCK_ENTRY_NONE;
     }
-    for (unsigned underscores = 0; underscores < 2; underscores++) { /* one more in Mach-O */
+    for (unsigned underscores = 0; underscores < 2; underscores++) { /* Mach-O: one more */
         if ((entry = find(name)) != SONDE__BLOCK_ENTRY_NONE) {
             return entry;
         }

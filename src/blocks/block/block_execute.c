@@ -35,7 +35,7 @@ static uint64_t get(const struct emulation *f, unsigned reg)
     return reg == SONDE__INSN_ZR ? 0 : f->cpu.r[reg];
 }
 
-/* Set a register: 32 bits clear the upper half; of fewer, x86-64 keeps the rest. */
+/* Set a register. 32 bits clear the upper half; on x86-64 fewer bits keep the rest. */
 static void set(struct emulation *f, unsigned reg, unsigned bits, uint64_t value)
 {
     if (reg >= SONDE__INSN_VECTOR_FIRST) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Runs the emulation: from instruction to instruction, into called functions, and back out of those
- * that cannot be followed. */
+/* Runs the emulation: executes instructions, enters called functions, and returns from those that
+ * cannot be followed. */
 #include "block_helper.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_x86(const struct emulation *f)
 
 /* --- code --- */
 
-/* The bytes at the pc, as many as a window has; 0: none. */
+/* A window of code at the pc; 0: unreadable. */
 static size_t code_at(struct emulation *f, const uint8_t **ret_code)
 {
     struct sonde__block_work *work = f->work;
@@ -76,8 +76,8 @@ static const char *name_of(const struct emulation *f, uint64_t address)
     return f->memory->name != NULL ? f->memory->name(f->memory->ctx, address) : NULL;
 }
 
-/* Does a function of this name copy or destroy an object: a C++ constructor or destructor, or one
- * of clang's functions for C structs? */
+/* Is it the name of a function that copies or destroys an object: a C++ constructor or destructor,
+ * or one of clang's functions for C structs? */
 static bool is_of_object(const char *name)
 {
     const char *at = name;
@@ -100,7 +100,7 @@ static bool is_of_object(const char *name)
     return false;
 }
 
-/* The offset in the block or its copy, after the header, that a call is about. */
+/* Is an argument of the call an address in the block or its copy, after the header? */
 static bool is_about(const struct emulation *f, uint64_t *ret_offset)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -122,7 +122,7 @@ static void return_from(struct emulation *f, uint64_t to)
     f->cpu.pc = to;
 }
 
-/* Do the arguments of a call say anything about captures? */
+/* Do a call's arguments involve captures? */
 static bool is_telling(const struct emulation *f)
 {
     uint64_t first = emulate_argument(f, 0), offset;
@@ -130,8 +130,8 @@ static bool is_telling(const struct emulation *f)
            emulate_in(first, EMULATE_BEHIND, &offset);
 }
 
-/* Follow the function at `target`. If that fails, roll back and judge it by its arguments.
- * until: its return address; the pc is there afterwards. */
+/* Follow the function at `target`. If that fails, roll back and derive claims from the arguments.
+ * until: the return address, which is the pc afterwards. */
 static bool emulate_call(struct emulation *f, uint64_t target, uint64_t until, const char *name)
 {
     struct emulate_cpu before = f->cpu;
@@ -163,7 +163,7 @@ static bool emulate_call(struct emulation *f, uint64_t target, uint64_t until, c
         return true;
     }
     f->cpu = before;
-    /* outlined code: without its effect nothing that follows is right */
+    /* without the effect of outlined code all later results are wrong */
     if (!is_telling(f) && (name == NULL || strstr(name, "OUTLINED_FUNCTION") != NULL)) {
         return false;
     }

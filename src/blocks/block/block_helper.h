@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the copy and dispose helpers of a block do, found by emulating them.
+/* Emulates the copy and dispose helpers of a block.
  *
- * The code is interpreted (arch_insn.h), not run, on a made-up block each of whose words has a
- * distinct value. Where such a value, or the address of such a word, reaches a function that
- * retains, releases, copies or destroys, the capture and its ownership are known. Calls are
- * followed through stubs, slots and outlined code into functions of the same image. The arguments
- * of a call that cannot be followed show that a capture has a function of its own: a C++ object.
+ * Code is interpreted (arch_insn.h), never run, on a made-up block in which each word has a
+ * distinct value. If such a value, or the address of such a word, reaches a function that retains,
+ * releases, copies or destroys, the capture and its ownership are known. Calls are followed through
+ * stubs, slots and outlined code within the image. A call that cannot be followed, with the address
+ * of a capture as argument, shows a capture with functions of its own: a C++ object.
  *
  * Bounds: SONDE__BLOCK_STEPS_MAX instructions, SONDE__BLOCK_CALLS_MAX nested calls, and the words
- * that `struct sonde__block_work` has room for. Nothing is written to the target. */
+ * in `struct sonde__block_work`. Nothing is written to the target. */
 #ifndef SONDE_BLOCK_BLOCK_HELPER_H
 #define SONDE_BLOCK_BLOCK_HELPER_H
 
 #include "block.h"
 
 #define SONDE__BLOCK_STEPS_MAX 20000u
-/* Instructions of one call; a longer one is judged by its arguments. */
+/* Instructions of one call; a call that takes more is judged by its arguments. */
 #define SONDE__BLOCK_CALL_STEPS_MAX 4000u
 #define SONDE__BLOCK_CALLS_MAX      16u
 /* Words that a helper may write; the most met is 60. A power of two. */
@@ -24,14 +24,14 @@
 #define SONDE__BLOCK_CODE_BYTES   128u
 #define SONDE__BLOCK_CODE_WINDOWS 4u
 
-/* Work space, some 20 KiB: the caller's, uninitialised. */
+/* Work space, some 20 KiB, provided uninitialised by the caller. */
 struct sonde__block_work {
     struct {
         uint64_t address, value; /* of 8 aligned bytes; address 0: free */
     } words[SONDE__BLOCK_WORDS_MAX];
     struct {
         uint16_t slot;
-        uint64_t address, value; /* as they were before */
+        uint64_t address, value; /* before the write */
     } undo[SONDE__BLOCK_WORDS_MAX];
     uint32_t word_count, undo_count;
     struct {
@@ -49,9 +49,9 @@ enum sonde__block_helper_form {
 
 /* The result of emulating one helper. */
 struct sonde__block_followed {
-    const char *problem; /* null: it ran to its end; else why it stopped (static text): the claims
-                            so far hold, more may be missing */
-    uint64_t at;         /* the instruction that it stopped at */
+    const char *problem; /* null: it ran to its end; else why it stopped: claims are correct, more
+                          * may be missing */
+    uint64_t at;         /* address of the instruction that it stopped at */
     uint32_t steps;
 };
 
@@ -62,7 +62,7 @@ void sonde__block_helper_claims(const struct sonde__block_memory *memory, uint64
                                 struct sonde__block_work *work, struct sonde__block_claims *claims,
                                 struct sonde__block_followed *ret_followed);
 
-/* What a function with this name does to its arguments, as far as captures are concerned. */
+/* The effect of a runtime function on captures. */
 enum sonde__block_entry {
     SONDE__BLOCK_ENTRY_NONE,
     SONDE__BLOCK_ENTRY_RETAIN,  /* and release: of argument 0 */
@@ -75,11 +75,11 @@ enum sonde__block_entry {
     SONDE__BLOCK_ENTRY_FILL,    /* memset */
     SONDE__BLOCK_ENTRY_ZERO,    /* bzero */
     SONDE__BLOCK_ENTRY_ATOMIC,  /* libgcc's, for aarch64: argument 1 or 2 is the address */
-    SONDE__BLOCK_ENTRY_NEW,     /* memory of the heap */
+    SONDE__BLOCK_ENTRY_NEW,     /* allocates heap memory */
     SONDE__BLOCK_ENTRY_IGNORE,  /* free and the like */
-    SONDE__BLOCK_ENTRY_END,     /* does not come back */
+    SONDE__BLOCK_ENTRY_END,     /* does not return */
 };
-/* ret_register: of objc_retain_x19 and the like the register of the argument, else 0xff. */
+/* ret_register: the argument's register for objc_retain_x19 and the like, else 0xff. */
 enum sonde__block_entry sonde__block_entry_of(const char *name, unsigned *ret_register);
 
 #endif

@@ -14,7 +14,7 @@ struct walk {
     const char *problem;
 };
 
-/* Claim `count` words of a kind from `at`. False: beyond the end, which is a problem. */
+/* Claim `count` words of a kind from `at`. False: beyond the end (a problem). */
 static bool words(struct walk *walk, enum sonde_block_kind kind, unsigned count)
 {
     for (; count > 0; count--, walk->at += WORD) {
@@ -51,8 +51,8 @@ static void inline_layout(struct walk *walk, uint64_t layout)
 enum {
     OP_END = 0x80, /* whatever the count */
     OP_ESCAPE,     /* the end; with a count, reserved */
-    OP_BYTES,      /* that are no objects */
-    OP_WORDS,      /* the same */
+    OP_BYTES,      /* bytes without objects */
+    OP_WORDS,      /* words without objects */
 };
 
 /* 7 to 10 are reserved and count words. */
@@ -103,7 +103,7 @@ static bool follow(struct walk *walk, const uint8_t operations[16], unsigned cod
     }
 }
 
-/* Read codes up to the last. Each one advances the walk, so the offsets bound their number. */
+/* Read codes to the end. Each advances the offset, which bounds their number. */
 static void codes(struct walk *walk, const struct sonde__block_memory *memory, uint64_t address,
                   const uint8_t operations[16])
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory that an emulated helper sees: the made-up block, a stack, and the target's memory
- * below. */
+/* The memory of an emulated helper: the made-up block, a stack, and below them the target's
+ * memory. */
 #include "base_bytes.h"
 #include "block_emulate.h"
 
@@ -68,7 +68,7 @@ static bool write_word(struct emulation *f, uint64_t address, uint64_t word)
     work->undo[work->undo_count].slot = (uint16_t)slot;
     work->undo[work->undo_count].address = work->words[slot].address;
     work->undo[work->undo_count].value = work->words[slot].value;
-    /* writes of the outermost function are never undone: no log */
+    /* writes of the outermost function are never undone and need no log */
     work->undo_count += f->depth != 0;
     work->words[slot].address = address;
     work->words[slot].value = word;
@@ -113,8 +113,8 @@ bool emulate_read(struct emulation *f, uint64_t address, unsigned bytes, uint64_
     return true;
 }
 
-/* Claim an object where a whole word of the copy gets an address in an image: a constructor that
- * sets a vtable. */
+/* Claim an object when a whole word of the copy gets an address in an image: a constructor sets a
+ * vtable. */
 static void note_store(struct emulation *f, uint64_t address, uint64_t value)
 {
     uint64_t offset;

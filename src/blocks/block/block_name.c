@@ -6,7 +6,7 @@
 
 #include "block_claims.h"
 
-/* Larger numbers are no offsets in a block. */
+/* Larger numbers are not offsets in a block. */
 #define NUMBER_MAX SONDE__BLOCK_SIZE_MAX
 
 struct parser {
@@ -141,7 +141,7 @@ static bool array(struct parts *parts)
     return true;
 }
 
-/* Fields, up to something else. */
+/* Read fields until something else comes. */
 static bool fields(struct parts *parts)
 {
     struct parser *p = &parts->p;
@@ -200,7 +200,7 @@ static bool take_type(struct parser *p, uint32_t size, struct sonde__block_claim
     return true;
 }
 
-/* One capture, after its offset; the letters of copy and dispose may both be there. */
+/* One capture, after its offset. It may have letters for copy and for dispose. */
 static bool capture_kind(struct parser *p, struct sonde__block_claim *claim, bool *is_arc)
 {
     uint32_t size;
@@ -213,7 +213,7 @@ static bool capture_kind(struct parser *p, struct sonde__block_claim *claim, boo
         *is_arc = true;
     } else if (take_char(p, 'b')) {
         claim->kind = SONDE_BLOCK_BLOCK;
-        (void)take_char(p, 's'); /* copied as a block, released as any object */
+        (void)take_char(p, 's'); /* copied as a block, released as an object */
     } else if (take_char(p, 'o')) {
         claim->kind = SONDE_BLOCK_STRONG;
     } else if (take_char(p, 'r')) {
@@ -287,7 +287,7 @@ static bool signature_and_layout(struct parser *p, struct sonde__block_claims *c
     if (!take_char(p, 'l')) {
         return false;
     }
-    while (p->at < p->end && *p->at != '.') { /* ".12": of the linker's */
+    while (p->at < p->end && *p->at != '.') { /* ".12" is the linker's */
         char letter = *p->at++;
         struct sonde__block_claim claim = {.source = SONDE_BLOCK_BY_DESCRIPTOR_NAME};
         claim.kind = letter == 'u'   ? SONDE_BLOCK_UNRETAINED
@@ -317,7 +317,7 @@ static bool descriptor(struct parser *p, struct sonde__block_claims *claims,
         return false;
     }
     without = *p;
-    if (signature_and_layout(&without, claims, name)) { /* "e8_" may be either */
+    if (signature_and_layout(&without, claims, name)) { /* "e8_" is ambiguous */
         return true;
     }
     if (claims != NULL) {

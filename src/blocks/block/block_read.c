@@ -6,8 +6,7 @@
 #include "base_bytes.h"
 #include "base_status.h"
 
-/* Bytes of text that are read at once: divides the page size, so that an aligned piece is on one
- * page. */
+/* Bytes of text read at once. It divides the page size, so an aligned piece lies on one page. */
 #define PIECE 64u
 
 bool sonde__block_read_text(const struct sonde__block_memory *memory, uint64_t address,
@@ -131,8 +130,8 @@ static void read_generic_large(const struct sonde__block_memory *memory,
                         : pointer(memory, &fields);
 }
 
-/* reserved, size, [copy, dispose], signature, layout. Clang emits both of the last two whatever the
- * flags say: the offset of the layout does not depend on HAS_SIGNATURE. */
+/* reserved, size, [copy, dispose], signature, layout. Clang always emits the last two slots, so the
+ * layout's offset does not depend on HAS_SIGNATURE. */
 static enum sonde_status read_large(const struct sonde__block_memory *memory,
                                     struct sonde__block_desc *desc)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How block runtimes differ: where the reference count is, and what marks a block on the heap.
+/* Differences of block runtimes: the place of the reference count, and the mark of a heap block.
  * Sources: libclosure runtime.cpp; compiler-rt lib/BlocksRuntime/runtime.c (3.x, Debian's
  * libblocksruntime0); libobjc2 blocks_runtime.m; swift-corelibs-libdispatch
  * src/BlocksRuntime/runtime.c. */

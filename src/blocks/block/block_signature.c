@@ -10,9 +10,9 @@
 #include "base_text.h"
 #include "block.h"
 
-/* Nested types; the most met is 5. */
+/* Nesting of types; the most met is 5. */
 #define DEPTH_MAX 24u
-/* Types written for one signature; those in blocks that return blocks are read twice. */
+/* Types written for one signature. Those in blocks that return blocks are read twice. */
 #define TYPES_MAX 8192u
 #define FRAME_MAX 100000000u
 /* The parameters of a block that returns a block are a part of its declarator. */
@@ -326,7 +326,7 @@ static bool array(struct parser *p, const char *declarator)
     if (text.cut) {
         return false;
     }
-    if (take_char(p, ']')) { /* of what, is not said */
+    if (take_char(p, ']')) { /* the element type is unknown */
         sonde__base_text_str(p->out, "/* not encoded */");
         declare(p, "", 0, declarator);
         sonde__base_text_bytes(p->out, bounds, text.length);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recognises blocks that only wrap something else. Sources: swift-corelibs-libdispatch
+/* Recognises blocks that only run another block or closure. Sources: swift-corelibs-libdispatch
  * src/block.cpp and src/queue_internal.h (struct dispatch_block_private_data_s); Swift's
  * docs/ABI/Mangling.rst (impl-function-type, TR) and lib/IRGen/GenFunc.cpp. */
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "arch_regs.h"
 #include "block.h"
 
-/* "DISPatch BLOCk", as a word: the first field of what such a block captures. */
+/* "DISPatch BLOCk", as a word: the first captured field. */
 #define DISPATCH_MAGIC 0xD159B10Cu
 
-/* Offsets in the block. In the first versions the struct holds the group itself: then it is larger,
- * and the queue is elsewhere. */
+/* Offsets in the block. In the first versions the struct contains the group itself, so it is larger
+ * and has the queue elsewhere. */
 enum {
     DISPATCH_BLOCK = 72,
     DISPATCH_GROUP = 80,
