@@ -11,10 +11,10 @@ set(sources
     image_go.c
     image_macho.c
     image_macho_binds.c
-    image_go.c
     image_macho_container.c
     image_macho_exports.c
     image_macho_fixups.c
     image_macho_symbols.c
     image_set.c
+    image_unwind_info.c
 )

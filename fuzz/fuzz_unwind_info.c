@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fuzz target: a section __unwind_info of any content. Entries ascend, none is empty, and what is
+ * found covers what was sought. */
+#include "fuzz.h"
+#include "image_unwind_info.h"
+
+#define BASE         0x100000000u
+#define ENTRIES_MAX  1000u
+#define STRIDE_BYTES 0x333u
+
+static void must_cover(const struct sonde__unwind_info *info, uint64_t vaddr)
+{
+    struct sonde__unwind_info_entry found;
+    if (sonde__unwind_info_find(info, vaddr, &found)) {
+        FUZZ_MUST(found.start <= vaddr && vaddr < found.end);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sonde__unwind_info info;
+    struct sonde__unwind_info_walk walk;
+    struct sonde__unwind_info_entry entry;
+    uint64_t start = 0, end = 0, covered = BASE;
+    uint32_t count = 0;
+    if (!sonde__unwind_info_open(data, size, BASE, &info)) {
+        return 0;
+    }
+    uint32_t count_max = sonde__unwind_info_count_max(&info);
+    sonde__unwind_info_begin(&info, &walk);
+    while (count < ENTRIES_MAX && sonde__unwind_info_next(&walk, &entry)) {
+        FUZZ_MUST(entry.start >= covered && entry.start < entry.end);
+        covered = entry.end;
+        must_cover(&info, entry.start);
+        must_cover(&info, entry.end - 1);
+        count++;
+    }
+    FUZZ_MUST(count <= count_max);
+    if (sonde__unwind_info_range(&info, &start, &end)) {
+        for (unsigned i = 0; i < 64; i++) {
+            must_cover(&info, start - 1 + (uint64_t)i * STRIDE_BYTES);
+        }
+    }
+    must_cover(&info, UINT64_MAX);
+    must_cover(&info, 0);
+    return 0;
+}
