@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block does is a function of its own; Clang names it after the function around it
- * (CodeGen's mangling of blocks): `__` NAME `_block_invoke` [`_` NUMBER], NAME with its length in
- * front where it is a method of Objective-C. The second block of a function has number 2. One that
- * a variable of the file is set to is named after the variable, without the `__`, and its number
- * counts the file's. Of those only C++'s encoded names are decoded: `my_block_invoke` may as well
- * be what somebody called a function. LLVM puts a suffix behind for what it made of the function.
+/* Clang names a block's function after the enclosing function (CodeGen's mangling of blocks): `__`
+ * NAME `_block_invoke` [`_` NUMBER]. An Objective-C method's NAME has its length in front. The
+ * second block of a function has number 2. A block that initializes a variable of the file is named
+ * after the variable, without `__`, and numbered per file; such a name is decoded only if it is an
+ * encoded C++ name, because `my_block_invoke` may be an ordinary function. LLVM appends suffixes
+ * for its clones.
  *
  *     __main_block_invoke           block in main
  *     __12-[C m]_block_invoke_2     block #2 in -[C m]
  *     ___ZN1C1mEv_block_invoke      block in C::m()
  *     _ZN1n1vE_block_invoke_2       block #2 of the file in n::v
- *     __main_block_invoke.cold.1    block in main [clone .cold.1]
- *     __14_i_Ctl__direct_block_invoke   block in -[Ctl direct]
+ *     __main_block_invoke.cold.1    block in main [clone .cold.1] __14_i_Ctl__direct_block_invoke
+ *     block in -[Ctl direct]
  *
- * The last one is a method as GCC and GNUstep name it: `_i_` or `_c_`, the class, the category, the
- * selector, with `_` between them and in the place of each colon. Where that can be read in several
- * ways (a class or category with `_` in its name), it stays as it is.
- */
+ * The last one is a method in GCC's and GNUstep's naming: `_i_` or `_c_`, class, category and
+ * selector, separated by `_`, which also replaces each colon. If that is ambiguous (a class or
+ * category with `_` in its name), it is not decoded. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +25,14 @@
 
 static const char suffix[] = "_block_invoke";
 
-/* Length of the digits at `text`; a name does not begin with a digit, so these are a count. */
+/* Number of digits at `text`; a name does not begin with a digit, so they are a length. */
 static size_t digits(const char *text)
 {
     return strspn(text, "0123456789");
 }
 
-/* What follows the suffix: the number of the block, 1 when none is given, and what stands behind
- * it: "", or from a dot on. False: neither. */
+/* Parse the text after the suffix: the block's number (1 if there is none), and the rest, which is
+ * "" or begins with a dot. False: neither. */
 static bool read_number(const char *after, unsigned *ret_number, const char **ret_clone)
 {
     size_t length = *after == '_' ? digits(after + 1) : 0;
@@ -50,7 +49,7 @@ static bool read_number(const char *after, unsigned *ret_number, const char **re
            (**ret_clone == '\0' || (**ret_clone == '.' && (*ret_clone)[1] != '\0'));
 }
 
-/* The last occurrence: the function around it may be that of a block, too. */
+/* The last occurrence, because the enclosing function may itself be a block's. */
 static const char *find_suffix(const char *name)
 {
     const char *end = NULL;
@@ -61,7 +60,7 @@ static const char *find_suffix(const char *name)
 }
 
 /* "_i_Ctl__direct", "_i_Ctl_Category_take_with_" -> "-[Ctl direct]", "-[Ctl(Category) take:with:]".
- * A selector with arguments ends with a colon; then each `_` is taken for a colon. False: no
+ * A selector with arguments ends with a colon; then each `_` counts as a colon. False: not a
  * method, or ambiguous. */
 static bool decode_gnu_method(const char *name, char *buffer)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of C++ and Rust, by the decoder that the library was given. */
+/* C++ and Rust names, with the decoder that the library's user provides. */
 #include "demangle.h"
 
 #include <stdatomic.h>

@@ -12,8 +12,8 @@
 enum { HEADER_BYTES = 40, RECORD_BYTES = 16 };
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_CLOSE = 3 };
 
-/* Moves are rare, and concern code made shortly before. These bound how far back it is searched,
- * and how often in all, because a file could have millions of invalid moves. */
+/* Moves are rare and concern recent code. These bound how far back a move is searched, and the
+ * total, because a file could have millions of invalid moves. */
 enum { MOVE_LOOKS = 65536, LOOKS_MAX = 1 << 26 };
 
 struct reader {
@@ -36,7 +36,7 @@ static enum sonde_status take_load(struct sonde__jit *jit, struct sonde__bytes *
     return sonde__jit_add(jit, start, start + size, name, strlen(name));
 }
 
-/* The code has moved: its latest name applies at the new address. */
+/* Code was moved: give its latest name to the new address. */
 static enum sonde_status take_move(struct reader *r, struct sonde__bytes *body)
 {
     struct sonde__jit *jit = r->jit;
@@ -70,7 +70,7 @@ static enum sonde_status take_record(struct reader *r, uint32_t id, struct sonde
         r->is_closed = true;
         return SONDE_OK;
     default:
-        return SONDE_OK; /* lines, unwind tables, what comes later */
+        return SONDE_OK; /* lines, unwind tables and later kinds are skipped */
     }
 }
 
@@ -94,7 +94,7 @@ enum sonde_status sonde__jit_add_dump(struct sonde__jit *jit, const void *data, 
         uint32_t bytes = sonde__base_bytes_u32(&at);
         struct sonde__bytes body;
         if (bytes < RECORD_BYTES || bytes > size - begin) {
-            jit->bad += bytes != 0; /* the file may be larger than the data written so far */
+            jit->bad += bytes != 0; /* a file may be larger than the data written so far */
             break;
         }
         body = sonde__base_bytes_part(&at, begin + RECORD_BYTES, bytes - RECORD_BYTES);

@@ -5,7 +5,7 @@
 #include "base_status.h"
 #include "jit_names.h"
 
-/* A hexadecimal number and the blank after it. */
+/* Parse a hexadecimal number and the blank after it. */
 static bool number(const char **at, const char *end, uint64_t *ret_value)
 {
     const char *p = *at;

@@ -43,13 +43,12 @@ enum sonde_status sonde__jit_add(struct sonde__jit *jit, uint64_t start, uint64_
     return SONDE_OK;
 }
 
-/* --- later ones over earlier ones --- */
+/* --- later codes replace earlier ones --- */
 
 struct sweep {
     struct sonde__jit *jit;
     uint32_t *sorted; /* codes by start */
-    uint32_t *heap; /* codes that have started, latest first; ended ones are removed when they reach
-                       the top */
+    uint32_t *heap;   /* started codes, latest first; ended ones leave when at the top */
     size_t heap_count;
 };
 
@@ -93,7 +92,7 @@ static bool add_range(struct sonde__jit *jit, uint64_t start, uint64_t end, uint
                           (struct sonde__jit_piece){start, end, code});
 }
 
-/* Each step ends a code or reaches the next start: at most two steps for each code. */
+/* Each step ends a code or reaches the next start, so there are at most two steps per code. */
 static bool sweep(struct sweep *s)
 {
     struct sonde__jit *jit = s->jit;

@@ -2,9 +2,9 @@
 /* Names of code generated at run time (JIT), which is in no image.
  *
  * Runtimes publish them for perf and debuggers in three forms: the text of a /tmp/perf-PID.map, a
- * jitdump file, and small ELFs in memory, in GDB's list. Code moves and is discarded, so the latest
- * entry for an address applies. The input is not trusted: malformed entries are dropped and
- * counted, and memory is bounded. Context: any thread, one at a time. */
+ * jitdump file, and small ELFs in memory, in GDB's list. Code is moved and discarded, so the latest
+ * entry for an address is used. Input is untrusted: malformed entries are dropped and counted, and
+ * memory is bounded. Context: any thread, one at a time. */
 #ifndef SONDE_JIT_NAMES_H
 #define SONDE_JIT_NAMES_H
 
@@ -16,7 +16,7 @@
 
 #include "mem_arena.h"
 
-/* Functions kept at most; a large server has some 1e5. Further ones are dropped and counted. */
+/* Limit of functions kept; a large server has some 1e5. Further ones are dropped and counted. */
 #define SONDE__JIT_CODES_MAX (1u << 20)
 /* Longer names are cut; generated JavaScript has names of a few hundred bytes. */
 #define SONDE__JIT_NAME_MAX 1024u
@@ -28,7 +28,7 @@ struct sonde__jit_code {
 
 struct sonde__jit {
     struct sonde__arena arena;
-    struct sonde__jit_code *codes; /* in the order of addition */
+    struct sonde__jit_code *codes; /* in order of addition */
     size_t count, capacity;
     struct sonde__jit_piece {
         uint64_t start, end;
@@ -42,27 +42,27 @@ struct sonde__jit {
 void sonde__jit_init(struct sonde__jit *jit);
 void sonde__jit_done(struct sonde__jit *jit);
 
-/* Name [start, end) from now on. An empty range counts as bad. Returns OK | MEMORY. */
+/* Name [start, end) from here on. An empty range counts as bad. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_add(struct sonde__jit *jit, uint64_t start,
                                                  uint64_t end, const char *name, size_t name_size);
 
-/* The lines "START SIZE name" of a perf map, in hexadecimal; 0x may stand before both. The last
- * line may be incomplete, because the runtime may be writing it. Returns OK | MEMORY. */
+/* Add the lines "START SIZE name" of a perf map; the numbers are hexadecimal, with or without 0x.
+ * The last line may be incomplete, because the runtime may be writing it. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_add_map(struct sonde__jit *jit, const char *text,
                                                      size_t size);
-/* A jitdump file (version 1, of a little-endian machine); its end may be cut.
- * Returns OK | UNSUPPORTED (no jitdump, or another kind) | MEMORY. */
+/* Add a jitdump file (version 1, little-endian), whose end may be cut.
+ * Returns OK | UNSUPPORTED (not a jitdump, or another kind) | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_add_dump(struct sonde__jit *jit, const void *data,
                                                       size_t size);
-/* The function symbols of an ELF that describes code in memory: their values are addresses; in an
- * object file, offsets in sections whose headers have addresses. Returns OK | UNSUPPORTED | MEMORY.
- */
+/* Add the function symbols of an ELF that describes code in memory. Their values are addresses; in
+ * an object file, offsets in sections whose headers have addresses. Returns OK | UNSUPPORTED |
+ * MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_add_elf(struct sonde__jit *jit, const void *data,
                                                      size_t size);
 
-/* Finish adding; look-ups work from now on. Returns OK | MEMORY. */
+/* Finish adding. Call it before look-ups. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_settle(struct sonde__jit *jit);
-/* The code at an address. False: none is known. */
+/* The code at an address. False: unknown. */
 bool sonde__jit_find(const struct sonde__jit *jit, uint64_t address,
                      struct sonde__jit_code *ret_code);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Abbreviation tables (DWARF 5 §7.5.3). Compilers number codes 1, 2, 3 …: such a table is indexed
- * directly; any other is sorted by code. */
+/* Abbreviation tables (DWARF 5 §7.5.3). A table with codes 1, 2, 3 …, as compilers make them, is
+ * indexed directly; others are sorted by code. */
 #include <string.h>
 
 #include "dwarf_unit.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* Reasons: real tables have at most a few thousand entries of at most a few dozen attributes; a
- * hostile one may not take more memory than this. */
+/* Real tables have at most a few thousand entries with a few dozen attributes each. This bounds the
+ * memory for hostile ones. */
 #define ENTRIES_MAX (1u << 20)
 #define ATTRS_MAX   (1u << 22)
 
@@ -73,7 +73,7 @@ enum sonde_status sonde__dwarf_abbrevs_load(const struct sonde__dwarf_sections *
     if (at.failed) {
         return SONDE_CORRUPT;
     }
-    if (!t->dense) { /* a dense table is in order */
+    if (!t->dense) { /* a dense table is sorted already */
         SONDE__SORT_BY(t->entries, t->count, code);
     }
     t->valid = true;

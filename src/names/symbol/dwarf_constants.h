@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The numbers of DWARF 2 to 5 that the reader acts on (DWARF 5 §7.5 to §7.25), and the GNU
- * extensions that came before version 5 gave them a number. */
+/* The numbers of DWARF 2 to 5 that the reader uses (DWARF 5 §7.5 to §7.25), and the GNU extensions
+ * that preceded version 5. */
 #ifndef SONDE_DWARF_CONSTANTS_H
 #define SONDE_DWARF_CONSTANTS_H
 

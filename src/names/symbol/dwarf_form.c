@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Attribute values by form (DWARF 5 §7.5.6), and the tables that some of them point through. */
+/* Attribute values by form (DWARF 5 §7.5.6), and the tables that indexed forms refer to. */
 #include "dwarf_constants.h"
 #include "dwarf_unit.h"
 
@@ -16,13 +16,13 @@
         SONDE__DWARF_SIZED_BLOCK, (size_bytes), SONDE__DWARF_OF_NOTHING                            \
     }
 
-/* What is not listed is unknown. */
+/* Forms that are not listed are unknown. */
 const struct sonde__dwarf_form sonde__dwarf_forms[SONDE__DWARF_FORMS] = {
     [DW_FORM_addr] = FIXED(SONDE__DWARF_ADDRESS_SIZE, ADDRESS),
     [DW_FORM_block2] = BLOCK(2),
     [DW_FORM_block4] = BLOCK(4),
     [DW_FORM_data2] = FIXED(2, CONSTANT),
-    [DW_FORM_data4] = FIXED(4, CONSTANT), /* versions 2 and 3 wrote section offsets so */
+    [DW_FORM_data4] = FIXED(4, CONSTANT), /* also section offsets in versions 2 and 3 */
     [DW_FORM_data8] = FIXED(8, CONSTANT),
     [DW_FORM_string] = VARIABLE(TEXT, NOTHING),
     [DW_FORM_block] = VARIABLE(BLOCK, NOTHING),
@@ -86,7 +86,7 @@ static void skip_bytes(struct sonde__bytes *at, uint64_t size)
     }
 }
 
-/* The form that precedes the value of a DW_FORM_indirect. */
+/* Read the form before the value of a DW_FORM_indirect. */
 static bool read_indirect(const struct sonde__dwarf_attr *attr, struct sonde__bytes *at,
                           struct sonde__dwarf_attr *ret_actual)
 {
@@ -147,7 +147,7 @@ static struct sonde__dwarf_value string_at(const struct sonde__bytes *section, u
     return value;
 }
 
-/* Entry `index` of a table of integers that begins at `base`. False: outside. */
+/* Entry `index` of a table of integers at `base`. False: out of bounds. */
 static bool read_entry(struct sonde__bytes at, uint64_t base, uint64_t index, unsigned size,
                        uint64_t *ret_entry)
 {
@@ -206,7 +206,7 @@ struct sonde__dwarf_value sonde__dwarf_value_of(const struct sonde__dwarf_sectio
         return sonde__dwarf_address(sections, unit, raw, &entry)
                    ? (struct sonde__dwarf_value){SONDE__DWARF_ADDRESS, entry, NULL}
                    : nothing();
-    case SONDE__DWARF_OF_RANGES_INDEX: /* offsets that stand at rnglists_base (DWARF 5 §7.28) */
+    case SONDE__DWARF_OF_RANGES_INDEX: /* the offsets are at rnglists_base (DWARF 5 §7.28) */
         return read_entry(sections->rnglists, unit->rnglists_base, raw, unit->offset_size, &entry)
                    ? (struct sonde__dwarf_value){SONDE__DWARF_OFFSET, unit->rnglists_base + entry,
                                                  NULL}
@@ -219,7 +219,7 @@ struct sonde__dwarf_value sonde__dwarf_value_of(const struct sonde__dwarf_sectio
 static uint64_t read_fixed(const struct sonde__dwarf_attr *attr, unsigned size,
                            struct sonde__bytes *at)
 {
-    switch (size) { /* the compiler turns each into one load */
+    switch (size) { /* compilers make one load of each */
     case 0:
         return attr->form == DW_FORM_implicit_const ? (uint64_t)attr->implicit : 1;
     case 1:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A DIE well inside the unit is read with one bounds check for each step. One close to the end, or
- * with a rare form, is read by the bounded reader. */
+/* A DIE far from the unit's end is read with one bounds check per step. A DIE near the end, or with
+ * a rare form, is read by the bounded reader. */
 #include "dwarf_plan.h"
 
 #include <string.h>
@@ -9,17 +9,17 @@
 #include "mem_heap.h"
 
 enum step {
-    STEP_KEEP, /* `size` bytes; 0: the value is the form's own */
+    STEP_KEEP, /* `size` bytes; 0: the form implies the value */
     STEP_KEEP_ULEB,
     STEP_KEEP_OTHER, /* by the bounded reader */
     STEP_ULEB,
     STEP_STRING,
-    STEP_BLOCK, /* its size is an ULEB */
+    STEP_BLOCK, /* its size is a ULEB */
     STEP_BLOCK_SIZED,
     STEP_OTHER, /* by the bounded reader */
 };
 
-/* A step reads at most this many bytes after one check (an ULEB of ten bytes, or a size and 8). */
+/* Most bytes that a step reads after one check: a ULEB of ten bytes, or a size and 8 bytes. */
 #define STEP_BYTES 16u
 
 /* --- making --- */
@@ -133,7 +133,7 @@ static uint64_t load(const uint8_t *p, unsigned size)
     }
 }
 
-/* At least ten bytes are readable. A longer ULEB is malformed and cut. */
+/* At least ten bytes are readable. A longer ULEB is malformed and gets cut. */
 static uint64_t uleb(const uint8_t **p)
 {
     uint64_t value = *(*p)++;
@@ -151,7 +151,7 @@ static uint64_t uleb(const uint8_t **p)
     return value;
 }
 
-/* The value of a form without bytes. */
+/* The value that a form without bytes implies. */
 static uint64_t own_value(const struct sonde__dwarf_attr *attr)
 {
     return attr->form == DW_FORM_implicit_const ? (uint64_t)attr->implicit : 1;
@@ -169,11 +169,11 @@ static uint64_t keep_slowly(const struct sonde__dwarf_sections *sections,
         return sonde__base_bytes_uleb(&at);
     }
     struct sonde__dwarf_value value = sonde__dwarf_read(sections, unit, attr, &at);
-    /* a string is kept as its address; sonde__dwarf_read() has found its end */
+    /* strings are kept as addresses; sonde__dwarf_read() has checked the end */
     return value.kind == SONDE__DWARF_STRING ? (uintptr_t)value.s : value.u;
 }
 
-/* The same DIE through the bounded reader. */
+/* Read the same DIE with the bounded reader. */
 static bool read_slowly(const struct sonde__dwarf_sections *sections,
                         const struct sonde__dwarf_unit *unit,
                         const struct sonde__dwarf_plans *plans,

@@ -29,7 +29,7 @@ static void give_offsets(const struct list *list, uint64_t low, uint64_t high)
 static void set_base(struct list *list, uint64_t base)
 {
     list->base = base;
-    /* a unit with several ranges has low_pc 0 as its base: that alone discards nothing */
+    /* units with several ranges have low_pc 0 as base, which does not mean discarded */
     list->base_discarded = base != 0 && sonde__dwarf_discarded(list->unit, base);
 }
 
@@ -54,7 +54,7 @@ static bool each_old(struct list *list, struct sonde__bytes *at)
     }
 }
 
-/* One entry; false at the end of the list or when it is malformed (the cursor tells which). */
+/* Read one entry; false at the end of the list or if it is malformed (the cursor has failed). */
 static bool one_entry(struct list *list, struct sonde__bytes *at)
 {
     unsigned size = list->unit->address_size;

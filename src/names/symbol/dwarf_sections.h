@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The debug sections of one object file, from any source: an ELF, inflated sections, a Mach-O, a
- * member of a package of split files.
+/* The debug sections of one object file, from an ELF, inflated sections, a Mach-O, or a member of a
+ * package of split files.
  *
- * The reader sees bytes only. Other forms are converted to bytes first and passed by name. The
- * views must outlive the reader. Context: any thread. */
+ * The reader works on plain bytes; other forms are converted first. The views must outlive the
+ * reader. Context: any thread. */
 #ifndef SONDE_DWARF_SECTIONS_H
 #define SONDE_DWARF_SECTIONS_H
 
@@ -14,7 +14,7 @@ struct sonde__macho;
 
 struct sonde__dwarf_sections {
     struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
-    struct sonde__bytes types;              /* type units of version 4: DIEs as in `info` */
+    struct sonde__bytes types;              /* type units of version 4; DIEs as in `info` */
     struct sonde__bytes cu_index, tu_index; /* of a package of split units (dwarf_split.h) */
     /* dwz's file with the common parts of several files (DWARF 5 §7.3.6); or null */
     const struct sonde__dwarf_sections *supplementary;
@@ -36,10 +36,10 @@ enum sonde__dwarf_section {
     SONDE__DWARF_SECTION_COUNT,
 };
 
-/* Its name without the prefix of a format: "info" of ".debug_info" and "__debug_info". */
+/* Its name without the format's prefix: "info" for ".debug_info" and "__debug_info". */
 const char *sonde__dwarf_section_name(enum sonde__dwarf_section section);
 
-/* Its place in `sections`. */
+/* Its member in `sections`. */
 struct sonde__bytes *sonde__dwarf_section(struct sonde__dwarf_sections *sections,
                                           enum sonde__dwarf_section section);
 

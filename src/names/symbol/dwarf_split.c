@@ -3,7 +3,7 @@
 
 #include "dwarf_constants.h"
 
-/* Columns of an index at most: version 5 defines eight. */
+/* Limit of columns in an index; version 5 defines eight. */
 enum { COLUMNS_MAX = 16 };
 
 bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t id,
@@ -21,7 +21,7 @@ bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t 
         if (status != SONDE_OK || unit.type == DW_UT_type || unit.type == DW_UT_split_type) {
             continue;
         }
-        if (!unit.has_dwo_id) { /* before version 5 it is in the DIE */
+        if (!unit.has_dwo_id) { /* before version 5 the DIE has it */
             if (sonde__dwarf_abbrevs_load(file, unit.abbrev_offset, &abbrevs) != SONDE_OK ||
                 sonde__dwarf_unit_root(file, &abbrevs, &unit) != SONDE_OK) {
                 continue;
@@ -41,7 +41,7 @@ bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t 
 struct package {
     struct sonde__bytes index;
     uint32_t version, columns, units, slots;
-    size_t slots_at; /* followed by the slots' rows, the columns' kinds, offsets and sizes */
+    size_t slots_at; /* followed by the slots' rows, and the columns' kinds, offsets and sizes */
 };
 
 static bool open_index(const struct sonde__bytes *index, struct package *ret_package)
@@ -96,7 +96,7 @@ static uint32_t row_of(const struct package *p, uint64_t id)
     return 0;
 }
 
-/* The section of a column; null: one that is not read. */
+/* The section of a column; null: unused. */
 static struct sonde__bytes *column(struct sonde__dwarf_sections *s, uint32_t version, uint32_t kind)
 {
     switch (kind) {
@@ -115,7 +115,7 @@ static struct sonde__bytes *column(struct sonde__dwarf_sections *s, uint32_t ver
     }
 }
 
-/* The parts of the package's sections that a row of the index gives. False: it is malformed. */
+/* Cut the package's sections to the parts in a row of the index. False: malformed. */
 static bool cut_row(const struct package *p, uint32_t row, struct sonde__dwarf_sections *sections)
 {
     uint64_t kinds_at = p->slots_at + (uint64_t)p->slots * 12;

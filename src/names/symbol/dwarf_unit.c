@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Unit headers (DWARF 5 §7.5.1) and the unit's own DIE.
  *
- * A unit's bases (for strx, addrx, rnglistx) may come after the attributes that need them, so the
- * DIE is read twice: bases first. */
+ * The DIE is read twice, because bases (for strx, addrx, rnglistx) may come after attributes that
+ * need them. */
 #include "dwarf_unit.h"
 #include "dwarf_constants.h"
 
@@ -57,8 +57,8 @@ enum sonde_status sonde__dwarf_unit_read(const struct sonde__dwarf_sections *sec
     }
     read_header(&at, &unit);
     unit.die_offset = sonde__base_bytes_offset(&at);
-    /* before version 5 there is no header to skip in the string offsets of a split unit; a version
-     * 5 unit without a base uses the table's first entry (§7.26) */
+    /* before version 5 the string offsets of a split unit have no header; a version 5 unit without
+     * a base uses the table's first entry (§7.26) */
     unit.str_offsets_base = unit.version >= 5 ? (unit.offset_size == 8 ? 16 : 8) : 0;
     unit.addr_base = unit.version >= 5 ? (unit.offset_size == 8 ? 16 : 8) : 0;
     unit.rnglists_base = unit.offset_size == 8 ? 20 : 12;

@@ -61,18 +61,18 @@ struct sonde__dwarf_unit {
     uint64_t stmt_list;
     uint64_t str_offsets_base, addr_base, rnglists_base;
     uint64_t dwo_id;            /* shared by a skeleton and its split unit */
-    uint64_t gnu_ranges_base;   /* of a skeleton, for its split unit */
-    uint64_t split_ranges_base; /* of a split unit before version 5: added to its range lists */
+    uint64_t gnu_ranges_base;   /* of a skeleton; for its split unit */
+    uint64_t split_ranges_base; /* of a split unit before version 5; added to range offsets */
     bool has_low_pc, has_ranges, has_stmt_list, has_dwo_id;
 };
 
 /* A decoded attribute value. */
 struct sonde__dwarf_value {
     enum {
-        SONDE__DWARF_NONE,     /* a form that is only skipped */
+        SONDE__DWARF_NONE,     /* a form that can only be skipped */
         SONDE__DWARF_CONSTANT, /* u */
         SONDE__DWARF_ADDRESS,  /* u */
-        SONDE__DWARF_OFFSET,   /* u: into another section; a range list is already resolved */
+        SONDE__DWARF_OFFSET,   /* u: in another section; a range list is resolved already */
         SONDE__DWARF_REF,      /* u: absolute offset in .debug_info */
         SONDE__DWARF_STRING,   /* s */
         SONDE__DWARF_ALT,      /* u: offset in the supplementary file's .debug_info */
@@ -81,8 +81,8 @@ struct sonde__dwarf_value {
     const char *s;
 };
 
-/* Read the unit header at `offset`; *ret_unit->end is where the next one begins.
- * Returns OK | ABSENT (end of the section) | CORRUPT (no way to find the next unit)
+/* Read the unit header at `offset`; the next one is at ret_unit->end.
+ * Returns OK | ABSENT (end of the section) | CORRUPT (the next unit cannot be found)
  * | UNSUPPORTED (unknown version or address size: skip to ret_unit->end). */
 SONDE_NODISCARD enum sonde_status
 sonde__dwarf_unit_read(const struct sonde__dwarf_sections *sections, uint64_t offset,
@@ -94,9 +94,8 @@ SONDE_NODISCARD enum sonde_status
 sonde__dwarf_unit_root(const struct sonde__dwarf_sections *sections,
                        const struct sonde__dwarf_abbrevs *abbrevs, struct sonde__dwarf_unit *unit);
 
-/* Load the abbreviation table at an offset into `abbrevs` (nothing is done if it is that table
- * already; zeroed by the caller initially). Returns OK | CORRUPT | MEMORY | LIMIT. Free with
- * _done(). */
+/* Load the abbreviation table at an offset into `abbrevs`, unless it has that table already (zeroed
+ * initially). Returns OK | CORRUPT | MEMORY | LIMIT. Free with _done(). */
 SONDE_NODISCARD enum sonde_status
 sonde__dwarf_abbrevs_load(const struct sonde__dwarf_sections *sections, uint64_t offset,
                           struct sonde__dwarf_abbrevs *abbrevs);
@@ -113,19 +112,19 @@ sonde__dwarf_abbrev_find(const struct sonde__dwarf_abbrevs *abbrevs, uint64_t co
     return at < abbrevs->count && abbrevs->entries[at].code == code ? &abbrevs->entries[at] : NULL;
 }
 
-/* What a form is made of (DWARF 5 §7.5.6). */
+/* How a form is encoded (DWARF 5 §7.5.6). */
 enum sonde__dwarf_encoding {
     SONDE__DWARF_UNKNOWN,
-    SONDE__DWARF_FIXED, /* `size` bytes; 0: the value is the form's own */
+    SONDE__DWARF_FIXED, /* `size` bytes; 0: the form implies the value */
     SONDE__DWARF_ULEB,
     SONDE__DWARF_SLEB,
     SONDE__DWARF_TEXT,        /* up to a NUL */
-    SONDE__DWARF_BLOCK,       /* behind its size, an ULEB */
-    SONDE__DWARF_SIZED_BLOCK, /* behind its size of `size` bytes */
-    SONDE__DWARF_INDIRECT,    /* behind its form, an ULEB */
+    SONDE__DWARF_BLOCK,       /* after its size, a ULEB */
+    SONDE__DWARF_SIZED_BLOCK, /* after its size of `size` bytes */
+    SONDE__DWARF_INDIRECT,    /* after its form, a ULEB */
 };
 enum sonde__dwarf_of {
-    SONDE__DWARF_OF_NOTHING, /* that is a number */
+    SONDE__DWARF_OF_NOTHING, /* no number */
     SONDE__DWARF_OF_CONSTANT,
     SONDE__DWARF_OF_ADDRESS,
     SONDE__DWARF_OF_OFFSET,
@@ -146,7 +145,7 @@ struct sonde__dwarf_form {
 };
 /* Sizes that depend on the unit, in the table. */
 enum { SONDE__DWARF_ADDRESS_SIZE = 0xfd, SONDE__DWARF_OFFSET_SIZE, SONDE__DWARF_REF_ADDR_SIZE };
-enum { SONDE__DWARF_FORMS = 0x2d }; /* those of version 5, by their numbers; 0: none */
+enum { SONDE__DWARF_FORMS = 0x2d }; /* forms of version 5 by number; 0: none */
 extern const struct sonde__dwarf_form sonde__dwarf_forms[SONDE__DWARF_FORMS];
 struct sonde__dwarf_form sonde__dwarf_form_of_gnu(unsigned number);
 
@@ -156,7 +155,7 @@ static inline struct sonde__dwarf_form sonde__dwarf_form(const struct sonde__dwa
     struct sonde__dwarf_form form =
         number < SONDE__DWARF_FORMS ? sonde__dwarf_forms[number] : sonde__dwarf_form_of_gnu(number);
     if (form.size >= SONDE__DWARF_ADDRESS_SIZE) {
-        /* version 2: a reference is as large as an address (DWARF 3 §7.4 changed it) */
+        /* version 2: references have the size of an address (changed by DWARF 3 §7.4) */
         bool address = form.size == SONDE__DWARF_ADDRESS_SIZE ||
                        (form.size == SONDE__DWARF_REF_ADDR_SIZE && unit->version == 2);
         form.size = address ? unit->address_size : unit->offset_size;
@@ -182,14 +181,14 @@ bool sonde__dwarf_address(const struct sonde__dwarf_sections *sections,
                           const struct sonde__dwarf_unit *unit, uint64_t index,
                           uint64_t *ret_address);
 
-/* Each [low, high) of a range list (DWARF 5 §2.17.3); empty and discarded ones are skipped. Returns
- * false if the list is malformed, after the valid part. */
+/* Call fn for each [low, high) of a range list (DWARF 5 §2.17.3) except empty and discarded ones.
+ * False: malformed; the ranges before the error were passed. */
 bool sonde__dwarf_each_range(const struct sonde__dwarf_sections *sections,
                              const struct sonde__dwarf_unit *unit, uint64_t offset,
                              void (*each)(void *ctx, uint64_t low, uint64_t high), void *ctx);
 
-/* Is this an address that linkers write for discarded code? 0 (GNU ld: -Wl,--gc-sections; no code
- * of an ELF image with a header lies there) and the highest two of the size (lld). */
+/* Did a linker write this address for discarded code? 0 (GNU ld, -Wl,--gc-sections; an ELF image
+ * with a header has no code there) and the two highest addresses (lld). */
 static inline bool sonde__dwarf_discarded(const struct sonde__dwarf_unit *unit, uint64_t address)
 {
     uint64_t top = unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;

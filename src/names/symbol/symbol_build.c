@@ -2,8 +2,8 @@
 /* Builds a symbol index: candidates from the tables, sorted, PLT stubs merged in, flattened to
  * entries, and copied with their page buckets into one block of the right size.
  *
- * Peak memory: 24 bytes for each function symbol of the tables (allocated for each symbol, touched
- * for functions), freed on return. */
+ * Peak memory: 24 bytes per symbol, of which only the part for functions is touched; freed on
+ * return. */
 #include "arch_regs.h"
 #include "base_status.h"
 #include "image_cfi.h"
@@ -24,7 +24,7 @@ bool sonde__symbol_may_be_function(const char *name)
              (name[1] == 'x' || name[1] == 'd' || name[1] == 'a' || name[1] == 't'));
 }
 
-/* For each section of `elf`, whether it holds code. Null without sections: *ret_count is 0. */
+/* Does each section of `elf` contain code? Null without sections: *ret_count is 0. */
 static enum sonde_status mark_code_sections(const struct sonde__elf *elf, uint8_t **ret_marks,
                                             uint32_t *ret_count)
 {
@@ -44,9 +44,9 @@ static enum sonde_status mark_code_sections(const struct sonde__elf *elf, uint8_
     return SONDE_OK;
 }
 
-/* A symbol of another type than a function's that names code: a label of assembler, or of GHC,
- * whose code is of type OBJECT (without a size that is a table in the code). Not inlined: the loop
- * over all symbols does not read sizes. */
+/* Is a symbol that is not of a function's type a label of code: in assembler, or of GHC, whose code
+ * has type OBJECT (without a size that is a table in the code)? Not inlined, so that the loop over
+ * all symbols does not read sizes. */
 static __attribute__((noinline)) bool is_code_label(const struct sonde__elf_symbols *symbols,
                                                     uint32_t index)
 {
@@ -109,7 +109,7 @@ static enum sonde_status add_table(struct symbol_build *build, unsigned table)
     return SONDE_OK;
 }
 
-/* The tables that the index is made of, and the range of its code. */
+/* Find the tables for the index, and the range of its code. */
 static enum sonde_status find_sources(struct symbol_build *build, const struct sonde__elf *elf,
                                       const struct sonde__elf *debug, struct sonde_error *ret_error)
 {
@@ -245,7 +245,7 @@ static enum sonde_status flatten_and_finish(struct symbol_build *build,
     return status;
 }
 
-/* `spare`: as large as the keys. */
+/* spare: has the size of the keys. */
 static enum sonde_status build_index(struct symbol_build *build, const struct sonde__elf *elf,
                                      void *spare, struct sonde__symbol_index **ret_index)
 {
@@ -258,7 +258,7 @@ static enum sonde_status build_index(struct symbol_build *build, const struct so
     build->keys = symbol_sort(keys, build->scratch, build->count, &build->digits);
     build->scratch = build->keys == keys ? build->scratch : keys;
     SONDE_TRY(symbol_add_plt(build, elf));
-    /* Each key makes two entries at most: starts and rests in the scratch, names in the spare. */
+    /* A key makes at most two entries. The scratch has starts and rests, the spare has names. */
     entries.starts = (uint16_t *)(void *)build->scratch;
     entries.rests = entries.starts + 2 * (size_t)build->capacity;
     return flatten_and_finish(build, &entries, ret_index);
@@ -270,8 +270,7 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
                                              struct sonde_error *ret_error)
 {
     struct sonde__symbol_index made = {0};
-    struct symbol_build
-        build; /* it contains large counters, which are cleared where they are used */
+    struct symbol_build build; /* large counters are cleared where they are used */
     enum sonde_status status = SONDE_MEMORY;
     symbol_key *block;
     build.index = &made;

@@ -3,11 +3,12 @@
 #include "base_hash.h"
 #include "symbol_layout.h"
 
-/* Names are compared by this many bytes, to bound the cost of a hostile string table. Longer
+/* Only this many bytes of names are compared, to bound the cost of a hostile string table. Longer
  * mangled names exist, but differ earlier. */
 #define NAME_COMPARED_MAX 1024u
-/* Names compared for repetition (.symtab and .dynsym name the same symbol): their hashes are on the
- * stack, and all pairs are compared. Further ones count as different. */
+/* Limit of names of one address that are compared for repetitions (.symtab and .dynsym have the
+ * same symbols): all pairs of their hashes, which are on the stack, are compared. Further names
+ * count as different. */
 #define NAMES_TOLD_APART 256u
 
 struct name_view {
@@ -68,8 +69,7 @@ uint32_t symbol_choose(const struct sonde__symbol_index *index, const symbol_key
         struct symbol_raw raw;
         struct name_view view;
         if ((ref & SYMBOL_REF_PLT) != 0 && i != 0) {
-            continue; /* a stub that has a symbol of its own: the name is the stub's, not an alias
-                       */
+            continue; /* a stub with its own symbol: the name is the stub's, not an alias */
         }
         raw = symbol_read(table, symbol_ref_index(ref));
         rank = symbol_rank(ref, &raw);

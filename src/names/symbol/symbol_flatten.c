@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sorted candidates to entries: one sweep over the addresses.
  *
- * The open symbols at an address are a stack of sized symbols, the innermost on top (libc's .symtab
- * has nested ones), or one symbol without a size, which any sized one replaces. Nearly always
- * nothing, or one symbol that has ended, is open. That case has a short path: the target is 100,000
- * symbols in a millisecond. */
+ * Open at an address are a stack of sized symbols, innermost on top (libc's .symtab has nested
+ * ones), or one symbol without a size, which any sized one replaces. Nearly always none, or one
+ * that has ended, is open; that case has a short path, to reach 100,000 symbols in a
+ * millisecond. */
 #include "base_search.h"
 #include "base_status.h"
 #include "image_cfi.h"
@@ -18,7 +18,6 @@
 /* How many candidates ahead symbols are prefetched; they can be anywhere in the table. */
 #define FETCH_AHEAD 16u
 
-/* A function from which entries are made. */
 struct function {
     uint64_t size;
     uint32_t start, name, kind, aliases;
@@ -35,9 +34,9 @@ struct sweep {
     struct open_symbol nest[NEST_MAX];
     unsigned depth;
     bool unsized_open;
-    struct open_symbol unsized; /* its size is known when it ends */
+    struct open_symbol unsized; /* its size is known only when it ends */
     uint64_t last_start;        /* of the last entry */
-    uint32_t stubs;             /* PLT stubs so far */
+    uint32_t stubs;             /* number of PLT stubs so far */
 };
 
 static uint16_t make_start(uint32_t start, uint32_t kind)
@@ -64,7 +63,7 @@ static void drop_last(struct symbol_entries *out)
     }
 }
 
-/* Pages in which nothing starts: the count of entries before them stays the same. */
+/* Fill the buckets of pages without starts with the current count. */
 static void fill_buckets(struct symbol_entries *out)
 {
     for (uint32_t page = 0; page < out->page_count; page++) {
@@ -74,7 +73,7 @@ static void fill_buckets(struct symbol_entries *out)
     }
 }
 
-/* Add an entry for `function` at `start`, replacing one of the same start. */
+/* Add an entry for `function` at `start`; it replaces one with the same start. */
 static inline enum sonde_status emit(struct sweep *sweep, uint32_t start,
                                      const struct function *function)
 {
@@ -101,8 +100,8 @@ static inline enum sonde_status emit(struct sweep *sweep, uint32_t start,
     return SONDE_OK;
 }
 
-/* Close symbols that end at or before `until`: an outer symbol continues, or a gap begins, which
- * needs no entry. */
+/* Close symbols that end at or before `until`. Then an outer symbol continues, or a gap begins,
+ * which needs no entry. */
 static enum sonde_status close_until(struct sweep *sweep, uint64_t until)
 {
     if (sweep->unsized_open) {
@@ -150,17 +149,17 @@ static uint64_t next_fde_start(const struct sonde__cfi *cfi, uint64_t vaddr)
     return start > vaddr ? start : UINT64_MAX;
 }
 
-/* Are all functions of the image named? .dynsym alone names exported ones only: unnamed functions
- * lie between them. */
+/* Does every function of the image have a name? .dynsym alone names only exported ones, with
+ * unnamed ones between them. */
 static bool names_all(const struct sonde__symbol_index *index)
 {
     return index->tables[SYMBOL_TABLE_SYMTAB].count > 0 ||
            index->tables[SYMBOL_TABLE_DEBUG].count > 0;
 }
 
-/* Upper bound for a symbol without a size: the end of its section, the end of the FDE that covers
- * it, or the start of the next one. Without an FDE and a full symbol table it covers its first byte
- * only (musl's assembler functions in a stripped libc.so). */
+/* Upper bound of a symbol without a size: the end of its section or of the FDE that covers it, or
+ * the start of the next FDE. Without an FDE and a full symbol table it covers only its first byte
+ * (musl's assembler functions in a stripped libc.so). */
 static uint64_t unsized_limit(const struct symbol_build *build, symbol_key key,
                               const struct symbol_raw *raw)
 {
@@ -214,8 +213,8 @@ static uint64_t bytes_within(const struct symbol_build *build, symbol_key key)
     return raw.size < left ? raw.size : left;
 }
 
-/* Sized symbols of one address: if their sizes differ, the largest continues after the chosen one.
- */
+/* Of sized symbols at one address with different sizes, the largest continues after the chosen
+ * one. */
 static void push_biggest(struct sweep *sweep, const symbol_key *group, uint32_t count,
                          uint32_t best, uint32_t aliases)
 {
@@ -252,7 +251,7 @@ static enum sonde_status add_group(struct sweep *sweep, const symbol_key *group,
     SONDE_TRY(close_until(sweep, open.function.start));
     if (is_stub || raw.size == 0) {
         if (sweep->depth > 0) {
-            return SONDE_OK; /* a label inside a function */
+            return SONDE_OK; /* skip a label inside a function */
         }
         open.end = is_stub ? (uint64_t)open.function.start + build->stub_sizes[first_stub]
                            : unsized_limit(build, chosen, &raw);
@@ -289,9 +288,9 @@ static struct fast_tables find_fast_tables(const struct sonde__symbol_index *ind
     return fast;
 }
 
-/* The short path, from keys[first] on: candidates alone at their address, with a size that fits an
- * entry, that start where nothing is open. Returns the first other one; the last symbol, if still
- * open, is on the stack. */
+/* The short path from keys[first] on: candidates that are alone at their address, have a size that
+ * fits an entry, and start where nothing is open. Returns the first other one. The last symbol, if
+ * still open, is on the stack. */
 static uint32_t add_alone(struct sweep *sweep, const struct fast_tables *tables, uint32_t first)
 {
     struct symbol_build *build = sweep->build;

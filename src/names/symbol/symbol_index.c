@@ -16,7 +16,7 @@ static const uint8_t source_of_kind[SYMBOL_KIND_MASK + 1] = {
     [SYMBOL_KIND_PLT | SYMBOL_TABLE_DYNSYM] = SONDE__SYMBOL_PLT,
 };
 
-/* Code without a symbol: the bounds of its FDE. */
+/* Code without a symbol: use the bounds of its FDE. */
 static __attribute__((noinline)) bool find_fde(const struct sonde__symbol_index *index,
                                                uint64_t vaddr, struct sonde__symbol *ret_symbol)
 {
@@ -33,7 +33,7 @@ static __attribute__((noinline)) bool find_fde(const struct sonde__symbol_index 
     return true;
 }
 
-/* A function that does not fit its entry. */
+/* Find a function that does not fit an entry. */
 static __attribute__((noinline)) bool find_extra(const struct sonde__symbol_index *index,
                                                  uint64_t vaddr, struct sonde__symbol *ret_symbol,
                                                  uint32_t number)
@@ -66,7 +66,7 @@ static inline struct page page_at(const struct sonde__symbol_index *index, uint6
                          index->base + (page << SYMBOL_PAGE_SHIFT)};
 }
 
-/* Decode entry i of a page, the last one at or before `vaddr`. */
+/* Decode entry i of a page, which is the last one at or before `vaddr`. */
 static inline __attribute__((always_inline)) bool answer(const struct sonde__symbol_index *index,
                                                          const struct page *page, uint64_t i,
                                                          uint64_t vaddr,
@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) bool answer(const struct sonde__sym
     kind = start & SYMBOL_KIND_MASK;
     size = rest & SYMBOL_SIZE_MAX;
     begin = page->start + ((uint32_t)start >> SYMBOL_KIND_BITS);
-    if (__builtin_expect(vaddr - begin >= size, false)) { /* an extra has size 0 here */
+    if (__builtin_expect(vaddr - begin >= size, false)) { /* extras have size 0 here */
         return kind == SYMBOL_KIND_EXTRA ? find_extra(index, vaddr, ret_symbol, name)
                                          : find_fde(index, vaddr, ret_symbol);
     }
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) bool answer(const struct sonde__sym
     return true;
 }
 
-/* No entry of the page starts at or before the address: use the last entry of an earlier page. */
+/* No entry of the page starts at or before the address: use the last entry before the page. */
 static __attribute__((noinline)) bool find_before(const struct sonde__symbol_index *index,
                                                   uint64_t vaddr, struct sonde__symbol *ret_symbol)
 {
@@ -104,8 +104,8 @@ static __attribute__((noinline)) bool find_before(const struct sonde__symbol_ind
     if (entry == 0) {
         return find_fde(index, vaddr, ret_symbol);
     }
-    /* Usually the page before; after a long gap, or inside a function in an extra, it can be any:
-     * buckets[0] < entry == buckets[high]. */
+    /* usually in the page before; after a long gap, or inside a function in an extra, in any:
+     * buckets[0] < entry == buckets[high] */
     for (unsigned i = 0; i < SYMBOL_PAGES_MAX && index->buckets[high - 1] == entry; i++) {
         high--;
     }
@@ -123,8 +123,8 @@ static inline int16_t key_of(uint64_t offset)
     return (int16_t)(in_page << SYMBOL_KIND_BITS | SYMBOL_KIND_MASK);
 }
 
-/* How many of entries[0..count) start at or before `key`; count <= SYMBOL_WINDOW. Entries after
- * them are compared, too, but not counted. */
+/* Count the entries[0..count) that start at or before `key`; count <= SYMBOL_WINDOW. Entries after
+ * `count` are compared, but not counted. */
 static inline uint64_t count_starts(const uint8_t *entries, uint64_t count, int16_t key)
 {
     uint32_t after = sonde__arch_window_greater((const int16_t *)(const void *)entries, key);
@@ -149,9 +149,9 @@ static __attribute__((noinline)) bool find_crowded(const struct sonde__symbol_in
                      : answer(index, &page, from - 1, vaddr, ret_symbol);
 }
 
-/* On the path of nearly all look-ups no branch depends on the data (with random addresses half of
- * them would be mispredicted), a load waits for at most two earlier ones, and nothing is saved on
- * the stack. */
+/* On nearly all look-ups no branch depends on data (with random addresses half would be
+ * mispredicted), a load waits for at most two earlier ones, and no register is saved on the
+ * stack. */
 bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
                         struct sonde__symbol *ret_symbol)
 {

@@ -2,13 +2,13 @@
 /* Layout of the symbol index, shared by its builder (symbol_build.c) and its look-up
  * (symbol_index.c), and the interfaces between the builder's parts.
  *
- * One block: this struct, then extras, buckets, pages (and padding). An entry is 8 bytes: a
- * function from its start until its end. Entries that start in one page of code are adjacent: first
- * their starts, as offsets in the page, then for each the name, an offset in a string table, and
- * the size. So a look-up reads a bucket, compares the starts of a page at once, and finds name and
- * size in the next cache line. It never reads the symbol itself, which would cost more than all of
- * that. Values that do not fit an entry are in an extra. There is one entry per distinct start, and
- * one where a function continues after a nested one. */
+ * One block: this struct, then extras, buckets, pages (and padding). An entry describes a function
+ * in 8 bytes. Entries that start in one page of code are adjacent: first all starts, as offsets in
+ * the page, then for each the name (an offset in a string table) and the size. A look-up reads a
+ * bucket, compares the starts of a page at once, and finds name and size in the next cache line. It
+ * never reads the symbol itself, which would cost more than all of that. Values that do not fit are
+ * in an extra. Each distinct start has an entry, and so has each place where a function continues
+ * after a nested one. */
 #ifndef SONDE_SYMBOL_LAYOUT_H
 #define SONDE_SYMBOL_LAYOUT_H
 
@@ -28,17 +28,17 @@ enum symbol_table {
 };
 #define SYMBOL_TABLE_COUNT 4u
 
-/* A ref names a symbol: table (2 bits), PLT (1), index in the table (26). */
+/* A ref identifies a symbol: table (2 bits), PLT (1), index in the table (26). */
 #define SYMBOL_REF_INDEX_BITS  26u
 #define SYMBOL_REF_INDEX_MAX   ((1u << SYMBOL_REF_INDEX_BITS) - 1)
 #define SYMBOL_REF_PLT         (1u << 29)
 #define SYMBOL_REF_TABLE_SHIFT 30u
 
-/* Page size of the buckets: 2 KiB holds some ten functions, whose entries are two cache lines. */
+/* Page size of the buckets. 2 KiB have some ten functions, whose entries fill two cache lines. */
 #define SYMBOL_PAGE_SHIFT 11u
 
-/* Starts that a look-up compares at once: enough for most pages, which have ten. As many are
- * readable after the last page. */
+/* Starts that a look-up compares at once. Most pages have fewer (ten). This many are readable after
+ * the last page. */
 #define SYMBOL_WINDOW SONDE__ARCH_WINDOW
 
 /* Bytes of an entry: `start` (2), and after all starts of its page `name` (4) and `rest` (2).
@@ -52,18 +52,17 @@ enum symbol_table {
 #define SYMBOL_SIZE_BITS   14u
 #define SYMBOL_SIZE_MAX    ((1u << SYMBOL_SIZE_BITS) - 1)
 #define SYMBOL_ALIAS_MAX   3u
-/* So an entry spans at most this many pages. */
+/* An entry spans at most this many pages. */
 #define SYMBOL_PAGES_MAX ((SYMBOL_SIZE_MAX >> SYMBOL_PAGE_SHIFT) + 1)
-/* A kind is the table of the name; of a PLT stub's name with this bit; or `name` is the index of an
- * extra. */
+/* A kind is the table of the name, with this bit for a PLT stub; or it says that `name` is the
+ * index of an extra. */
 #define SYMBOL_KIND_TABLE 3u
 #define SYMBOL_KIND_PLT   4u
 #define SYMBOL_KIND_EXTRA 7u
 
 struct symbol_extra {
-    uint64_t size; /* bytes, from `start` on */
-    uint32_t
-        start; /* offset from base: the entry's, or that of the function that continues there */
+    uint64_t size;  /* bytes, from `start` on */
+    uint32_t start; /* of the function, or of its continuation; offset from base */
     uint32_t name, kind, aliases;
 };
 
@@ -94,8 +93,8 @@ static inline uint32_t symbol_ref_index(uint32_t ref)
     return ref & SYMBOL_REF_INDEX_MAX;
 }
 
-/* A candidate while the index is built: its start (offset from base) in the upper bits, its ref in
- * the lower. Keys are kept small for sorting; everything else is read from the symbol later. */
+/* A candidate while the index is built: start (offset from base) in the upper bits, ref in the
+ * lower. Keys are small for sorting; the rest is read from the symbol later. */
 typedef uint64_t symbol_key;
 
 static inline symbol_key symbol_make_key(uint32_t start, uint32_t ref)
@@ -108,16 +107,16 @@ static inline uint32_t symbol_key_start(symbol_key key)
     return (uint32_t)(key >> 32);
 }
 
-/* Decides between names of one address before their text; smaller is better. */
+/* Rank of a name, compared before its text; smaller is better. */
 #define SYMBOL_RANK_PLT     32u
 #define SYMBOL_RANK_NO_SIZE 16u
 #define SYMBOL_RANK_NOTYPE  8u
 #define SYMBOL_RANK_LOCAL   4u
-#define SYMBOL_RANK_WEAK    1u /* compared only after the text's underscores */
+#define SYMBOL_RANK_WEAK    1u /* compared after the underscores */
 
-/* Least-significant-digit radix sort: the digits are counted while the keys are made. They are as
- * narrow as the number of passes allows: code of 32 MiB takes three passes of 9 bits, whose 512
- * write positions fit the first-level cache; 2048 would not. */
+/* LSD radix sort; digits are counted while the keys are made. Digits are as narrow as the number of
+ * passes allows: 32 MiB of code take three passes of 9 bits, whose 512 write positions fit the L1
+ * cache; 2048 would not. */
 #define SYMBOL_DIGIT_BITS_MAX 11u
 #define SYMBOL_PASSES_MAX     3u
 
@@ -136,19 +135,19 @@ static inline void symbol_count_digits(struct symbol_digits *digits, unsigned bi
 }
 
 struct symbol_build {
-    /* base, size, tables, cfi are set; the rest is under construction */
+    /* base, size, tables and cfi are set; the rest is not yet */
     struct sonde__symbol_index *index;
-    const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* that contains the tables */
+    const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* the views that contain the tables */
     symbol_key *keys;
     symbol_key *scratch; /* as large as keys */
     uint32_t count, capacity;
-    /* Bytes of each PLT stub among the keys, in their order (heap). */
+    /* Sizes of the PLT stubs among the keys, in their order (heap). */
     uint32_t *stub_sizes;
     struct symbol_digits digits;
 };
 
-/* The fields of a symbol that the index needs, read without a cursor: all the symbols of an image
- * are read, in a millisecond. */
+/* The fields of a symbol that the index needs, read without a cursor, because all symbols of an
+ * image are read in a millisecond. */
 struct symbol_raw {
     uint64_t value, size;
     uint32_t name; /* offset in the table's strings, inside them */
@@ -160,7 +159,7 @@ struct symbol_raw {
 #    error "symbols are loaded as they lie: the host must be little-endian, as the files are"
 #endif
 
-/* `index` < symbols->count: then the entry lies in the view. */
+/* `index` < symbols->count, so the entry is in the view. */
 static inline struct symbol_raw symbol_read(const struct sonde__elf_symbols *symbols,
                                             uint32_t index)
 {
@@ -186,7 +185,7 @@ static inline struct symbol_raw symbol_read(const struct sonde__elf_symbols *sym
     return raw;
 }
 
-/* Properties of a name beside its table. */
+/* Properties of a name besides its table. */
 static inline uint32_t symbol_kind(uint32_t ref)
 {
     return symbol_ref_table(ref) | ((ref & SYMBOL_REF_PLT) != 0 ? SYMBOL_KIND_PLT : 0);
@@ -205,26 +204,26 @@ static inline uint32_t symbol_rank(uint32_t ref, const struct symbol_raw *raw)
                                       : 0);
 }
 
-/* Prepare to count the digits of starts up to start_max. */
+/* Prepare to count digits of starts up to start_max. */
 void symbol_sort_prepare(struct symbol_digits *digits, uint32_t start_max);
-/* Sort keys by start; equal starts keep their order. All digits have been counted, which this uses
- * up. `scratch` holds count keys. Returns the one of the two that holds the result. */
+/* Sort keys by start, stably. Uses up the counted digits. `scratch` has room for count keys.
+ * Returns the array with the result, which is one of the two. */
 symbol_key *symbol_sort(symbol_key *keys, symbol_key *scratch, uint32_t count,
                         struct symbol_digits *digits);
 
-/* Choose the best of keys[0..count), which share a start; returns its index, and in ret_names the
- * number of different names. */
+/* Choose the best of keys[0..count), which have the same start. Returns its index; ret_names: the
+ * number of distinct names. */
 uint32_t symbol_choose(const struct sonde__symbol_index *index, const symbol_key *keys,
                        uint32_t count, uint32_t *ret_names);
 
-/* Merge the PLT stubs of `elf` into the keys, which are sorted. */
+/* Merge the PLT stubs of `elf` into the sorted keys. */
 SONDE_NODISCARD enum sonde_status symbol_add_plt(struct symbol_build *build,
                                                  const struct sonde__elf *elf);
 /* Upper bound of the stubs that symbol_add_plt() adds. */
 uint32_t symbol_count_plt(const struct sonde__elf *elf);
 
-/* Turn the sorted keys into the parts of entries (room for twice as many as keys each), their
- * number, the buckets (page_count + 1, zeroed before), and the extras (heap). */
+/* Turn sorted keys into parts of entries (room for two per key), their number, the buckets
+ * (page_count + 1, zeroed), and the extras (heap). */
 struct symbol_entries {
     uint16_t *starts, *rests;
     uint32_t *names, *buckets;

@@ -22,7 +22,7 @@ enum {
     MODULE_BYTES = 32,
     ABI_MIN = 8,
     ABI_MAX = 10,
-    /* of one module, which is a source file; and lists of a class */
+    /* limit for one module, which is a source file, and for lists of a class */
     DEFS_MAX = 4096,
     METHODS_MAX = 16384,
     LISTS_MAX = 64,
@@ -44,12 +44,12 @@ struct reader {
     uint16_t text_section;
     struct pointer *pointers; /* sorted by place */
     size_t count, capacity;
-    uint64_t work_left; /* a good image has each method once */
+    uint64_t work_left; /* a valid image has each method once */
     struct sonde__objc_symbols *out;
     bool out_of_memory;
 };
 
-/* --- is it there? --- */
+/* --- does it use libobjc? --- */
 
 static bool needs_libobjc(const struct sonde__elf *elf)
 {
@@ -134,7 +134,7 @@ static uint64_t load(const struct reader *r, uint64_t vaddr, unsigned size)
     return data != NULL ? sonde__base_le(data, size) : 0;
 }
 
-/* The target of the pointer at a vaddr; 0: none. */
+/* Target of the pointer at a vaddr; 0: none. */
 static uint64_t follow(const struct reader *r, uint64_t vaddr)
 {
     size_t first = SONDE__SEARCH(0, r->count, i, r->pointers[i].at < vaddr);
@@ -142,7 +142,7 @@ static uint64_t follow(const struct reader *r, uint64_t vaddr)
                                                               : load(r, vaddr, 8);
 }
 
-/* A name of a class, category or selector: printable, not empty. Null: it is none. */
+/* The name of a class, category or selector: printable, not empty. Null: not a name. */
 static const char *text_at(const struct reader *r, uint64_t vaddr, const char *refused)
 {
     uint64_t left = 0;
@@ -163,7 +163,7 @@ static const char *name_at(const struct reader *r, uint64_t vaddr)
     return text_at(r, vaddr, "[]() \"'");
 }
 
-/* --- the table that is made --- */
+/* --- the symbol table --- */
 
 static bool room(void *array, size_t needed, size_t *capacity)
 {

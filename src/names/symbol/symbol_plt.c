@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of PLT stubs: the code of a stub gives the GOT cell that it jumps through, and the
- * relocation of that cell the symbol. */
+/* Names of PLT stubs. A stub's code gives the GOT cell that it jumps through, and the cell's
+ * relocation the symbol. */
 #include <stdlib.h>
 
 #include "arch_plt.h"
@@ -21,7 +21,7 @@ static const char *const plt_sections[] = {".plt", ".plt.sec", ".plt.got", ".ipl
 #define R_AARCH64_JUMP_SLOT 1026u
 #define R_AARCH64_IRELATIVE 1032u
 #define SLOT_BYTES_MIN      8u
-/* Sections of relocations that are read; programs have two. */
+/* Limit of relocation sections; programs have two. */
 #define RELOCATION_SECTIONS_MAX 8u
 
 struct slots {
@@ -29,7 +29,7 @@ struct slots {
     uint32_t count;
 };
 
-/* A stub that has a name. */
+/* A stub with a name. */
 struct stub {
     symbol_key key;
     uint32_t size;
@@ -94,7 +94,7 @@ static void find_slots(const struct sonde__elf *elf, unsigned arch, uint32_t cap
     qsort(slots->slots, slots->count, sizeof *slots->slots, compare_cells);
 }
 
-/* The first of the sorted keys that starts at `offset`, or null. */
+/* First of the sorted keys with start `offset`, or null. */
 static const symbol_key *find_key(const struct symbol_build *build, uint64_t offset)
 {
     uint32_t at = SONDE__SEARCH(0, build->count, i, symbol_key_start(build->keys[i]) < offset);
@@ -102,8 +102,8 @@ static const symbol_key *find_key(const struct symbol_build *build, uint64_t off
                                                                             : NULL;
 }
 
-/* The symbol of a cell: the relocation's, or for IRELATIVE the ifunc whose resolver is at the
- * addend. UINT32_MAX: unknown. */
+/* Symbol of a cell: the relocation's, or for IRELATIVE the ifunc whose resolver is at the addend.
+ * UINT32_MAX: unknown. */
 static uint32_t find_target(const struct symbol_build *build, uint64_t info, uint64_t addend)
 {
     const struct sonde__symbol_index *index = build->index;
@@ -121,7 +121,7 @@ static uint32_t find_target(const struct symbol_build *build, uint64_t info, uin
         return UINT32_MAX;
     }
     first = (uint32_t)(key - build->keys);
-    /* The candidates are limited, because hostile files repeat addends. */
+    /* limited, because hostile files repeat addends */
     for (end = first + 1; end < build->count && end - first < 16 &&
                           symbol_key_start(build->keys[end]) == symbol_key_start(*key);
          end++) {
@@ -137,7 +137,7 @@ static bool is_cell_type(uint32_t type, unsigned arch)
                                            type == R_AARCH64_IRELATIVE;
 }
 
-/* Add a stub for each slot of this cell. */
+/* Add a stub for each slot with this cell. */
 static void add_stubs(const struct sonde__symbol_index *index, struct slots *slots, uint64_t cell,
                       uint32_t target, struct stubs *stubs)
 {
@@ -181,7 +181,7 @@ static void read_relocations(const struct symbol_build *build, const struct sond
     }
 }
 
-/* Merge the stubs into the keys, after keys of the same start. */
+/* Merge the stubs into the keys, after keys with the same start. */
 static void merge(struct symbol_build *build, struct stubs *stubs)
 {
     uint32_t left = stubs->count, from = build->count, to = build->count + stubs->count;

@@ -17,13 +17,13 @@
 struct entry {
     struct entry *next;
     struct sonde__build_id id;
-    char *path;                   /* the key if id.size is 0, together with `seen` */
+    char *path;                   /* with `seen` the key if id.size is 0 */
     struct sonde__host_file seen; /* the file at `path` if id.size is 0; its data is not kept */
     struct sonde_error error;     /* why there is no view or index; status OK: no error */
     struct symfile_view own, debug;
     struct symfile_mini mini;     /* without a debug file */
     void *memory;                 /* copy of the image's bytes, if the view uses it */
-    const struct sonde__elf *elf; /* own, or a debug file alone; null: nothing was found */
+    const struct sonde__elf *elf; /* own, or only a debug file; null: nothing found */
     struct sonde__symbol_index *index;
     struct symfile_calls *calls;
     bool memory_tried, debug_tried, calls_tried;
@@ -84,7 +84,7 @@ void sonde__symfile_use_places(struct sonde__symfile_cache *cache,
     cache->options.places = places;
 }
 
-/* Forget what was found, to search again. */
+/* Drop the results of a search before a new one. */
 static void clear_entry(const struct sonde__symfile_places *places, struct entry *entry)
 {
     if (entry->calls != NULL) {
@@ -141,8 +141,8 @@ static unsigned hash_key(const struct sonde__image *image)
     return sonde__base_hash_fold(hash) % BUCKET_COUNT;
 }
 
-/* Without a build-id: the file at the path now, because a path can lead to different files over
- * time. */
+/* The current file at the path: it is part of the key without a build-id, because the path may lead
+ * to other files later. */
 static struct sonde__host_file look(const struct sonde__symfile_cache *cache,
                                     const struct sonde__image *image, const char *path)
 {
@@ -196,7 +196,7 @@ static struct entry *find_entry(struct sonde__symfile_cache *cache,
     return entry;
 }
 
-/* Use the image's bytes in memory as its view. Their build-id is the image's by nature. */
+/* Use the image's bytes in memory as its view; their build-id is the image's. */
 static enum sonde_status open_memory(struct entry *entry, const struct sonde__image *image,
                                      const void *memory, size_t size, struct sonde_error *ret_error)
 {
@@ -217,7 +217,7 @@ static enum sonde_status open_memory(struct entry *entry, const struct sonde__im
     return SONDE_OK;
 }
 
-/* Find the image's view: its file, its bytes in memory, or its debug file alone. */
+/* Find the image's view: its file, its bytes in memory, or only its debug file. */
 static void open_entry(const struct sonde__symfile_cache *cache, struct entry *entry,
                        const struct sonde__image *image, const void *memory, size_t memory_size)
 {
@@ -303,7 +303,7 @@ static void find_debug(const struct sonde__symfile_cache *cache, struct entry *e
     }
 }
 
-/* The ELF with names that the image itself does not have, or null. */
+/* An ELF with names that the image lacks, or null. */
 static const struct sonde__elf *names_besides(const struct sonde__symfile_cache *cache,
                                               struct entry *entry)
 {
@@ -377,7 +377,7 @@ static struct symfile_calls *calls_of(const struct sonde__symfile_cache *cache, 
     return entry->calls;
 }
 
-/* The same by image. An index can exist even without any file of the image. */
+/* The same by image. An index may exist even if no file of the image does. */
 static struct symfile_calls *find_calls(struct sonde__symfile_cache *cache,
                                         const struct sonde__image *image, const void *memory,
                                         size_t memory_size)

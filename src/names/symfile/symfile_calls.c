@@ -12,7 +12,7 @@
 #include "tail_graph.h"
 
 struct symfile_calls {
-    /* one of the three */
+    /* one of these */
     struct sonde__symindex_dwarf *dwarf;
     struct sonde__symfile_pair pair;
     struct sonde__symfile_dwarf files;
@@ -41,7 +41,7 @@ static bool try_folder(struct symfile_calls *calls, const char *root, const char
     return calls->has_index;
 }
 
-/* In the user's folders, then beside the image. */
+/* Search the user's folders, then the image's. */
 static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_options *options,
                        const struct sonde__image *image)
 {
@@ -60,7 +60,7 @@ static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_
            try_folder(calls, options->root, image->path, (size_t)(slash - image->path), image);
 }
 
-/* The image with the debug information of `view`: its own, or its debug file's. */
+/* The image with the debug information in `view`, which is its own or its debug file's. */
 static struct sonde__symfile_pair pair_of(const struct symfile_view *own,
                                           const struct symfile_view *view)
 {
@@ -86,7 +86,7 @@ static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_
 
 /* --- DWARF --- */
 
-/* view: own or debug. */
+/* view: of the image or of its debug file. */
 static bool open_dwarf(struct symfile_calls *calls, const struct sonde__symfile_options *options,
                        const struct symfile_view *own, const struct symfile_view *view)
 {
@@ -125,7 +125,7 @@ static void find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde_
     }
 }
 
-/* --- all --- */
+/* --- everything --- */
 
 static struct symfile_calls *open_calls(const struct sonde__symfile_options *options,
                                         const struct sonde__image *image,
@@ -169,7 +169,7 @@ static void find_calls(struct symfile_calls *calls, uint64_t vaddr, struct sonde
     } else {
         size_t count =
             sonde__symindex_dwarf_find(calls->dwarf, vaddr, answer->calls, SONDE__CALLS_MAX);
-        /* of more calls, the function itself would be missing */
+        /* if there are more, the function itself is missing */
         answer->count = count <= SONDE__CALLS_MAX ? (uint32_t)count : 0;
     }
     sonde__answer_name_function(answer);
@@ -184,7 +184,7 @@ static bool find_tails(struct symfile_calls *calls, struct sonde__tail_graph *re
     }
     sonde__symindex_tail_origin(&calls->index.index, &origin);
     if ((origin.sources & SONDE__TAIL_FROM_CODE) == 0) {
-        return false; /* call sites alone do not cover all jumps */
+        return false; /* call sites alone do not show all jumps */
     }
     sonde__symindex_tails(&calls->index.index, ret_graph);
     *ret_base = calls->index.index.base;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calls at an address of one image: its function, the calls inlined into it there, files and
- * lines. From an index file if there is one or one may be made; else from the DWARF of the image's
- * own or separate debug file, by unit on demand. Context: any thread, one at a time. */
+/* The calls at an address of one image (its function and the calls inlined there) with files and
+ * lines. They come from an index file that exists or may be made, else unit by unit from the DWARF
+ * in the image's own or separate debug file. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_CALLS_H
 #define SONDE_SYMFILE_CALLS_H
 
@@ -20,7 +20,7 @@ struct sonde__symfile_places {
     void (*close)(struct symfile_calls *calls);
     /* as sonde__symfile_calls() */
     void (*find)(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer);
-    /* From an index file made with the image's code. */
+    /* From an index file that was made with the image's code. */
     bool (*tails)(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,
                   uint64_t *ret_base);
 };

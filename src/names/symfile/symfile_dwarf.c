@@ -25,7 +25,7 @@ static bool beside(const char *file, const char *name, char *ret_path)
     return size > 0 && size < PATH_BYTES;
 }
 
-/* Unless they are compressed and may not be inflated. */
+/* Open the sections, unless they are compressed and must not be inflated. */
 static enum sonde_status open_sections(const struct sonde__symfile_options *options,
                                        const struct sonde__elf *elf, bool split,
                                        struct sonde__symfile_sections *ret_sections,
@@ -44,7 +44,7 @@ static enum sonde_status open_sections(const struct sonde__symfile_options *opti
 
 /* --- dwz's file --- */
 
-/* .debug_sup (DWARF 5 §7.3.6). is_common: that of the supplementary file itself. */
+/* .debug_sup (DWARF 5 §7.3.6). is_common: in the supplementary file itself. */
 static bool read_sup(const struct sonde__elf *elf, bool is_common, const char **ret_name,
                      struct sonde__build_id *ret_id)
 {
@@ -110,7 +110,7 @@ static bool find_fetched(struct sonde__symfile_dwarf *dwarf, const struct sonde_
     return false;
 }
 
-/* In the image's root, then in ours. */
+/* Search the image's root, then ours. */
 static bool find_common(struct sonde__symfile_dwarf *dwarf, const char *name,
                         const struct sonde__build_id *id)
 {
@@ -166,7 +166,7 @@ static void close_split(struct symfile_split_file *file)
     sonde__mem_free(file);
 }
 
-/* A .dwo is not linked: gcc puts each type unit into a section of its own, all with one name. Units
+/* A .dwo is not linked: gcc puts each type unit into its own section, all with the same name. Units
  * are position-independent within a section, so the sections are concatenated, as in a package.
  * False: no memory. */
 static bool join_sections(const struct sonde__elf *elf, const char *name, uint8_t **ret_bytes,
@@ -179,13 +179,13 @@ static bool join_sections(const struct sonde__elf *elf, const char *name, uint8_
         if (strcmp(section.name, name) == 0 && section.data != NULL) {
             if ((section.flags & SONDE__SHF_COMPRESSED) != 0 ||
                 section.size > FILE_BYTES_MAX - size) {
-                return true; /* use the first section alone */
+                return true; /* use the first section only */
             }
             size += section.size;
             count++;
         }
     }
-    /* sections of a real file do not overlap, so their sum is not larger than it */
+    /* sections of a real file do not overlap, so their sum fits in it */
     if (count < 2 || size > (uint64_t)(elf->file.end - elf->file.begin)) {
         return true;
     }
@@ -230,7 +230,7 @@ struct symfile_given {
     uint64_t skeleton;
 };
 
-/* Only the first skeleton in the file that claims a split unit gets it, also repeatedly. False:
+/* Only the first skeleton in the file that claims a split unit gets it, each time it asks. False:
  * another one has it, or no memory. */
 static bool give(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwarf_unit *skeleton)
 {
@@ -369,7 +369,7 @@ bool sonde__symfile_dwarf_split(void *ctx, const struct sonde__dwarf_unit *skele
     return true;
 }
 
-/* --- all --- */
+/* --- everything --- */
 
 enum sonde_status sonde__symfile_dwarf_open(const struct sonde__symfile_options *options,
                                             const struct sonde__symfile_pair *pair,

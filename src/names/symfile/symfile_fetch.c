@@ -13,7 +13,7 @@
 #include "symfile_kept.h"
 
 #define LIBRARY "libdebuginfod.so.1"
-/* Shorter ids are set by hand, and not derived from the contents. */
+/* Shorter ids were set by hand instead of computed from the contents. */
 enum { BUILD_ID_BYTES_MIN = 8 };
 enum { SAY_BYTES = 1024 };
 
@@ -70,7 +70,7 @@ bool symfile_fetched_path(const struct sonde__build_id *id, unsigned i, char *re
         snprintf(name, sizeof name, "debuginfod_client/%s/debuginfo", text);
         return symfile_cache_file(name, ret_path);
     }
-    if (home == NULL || home[0] != '/') { /* of elfutils before 0.182 */
+    if (home == NULL || home[0] != '/') { /* elfutils before 0.182 */
         return false;
     }
     size = snprintf(ret_path, SONDE__SYMFILE_KEPT_PATH, "%s/.debuginfod_client_cache/%s/debuginfo",
@@ -78,8 +78,8 @@ bool symfile_fetched_path(const struct sonde__build_id *id, unsigned i, char *re
     return size > 0 && size < SONDE__SYMFILE_KEPT_PATH;
 }
 
-/* done, total: bytes, once a server answers. While the size is unknown, `total` is 0 and `done` can
- * be a count of calls, at least one a second. Not 0: stop. */
+/* done, total: bytes, once a server answers. While the size is unknown, `total` is 0 and `done` may
+ * be a count of calls, at least one per second. Returns != 0 to stop. */
 static int progress(struct debuginfod_client *client, long done, long total)
 {
     struct sonde__symfile_fetch *fetch = library.user_data(client);
@@ -98,7 +98,7 @@ static int progress(struct debuginfod_client *client, long done, long total)
     return fetch->too_large || fetch->silent;
 }
 
-/* Fetch a file with the library, and wait for it. */
+/* Fetch a file with the library and wait for it. */
 static bool ask(struct sonde__symfile_fetch *fetch, const struct sonde__build_id *id,
                 char *ret_path)
 {
@@ -151,7 +151,7 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
     } else if (fetch->too_large) {
         say(fetch, "a debug file of the servers of DEBUGINFOD_URLS is too large: it is left out");
     } else if (fetch->failure != ENOENT &&
-               !fetch->said_failure) { /* which means that they have none */
+               !fetch->said_failure) { /* these mean that the servers do not have it */
         char text[SAY_BYTES];
         fetch->said_failure = true;
         snprintf(text, sizeof text,

@@ -10,7 +10,7 @@
 #include "symfile_kept.h"
 #include "symfile_open.h"
 
-/* Larger than any program or debug file of today; mapped, not read. */
+/* Limit far above today's programs and debug files; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)16 << 30)
 #define PATH_BYTES     SYMFILE_PATH_BYTES
 
@@ -102,11 +102,11 @@ static uint32_t file_crc(const uint8_t *data, size_t size)
 
 struct wanted {
     const struct sonde__build_id *id;
-    bool by_crc; /* found through a debug link with this crc */
+    bool by_crc; /* found through a debug link with this CRC */
     uint32_t crc;
 };
 
-/* Open a candidate, and keep it if it matches and has symbols. */
+/* Open a candidate. Keep it if it matches and has symbols. */
 static bool try_candidate(const char *root, const char *path, const struct wanted *wanted,
                           struct symfile_view *ret_view)
 {
@@ -131,7 +131,7 @@ static bool try_candidate(const char *root, const char *path, const struct wante
     return false;
 }
 
-/* In the image's root (debug files of a container), then in ours. */
+/* Search the image's root (for debug files of a container), then ours. */
 static bool try_roots(const struct sonde__symfile_options *options, const char *path,
                       const struct wanted *wanted, struct symfile_view *ret_view)
 {
@@ -158,7 +158,7 @@ bool symfile_build_id_path(const char *debug_root, const struct sonde__build_id 
     return !text.cut;
 }
 
-/* FOLDER/NAME, in one of the user's folders. */
+/* FOLDER/NAME in one of the user's folders. */
 static bool try_folders(const struct sonde__symfile_options *options, const char *name,
                         const struct wanted *wanted, struct symfile_view *ret_view)
 {
@@ -176,7 +176,7 @@ static bool try_folders(const struct sonde__symfile_options *options, const char
     return false;
 }
 
-/* In the user's folders: as under a debug root, or a file of the image's own name. */
+/* In the user's folders: as under a debug root, or a file with the image's name. */
 static bool find_in_folders(const struct sonde__symfile_options *options,
                             const struct sonde__image *image, const struct wanted *wanted,
                             struct symfile_view *ret_view)
@@ -196,7 +196,7 @@ static bool find_by_build_id(const struct sonde__symfile_options *options,
            try_roots(options, path, wanted, ret_view);
 }
 
-/* Beside the image, in .debug/ there, and under the debug root. */
+/* Next to the image, in its .debug/, and under the debug root. */
 static bool find_by_link(const struct sonde__symfile_options *options, const char *image_path,
                          const char *name, const struct wanted *wanted,
                          struct symfile_view *ret_view)
@@ -213,7 +213,7 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
         sonde__base_text_bytes(&text, image_path, folder_size);
         sonde__base_text_str(&text, step == 1 ? "/.debug/" : "/");
         sonde__base_text_str(&text, name);
-        /* A link to the image itself is skipped. */
+        /* skip a link to the image itself */
         if (!text.cut && strcmp(path, image_path) != 0 &&
             try_roots(options, path, wanted, ret_view)) {
             return true;
@@ -222,7 +222,7 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
     return false;
 }
 
-/* Files fetched before, then servers. */
+/* Try cached files, then servers. */
 static bool find_fetched(const struct sonde__symfile_options *options, const struct wanted *wanted,
                          struct symfile_view *ret_view)
 {
@@ -243,7 +243,7 @@ static bool find_fetched(const struct sonde__symfile_options *options, const str
     return false;
 }
 
-/* By the name in its debug link. own: or null. */
+/* Find the file of its debug link. own may be null. */
 static bool find_linked(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
                         struct wanted *wanted, struct symfile_view *ret_view)
@@ -255,7 +255,7 @@ static bool find_linked(const struct sonde__symfile_options *options,
         return false;
     }
     wanted->by_crc = true;
-    /* The link must be a plain file name: one with a path is not followed. */
+    /* the link must be a plain file name, without a path */
     found =
         strchr(name, '/') == NULL && (try_folders(options, name, wanted, ret_view) ||
                                       find_by_link(options, image->path, name, wanted, ret_view));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Search for the files of one image: its own, and its separate debug file. Each candidate is
- * checked by its build-id, or, without one, by the CRC of the debug link. Context: any thread. */
+/* Finds the files of one image: its own, and its separate debug file. Candidates are checked by
+ * build-id, or, without one, by the debug link's CRC. Context: any thread. */
 #ifndef SONDE_SYMFILE_FIND_H
 #define SONDE_SYMFILE_FIND_H
 
@@ -12,7 +12,7 @@
 /* A mapped file and its ELF view. */
 struct symfile_view {
     struct sonde__host_file file;
-    char *path; /* below its root; null: no memory for it */
+    char *path; /* below its root; null: no memory */
     struct sonde__elf elf;
 };
 
@@ -30,11 +30,10 @@ SONDE_NODISCARD enum sonde_status symfile_find_own(const struct sonde__symfile_o
                                                    struct symfile_view *ret_view,
                                                    struct sonde_error *ret_error);
 
-/* As PATH_MAX of Linux; a longer path is truncated and so not found. */
+/* Linux' PATH_MAX; a longer path is truncated and so not found. */
 #define SYMFILE_PATH_BYTES 4096
 
-/* The separate debug file. own: the image's own view, or null if it was not found. False: there is
- * no matching one. */
+/* Find the separate debug file. own: the image's view, or null. False: no match. */
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
                         struct symfile_view *ret_view);

@@ -15,13 +15,12 @@
 #include "symfile_macho.h"
 #include "symindex_convert.h"
 
-/* Larger than any program of today; mapped, not read. */
+/* Limit far above today's programs; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
-/* How long an index with errors is used: missing files (dwz's file, split files) may be added
- * later. */
+/* An index with errors is used this long: missing files (dwz's, split files) may be added later. */
 #define BAD_AGE_S 600
 
-/* --- made --- */
+/* --- made indexes --- */
 
 static enum sonde_status convert(const struct sonde__symfile_options *options,
                                  const struct sonde__symfile_pair *pair,
@@ -116,9 +115,9 @@ static enum sonde_status convert_macho(const struct sonde__symfile_options *opti
     return SONDE_OK;
 }
 
-/* --- kept --- */
+/* --- kept indexes --- */
 
-/* An index of symbols only is not kept, because debug information may be added later. */
+/* An index of symbols only is not kept: debug information may be added later. */
 static void keep_index(const char *kept, const struct sonde__symfile_index_file *index)
 {
     if (index->index.units != 0 && index->index.build_id.size != 0) {
@@ -166,7 +165,7 @@ static bool open_kept(const char *path, const struct sonde__build_id *id,
     return true;
 }
 
-/* --- one or the other --- */
+/* --- either --- */
 
 static enum sonde_status finish(enum sonde_status status, struct sonde__symfile_index_file *index,
                                 struct sonde_error *ret_error)
@@ -190,7 +189,7 @@ static bool is_bundle(const char *path)
     return size > 5 && memcmp(path + size - 5, ".dSYM", 5) == 0;
 }
 
-/* Make the index of a program, or use its kept one. id: if its size is 0, the index is not kept. */
+/* Use the kept index of a program, or make one. With id.size 0 the index is not kept. */
 static enum sonde_status
 make_or_take(const struct sonde__symfile_options *options, const char *path, bool is_macho,
              const struct sonde__build_id *id, enum sonde__symfile_index_make make,
@@ -218,7 +217,8 @@ static bool is_archive(const struct sonde__host_file *file)
            (memcmp(file->data, "!<arch>\n", 8) == 0 || memcmp(file->data, "!<thin>\n", 8) == 0);
 }
 
-/* Are an ELF's section headers, which linkers write last, beyond its end? (gABI, figure 4-3) */
+/* Is an ELF cut: are its section headers, which linkers write last, beyond its end? (gABI, figure
+ * 4-3) */
 static bool is_cut(const struct sonde__host_file *file)
 {
     struct sonde__bytes b;
@@ -279,7 +279,7 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an index file of sonde", NULL, 0,
                                 0);
     }
-    id.size = index->cut ? 0 : id.size; /* the index is not of the whole file */
+    id.size = index->cut ? 0 : id.size; /* the index does not describe the whole file */
     status = make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error);
     if (status == SONDE_ABSENT && index->cut) {
         status = sonde__base_fail(ret_error, SONDE_CORRUPT,

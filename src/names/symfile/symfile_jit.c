@@ -49,7 +49,8 @@ static enum sonde_status read_one(struct files *files, const char *path, bool is
     return status;
 }
 
-/* A runtime maps its dump, so that perf sees its path: ".../jit-PID.dump". */
+/* Find dumps in the memory map: runtimes map them, so that perf sees their path
+ * ".../jit-PID.dump". */
 static enum sonde_status read_dumps(int32_t pid, struct files *files, struct sonde__jit *jit)
 {
     struct sonde__host_maps maps;
@@ -82,7 +83,7 @@ enum sonde_status sonde__symfile_jit(int32_t pid, const char *root, struct sonde
     enum sonde_status status;
     ret_note[0] = '\0';
     if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
-        return SONDE_OK; /* it has ended */
+        return SONDE_OK; /* the process has ended */
     }
     files.inner_pid = sonde__host_inner_pid(pid);
     files.uid = process.uid;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files of a process' runtime with the names of its JIT code: /tmp/perf-PID.map, and the
- * jitdump that it keeps mapped. PID is that in the process' own namespace.
+/* The files with names of JIT code that a process' runtime writes: /tmp/perf-PID.map, and the
+ * jitdump that it keeps mapped. PID is as seen in the process' own namespace.
  *
  * Anyone can write to /tmp: only files owned by the process' user or root are read, and a symbolic
  * link as the last part of the path is not followed. Context: any thread, one at a time. */

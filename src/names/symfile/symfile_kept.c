@@ -14,10 +14,10 @@
 #include "host_replace.h"
 #include "host_self.h"
 
-/* Shorter ids are set by hand, and not derived from the contents. */
+/* Shorter ids were set by hand instead of computed from the contents. */
 enum { BUILD_ID_BYTES_MIN = 8 };
 
-/* Enough for some hundred large programs, and a bound if a program is rebuilt every minute. */
+/* Enough for some hundred large programs. Bounds the cache if a program is rebuilt every minute. */
 #define KEPT_BYTES_MAX ((uint64_t)2 << 30)
 /* The time of a file in constant use is updated once a day. */
 #define USED_AGE_S ((time_t)24 * 3600)
@@ -74,7 +74,7 @@ static bool scan_folder(DIR *folder, struct folder_scan *ret_scan)
         }
         ret_scan->bytes += (uint64_t)st.st_size;
         if (unfinished) {
-            continue; /* it is being written */
+            continue; /* another process is writing it */
         }
         if (ret_scan->oldest[0] == '\0' || st.st_atime < ret_scan->oldest_used) {
             snprintf(ret_scan->oldest, sizeof ret_scan->oldest, "%s", item->d_name);
@@ -84,7 +84,7 @@ static bool scan_folder(DIR *folder, struct folder_scan *ret_scan)
     return ret_scan->oldest[0] != '\0';
 }
 
-/* Make room for another file, keeping `path`. */
+/* Make room for another file. `path` stays. */
 static void make_room(const char *path, uint64_t size)
 {
     char name[SONDE__SYMFILE_KEPT_PATH];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The cache of index files: $XDG_CACHE_HOME/sonde/index, else ~/.cache/sonde/index, with one
- * BUILD-ID.sndidx per image. The folder may be deleted at any time. Files that are damaged or of
- * another version are made again, the least recently used ones are removed if the cache becomes too
- * large, and incomplete files of a dead writer are removed at once. Context: any thread. */
+ * BUILD-ID.sndidx per image. The folder may be deleted at any time. Damaged files and those of
+ * other versions are made again. If the cache is too large, the least recently used files are
+ * removed; incomplete files of a dead writer are removed at once. Context: any thread. */
 #ifndef SONDE_SYMFILE_KEPT_H
 #define SONDE_SYMFILE_KEPT_H
 
@@ -13,11 +13,11 @@
 
 enum { SONDE__SYMFILE_KEPT_PATH = 4096 };
 
-/* A file in the user's cache folder: "index/…". False: there is no such folder, or it does not fit.
- * ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
+/* Path of a file in the user's cache folder: "index/…". False: no such folder, or the path does not
+ * fit. ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
 bool symfile_cache_file(const char *name, char *ret_path);
 
-/* Where the index of that build-id is kept. False: it has none, or there is no such folder. */
+/* Path of the kept index with that build-id. False: no build-id, or no such folder. */
 bool sonde__symfile_kept_path(const struct sonde__build_id *id, char *ret_path);
 
 /* Keep an index there, readable by its owner only. Errors are ignored. */

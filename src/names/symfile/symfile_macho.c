@@ -8,7 +8,7 @@
 #include "base_status.h"
 #include "symfile_find.h"
 
-/* Larger than any program or debug file of today; mapped, not read. */
+/* Limit far above today's programs and debug files; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 #define DWARF_FOLDER   "Contents/Resources/DWARF"
 
@@ -59,7 +59,7 @@ static bool choose(void *ctx, const struct sonde__macho_member *member)
     return true;
 }
 
-/* The wanted Mach-O of a mapped file. */
+/* Choose the wanted Mach-O of a mapped file. */
 static enum sonde_status choose_slice(const struct sonde__host_file *file,
                                       const struct sonde__symfile_macho_wanted *wanted,
                                       struct sonde__macho *ret_macho, struct sonde_error *ret_error)
@@ -118,7 +118,7 @@ static bool has_suffix(const char *text, const char *suffix)
     return size > tail && strcmp(text + size - tail, suffix) == 0;
 }
 
-/* Find the matching file of a bundle; its path goes to `path`. */
+/* Find the matching file in a bundle, and put its path into `path`. */
 static bool find_in_bundle(const char *bundle, const struct sonde__symfile_macho_wanted *wanted,
                            char *path, size_t size)
 {
@@ -180,7 +180,7 @@ bool sonde__symfile_macho_find(const char *folder, const struct sonde__build_id 
     return found;
 }
 
-/* PATH.dSYM, and the same of the folders above. */
+/* Try PATH.dSYM, and the same for the folders above. */
 static bool find_beside(const char *own, const struct sonde__symfile_macho_wanted *wanted,
                         char *path, size_t size)
 {

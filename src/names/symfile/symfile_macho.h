@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A Mach-O by its path, with the file that holds its debug information: itself, or the dSYM bundle
- * of the same UUID. Context: any thread.
+/* Opens a Mach-O and the file with its debug information: the Mach-O itself, or the dSYM bundle
+ * with the same UUID. Context: any thread.
  *
- * A bundle is a folder NAME.dSYM with files in Contents/Resources/DWARF. It is searched beside the
- * file, beside each folder above it that could be the application's bundle
- * (App.app/Contents/MacOS/App -> App.app.dSYM), and in the user's folders. It must have the file's
- * UUID. */
+ * A bundle is a folder NAME.dSYM with files in Contents/Resources/DWARF. It is searched next to the
+ * file, next to each folder above that could be the application's bundle
+ * (App.app/Contents/MacOS/App -> App.app.dSYM), and in the user's folders. */
 #ifndef SONDE_SYMFILE_MACHO_H
 #define SONDE_SYMFILE_MACHO_H
 
@@ -31,22 +30,22 @@ struct sonde__symfile_macho_wanted {
     unsigned folder_count;
 };
 
-/* Open a file, or a dSYM bundle, by its path. If nothing is wanted, the file must contain one
- * Mach-O. Returns OK | ABSENT (no such file, or none in it with that UUID or of that machine) |
- * DENIED | UNSUPPORTED (no Mach-O; several, and nothing says which; an archive) | CORRUPT | LIMIT |
- * OS. Ownership: release with _close(). */
+/* Open a file or a dSYM bundle. If nothing is wanted, the file must contain one Mach-O. Returns OK
+ * | ABSENT (no such file, or without that UUID or machine) | DENIED | UNSUPPORTED (not a Mach-O;
+ * several, and none was chosen; an archive) | CORRUPT | LIMIT | OS. Ownership: release with
+ * _close(). */
 SONDE_NODISCARD enum sonde_status
 sonde__symfile_macho_open(const char *path, const struct sonde__symfile_macho_wanted *wanted,
                           struct sonde__symfile_macho *ret_macho, struct sonde_error *ret_error);
 void sonde__symfile_macho_close(struct sonde__symfile_macho *macho);
 
-/* The path of the dSYM file of that UUID in a folder (FOLDER/NAME.dSYM/...). False: none is there.
- * `path` has room for `size` bytes. */
+/* Find the dSYM file with that UUID in a folder (FOLDER/NAME.dSYM/...). False: none. `path` has
+ * room for `size` bytes. */
 bool sonde__symfile_macho_find(const char *folder, const struct sonde__build_id *uuid, char *path,
                                size_t size);
 
-/* The Mach-Os of a file or a bundle: UUID (size 0: none) and machine of each, at most
- * SONDE__SYMFILE_SLICES_MAX; archives have none. Returns how many; 0: it is no Mach-O. */
+/* List the Mach-Os of a file or bundle, at most SONDE__SYMFILE_SLICES_MAX, with UUID (size 0: none)
+ * and machine; archives have none. Returns the number; 0: not a Mach-O. */
 struct sonde__symfile_slice {
     struct sonde__build_id uuid;
     const char *arch;

@@ -5,7 +5,7 @@
 #include "mem_heap.h"
 #include "symfile_find.h"
 
-/* Larger than any program or debug file of today; mapped, not read. */
+/* Limit far above today's programs and debug files; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
 bool symfile_has_debug_information(const struct sonde__elf *elf)

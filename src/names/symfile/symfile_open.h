@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file by its path, with the file that holds its debug information: itself, its separate debug
- * file as the search of symfile_cache.h finds it (build-id or CRC checked), or the mini debug
- * information in it. Context: any thread. */
+/* Opens an ELF and the file with its debug information: the ELF itself, its separate debug file as
+ * found by symfile_cache.h (build-id or CRC checked), or its mini debug information. Context: any
+ * thread. */
 #ifndef SONDE_SYMFILE_OPEN_H
 #define SONDE_SYMFILE_OPEN_H
 
@@ -14,18 +14,18 @@
 
 struct sonde__symfile_pair {
     struct sonde__elf own;
-    struct sonde__elf debug; /* the same as `own` if there is no other */
+    struct sonde__elf debug; /* equal to `own` if there is no other file */
     bool separate;           /* debug is another file */
     struct sonde__host_file own_file, debug_file;
-    struct symfile_mini mini; /* debug is this one: names only */
+    struct symfile_mini mini; /* if `debug` is the mini debug information: names only */
     char *own_path, *debug_path;
 };
 
-/* Does it have sections of debug information? */
+/* Does it have debug sections? */
 bool symfile_has_debug_information(const struct sonde__elf *elf);
 
-/* The path of the debug file of that build-id, fetched before or now (symfile_fetch.h). False:
- * there is none. ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
+/* Path of the debug file with that build-id, cached or fetched now (symfile_fetch.h). False: none.
+ * ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
 bool sonde__symfile_fetched(const struct sonde__symfile_options *options,
                             const struct sonde__build_id *id, char *ret_path);
 

@@ -9,7 +9,7 @@
 
 /* Deflate expands at most 1032 times; debug sections stay far below, with zstd too. */
 #define RATIO_MAX 1032u
-/* Several times the largest debug information of today. */
+/* Several times the largest debug information known. */
 #define INFLATED_MAX ((uint64_t)16 << 30)
 
 enum { NAME_BYTES = 40, ALIGNMENT = 64 };
@@ -30,7 +30,8 @@ static void find(const struct sonde__elf *elf, const char *prefix, const char *n
         sonde__elf_section_by_name(elf, text, &found->section) && found->section.data != NULL;
 }
 
-/* Find a section and its inflated size. An impossible size is skipped and recorded as damage. */
+/* Find a section and its inflated size. A section of impossible size is skipped and recorded as
+ * damage. */
 static void look(const struct sonde__elf *elf, const char *name, bool split, struct found *found,
                  struct sonde__symfile_sections *sections)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The debug sections of an ELF as bytes: those that are compressed are inflated once, into one
- * nameless file that is mapped. Context: any thread. */
+/* The debug sections of an ELF. Compressed ones are inflated once, into a nameless mapped file.
+ * Context: any thread. */
 #ifndef SONDE_SYMFILE_SECTIONS_H
 #define SONDE_SYMFILE_SECTIONS_H
 
@@ -14,14 +14,14 @@ struct sonde__symfile_sections {
     struct sonde__dwarf_sections views; /* into the ELF's view, and into the scratch */
     struct sonde__host_scratch scratch;
     uint64_t inflated_bytes; /* 0: nothing was compressed */
-    const char *damage;      /* of a section that could not be read whole (static text), or null */
+    const char *damage;      /* of incomplete sections (static text), or null */
 };
 
-/* split: those of a split file (".debug_info.dwo") instead of those of a linked one.
+/* split: use the sections of a split file (".debug_info.dwo"), not those of a linked one.
  *
- * A section with malformed compressed data keeps the part before the error; one with an impossible
- * size is skipped. Returns OK (also when there are none) | UNSUPPORTED (the library of its
- * compression is not there) | LIMIT (no room) | MEMORY. Ownership: release with _close(). */
+ * A section with malformed compressed data keeps the part before the error; one of impossible size
+ * is skipped. Returns OK (also without sections) | UNSUPPORTED (the decompressor is missing) |
+ * LIMIT (no room) | MEMORY. Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status
 sonde__symfile_sections_open(const struct sonde__elf *elf, bool split,
                              struct sonde__symfile_sections *ret_sections,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The types of a program, library, debug file or dSYM bundle (types.h). Debug information is found,
- * checked and inflated as for indexes. Context: any thread, one at a time. */
+/* Opens the types (types.h) of a program, library, debug file or dSYM bundle. Debug information is
+ * found, checked and inflated as for indexes. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_TYPES_H
 #define SONDE_SYMFILE_TYPES_H
 
@@ -9,11 +9,11 @@
 #include "symfile_macho.h"
 #include "types.h"
 
-/* Not to be copied: parts of it point to others. */
+/* Must not be copied: it has pointers into itself. */
 struct sonde__symfile_types {
     struct sonde__types *types;
-    const char *damage; /* of sections that could not be read whole (static text), or null */
-    /* its own */
+    const char *damage; /* of sections that could not be read completely (static text), or null */
+    /* private */
     struct sonde__symfile_pair pair;
     struct sonde__symfile_dwarf dwarf;
     struct sonde__symfile_macho macho;
@@ -21,8 +21,8 @@ struct sonde__symfile_types {
     bool has_pair, has_dwarf, has_macho;
 };
 
-/* wanted: which machine of a universal file; or null. Returns OK | ABSENT (no such file, or no
- * debug information: then `ret_no_debug` is true) | DENIED | UNSUPPORTED (neither ELF nor Mach-O;
+/* wanted: the machine of a universal file; may be null. Returns OK | ABSENT (no such file, or no
+ * debug information, which sets `ret_no_debug`) | DENIED | UNSUPPORTED (neither ELF nor Mach-O;
  * compressed sections of a Mach-O) | CORRUPT | LIMIT | MEMORY | OS. Ownership: release with
  * _close(). */
 SONDE_NODISCARD enum sonde_status

@@ -27,7 +27,7 @@
 
 #define CONVERT_NONE UINT32_MAX
 
-/* Reasons: the deepest nesting met in real files is below 100. */
+/* The deepest nesting met in real files is below 100. */
 #define CONVERT_DEPTH_MAX 1024u
 /* Work budget for tables that many DIEs or units can refer to, in addition to the size of the
  * input. Real files refer to each table once. */
@@ -141,7 +141,7 @@ struct function {
 
 struct range {
     uint32_t start;
-    uint32_t call; /* 0: nothing is known of these addresses */
+    uint32_t call; /* 0: these addresses are unknown */
     uint32_t line;
 };
 
@@ -168,7 +168,7 @@ struct scope_range {
 struct site_function {
     uint32_t start;  /* its entry */
     uint32_t name;   /* string */
-    uint32_t before; /* function of the same unit that has its abstract DIE, too; NONE */
+    uint32_t before; /* a function of the unit that shares its abstract DIE; NONE */
     uint32_t flags;  /* enum site_flags */
 };
 enum site_flags {
@@ -234,7 +234,7 @@ struct convert {
     uint64_t size; /* <= 2^32 */
     enum sonde_status status;
     uint64_t work_all, work_left; /* against tables that many units point to */
-    uint64_t work_least; /* minimum of work_left, sampled before work is added and at the end */
+    uint64_t work_least; /* minimum of work_left, taken before work is added and at the end */
     bool out_of_work;
     bool calls_only; /* no call sites: they are for tail calls */
     struct sonde__arena arena;
@@ -243,7 +243,7 @@ struct convert {
     size_t unit_first, unit_last;
     unsigned threads;
     bool is_slice, quiet;
-    bool again; /* repeat with one thread: the result could depend on scheduling */
+    bool again; /* repeat with one thread, because the result may depend on scheduling */
     struct convert_shared *shared; /* null: alone */
     struct convert *slices;        /* whose arenas hold strings */
     size_t slice_count;
@@ -314,7 +314,7 @@ struct convert {
 /* Shared by the slices of a conversion. */
 struct convert_shared {
     _Atomic uint64_t done; /* bytes of .debug_info */
-    _Atomic size_t taken;  /* slices, beside the first */
+    _Atomic size_t taken;  /* slices taken, besides the first */
     _Atomic bool stop;     /* one of them failed */
     pthread_mutex_t split_lock;
     struct map split_ids; /* of split units that were given -> 1 */
@@ -346,10 +346,10 @@ void convert_damage(struct convert *c, const char *what);
 /* Add the current unit's error to the list of bad units. */
 void convert_list_damage(struct convert *c);
 
-/* A zeroed struct, made ready for units. False: no memory. */
+/* Zero the struct and prepare it for units. False: no memory. */
 bool convert_begin(struct convert *c);
 void convert_units(struct convert *c);
-/* The DIE of the unit at an offset, in c->unit. False: it cannot be read. */
+/* Read the DIE of the unit at an offset into c->unit. False: unreadable. */
 bool convert_unit_root(struct convert *c, uint64_t offset);
 /* Append the scopes, pieces and chunks of the unit at an offset. */
 void convert_unit_at(struct convert *c, uint64_t offset);
@@ -357,7 +357,7 @@ void convert_done(struct convert *c);
 
 /* --- convert_slices.c --- */
 
-/* All units, by `threads` threads. */
+/* Read all units with `threads` threads. */
 void convert_slices(struct convert *c);
 
 /* --- convert_strings.c --- */
@@ -397,8 +397,8 @@ void convert_walk(struct convert *c);
 void convert_find_units(struct convert *c, struct space *space);
 /* The name of the function that the DIE at this offset of .debug_info describes; 0: none. */
 uint32_t convert_function_name(struct convert *c, uint64_t offset);
-/* The function that a DIE means: the last DIE of its chain of abstract_origin and specification.
- * Concrete and declaring DIEs of one function in a unit share it. */
+/* The identity of a DIE's function: the last DIE in the chain of abstract_origin and specification.
+ * Concrete and declaring DIEs of a function in one unit share it. */
 struct identity {
     uint64_t root;
     uint32_t name;
@@ -409,16 +409,17 @@ void convert_identify(struct convert *c, uint64_t offset, struct identity *ret_i
 
 /* --- convert_sites.c --- */
 
-/* A function's DIE with code; its ranges are c->scope_ranges from `first_range` on. Its number. */
+/* Add a DIE of a function with code; its ranges are c->scope_ranges from `first_range` on. Returns
+ * its number. */
 uint32_t convert_sites_function(struct convert *c, const struct sonde__dwarf_die *die,
                                 uint64_t offset, uint32_t name, size_t first_range);
 /* A call site in a function (NONE: in none). */
 void convert_sites_add(struct convert *c, const struct sonde__dwarf_die *die, uint32_t function);
 /* Finish a unit; `whole`: it was read to its end. */
 void convert_sites_end_unit(struct convert *c, bool whole);
-/* A name for a start, in `names` or `locals`. */
+/* Map a name to a start, in `names` or `locals`. */
 void convert_sites_name(struct convert *c, struct map *map, uint32_t name, uint32_t start);
-/* Append those of a slice; strings: maps its string ids to ours. */
+/* Append a slice's sites. strings: maps its string ids to ours. */
 void convert_sites_append(struct convert *c, const struct sites *slice, const uint32_t *strings);
 void convert_sites_done(struct sites *sites);
 
@@ -435,7 +436,7 @@ void convert_flatten(struct convert *c);
 void convert_symbols(struct convert *c);
 void convert_exports(struct convert *c);
 
-/* A name that a symbol table has for a start. */
+/* A symbol table's name for a start. */
 struct candidate {
     uint64_t end; /* upper bound as an offset: the end of its section or function */
     uint32_t start, size, name, rank;
@@ -466,7 +467,7 @@ static inline void convert_candidate(struct convert *c, struct candidates *to,
 }
 void convert_macho_symbols(struct convert *c, struct candidates *to);
 
-/* Needs the symbols of all, the pieces and scopes of all units. */
+/* Call it after the symbols, pieces and scopes of all units are there. */
 void convert_outer_names(struct convert *c);
 void convert_merge(struct convert *c);
 

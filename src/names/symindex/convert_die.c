@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which DIEs and attributes are kept, and what their values stand for. */
+/* The DIEs and attributes that are kept, and the meaning of their values. */
 #include "convert.h"
 #include "dwarf_constants.h"
 

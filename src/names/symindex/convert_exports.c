@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Exported functions with their versioned names, for finding tail calls through several images when
- * no running loader tells what a name resolves to. */
+/* Exported functions with versioned names. They resolve tail calls between images when no running
+ * loader can be asked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool is_code(const struct sonde__elf *elf, const struct sonde__elf_symbol
            (section.flags & SONDE__SHF_EXECINSTR) != 0;
 }
 
-/* 0: it has no usable name. */
+/* 0: no usable name. */
 static uint32_t full_name(struct convert *c, const struct sonde__elf *elf,
                           const struct sonde__elf_symbol *symbol, const char *version)
 {

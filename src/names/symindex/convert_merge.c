@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pieces of all units -> ranges in the order of addresses, and the calls and functions they name.
  *
- * A call is a scope in one file: the file is stored with the function, so that neither a range nor
- * the site of an inlined call needs one. Calls are numbered in the order of first use, callers
- * first, so that the calls of one range have close numbers. Where two units claim an address, the
- * one that starts first wins. Code of no unit gets the name of its symbol. */
+ * A call is a scope in one file. The file is stored with the function, so ranges and sites of
+ * inlined calls need none. Calls are numbered in the order of first use, callers first, so that the
+ * calls of one range have close numbers. Where two units claim an address, the one that starts
+ * first wins. Code of no unit gets the name of its symbol. */
 #include <stdlib.h>
 
 #include "convert.h"
@@ -14,14 +14,14 @@
 /* Larger line numbers are malformed and would widen every field: they become 0 (unknown). */
 #define LINE_MAX_KEPT ((1u << 24) - 1)
 
-/* How far back a call is reused. Of 64 to 512, this gives the smallest indexes of libjvm and
- * ceph-osd. */
+/* Calls are reused up to this distance. Among 64 to 512, this gives the smallest indexes of libjvm
+ * and ceph-osd. */
 #define CALL_DISTANCE_MAX 128u
 
 struct merge {
     struct convert *c;
     uint32_t *scope_calls;   /* of each scope, the first call made of it; 0: none yet */
-    struct map other_calls;  /* scope and file -> a further one */
+    struct map other_calls;  /* scope and file -> a further call */
     uint32_t *symbol_scopes; /* of each symbol; 0: none yet */
     size_t symbol;           /* the first that ends after the current address */
     uint32_t no_scope;       /* means "no known function" */
@@ -42,8 +42,8 @@ static uint32_t function_of(struct convert *c, uint32_t name, uint32_t file)
     return id;
 }
 
-/* The latest call of a scope, if its number is close. A distant one (a large function, its cold
- * part elsewhere) is created again, so that numbers used together stay close and take few bits. */
+/* The latest call of a scope, if its number is close. A distant call (e.g. of a function whose cold
+ * part is elsewhere) is made again, so that numbers used together stay close and take few bits. */
 static uint32_t known_call(const struct merge *m, uint32_t scope, uint32_t file)
 {
     const struct convert *c = m->c;
@@ -185,7 +185,7 @@ static void put_symbols(struct merge *m, uint32_t low, uint32_t high, uint32_t f
             end = c->symbols[m->symbol + 1].start;
         }
         if (end <= low) {
-            continue; /* the later symbol has ended: what follows stays unnamed */
+            continue; /* the later symbol has ended; addresses after it stay unnamed */
         }
         put_run(m, low, symbol_scope(m, m->symbol), file, line);
         low = end;

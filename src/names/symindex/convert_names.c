@@ -41,7 +41,7 @@ static uint32_t text_of(struct convert *c, const struct sonde__dwarf_attr *attr,
                    ? convert_name(c, (const char *)(uintptr_t)raw, s->info.end)
                    : 0;
     }
-    /* a known name is recognised by its address, without a search for its end */
+    /* recognise a known name by its address, without finding its end */
     return section != NULL && raw < (uint64_t)(section->end - section->begin)
                ? convert_name(c, (const char *)section->begin + raw, section->end)
                : 0;
@@ -78,7 +78,7 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
     return true;
 }
 
-/* Later units can have the names, too. */
+/* Called again when later units may have names. */
 void convert_find_units(struct convert *c, struct space *space)
 {
     struct sonde__dwarf_unit unit;
@@ -126,7 +126,7 @@ static struct space *space_of(struct convert *c, uint64_t *offset)
     return &c->split;
 }
 
-/* A DIE of another unit, as link-time optimisation and dwz make them. */
+/* A DIE of another unit, as in files made by link-time optimisation and dwz. */
 static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
 {
     uint64_t tag = offset & CONVERT_SUPPLEMENTARY;

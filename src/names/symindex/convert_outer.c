@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names with scope and parameters for functions whose debug information has only plain ones.
+/* Adds scope and parameters to functions whose debug information has only plain names.
  *
  * gcc gives no linkage name to functions local to a unit (lambdas, anonymous namespaces), and clang
  * at -g1 to none at all. The symbol at the function's code has the name: an Itanium encoding that
@@ -54,7 +54,7 @@ static bool is_operator(const struct string *plain)
     return plain->size > 8 && memcmp(plain->text, "operator", 8) == 0 && !is_word(plain->text[8]);
 }
 
-/* Can a function of this plain name have this symbol? Operators are encoded by codes. */
+/* Can a function with this plain name have this symbol? Symbols have codes for operators. */
 static bool is_name_of(const struct string *symbol, const struct string *plain)
 {
     char part[LENGTH_DIGITS + CONVERT_NAME_MAX + 1];
@@ -99,8 +99,8 @@ static bool is_same(const struct string *symbol, const struct string *plain)
            memcmp(symbol->text, plain->text, plain->size) == 0;
 }
 
-/* The encoded name for a plain one, from the symbol that covers an address. 0: there is none, or
- * the plain name is a symbol itself (linkers fold identical functions of other names into it). */
+/* The encoded name for a plain one, from the symbol that covers an address. 0: none, or the plain
+ * name is itself a symbol there, because linkers fold identical functions. */
 static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
 {
     /* the first symbol behind it */
@@ -141,7 +141,7 @@ static bool any_encoded(const struct convert *c)
 void convert_outer_names(struct convert *c)
 {
     enum { SAID, PLAIN };
-    uint8_t *kinds; /* of each scope: is its outermost function's name plain? */
+    uint8_t *kinds; /* by scope: does its outermost function have a plain name? */
     if (!any_encoded(c) || c->scope_count == 0) {
         return;
     }

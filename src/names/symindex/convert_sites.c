@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions and call sites of the units, as DIEs describe them (DWARF 5 §3.4; the GNU extension of
- * version 4 that came before): which function a call enters, where a function tail-calls to, and
- * whether all of its tail calls are described. encode_sites.c resolves them after all units have
- * been read.
+/* Functions and call sites described by DIEs (DWARF 5 §3.4, and its predecessor, a GNU extension of
+ * version 4): callees, targets of tail calls, and whether all tail calls of a function are
+ * described. encode_sites.c resolves them after all units have been read.
  *
  * A call site names its callee by a DIE: a function with code, a declaration, or the abstract DIE
  * of one. A callee with code in the same unit is resolved here, any other by its name later. */

@@ -18,7 +18,7 @@
 
 /* Starting a thread takes some 50 us, as long as reading 32 KiB. */
 #define SLICE_BYTES_MIN ((uint64_t)32 << 10)
-/* Cost of a unit beside its DIEs: its tables, or its split file. */
+/* Cost of a unit without its DIEs: its tables, or its split file. */
 #define UNIT_BYTES      8192u
 #define SLICES_A_THREAD 4u
 #define THREADS_MAX     64u
@@ -131,7 +131,7 @@ static void run_threads(struct convert *c, unsigned wanted)
     }
 }
 
-/* --- putting together --- */
+/* --- merging --- */
 
 /* Maps ids of a slice to final ids. */
 struct ids {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What every step of a conversion uses: growing arrays, the limit of work, the damage of a unit. */
+/* Used by all steps: growing arrays, the work budget, the damage of a unit. */
 #include <string.h>
 
 #include "convert.h"

@@ -25,7 +25,7 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
         convert_map_set(c, &c->sites.imports,
                         convert_string(c, symbol->name, strcspn(symbol->name, "@")), 1);
     }
-    /* GHC's code is of type OBJECT; without a size that is a table in the code */
+    /* GHC's code has type OBJECT; without a size that is a table in the code */
     bool object = symbol->type == SONDE__STT_OBJECT && symbol->size != 0;
     if ((symbol->type != SONDE__STT_FUNC && symbol->type != SONDE__STT_GNU_IFUNC &&
          symbol->type != SONDE__STT_NOTYPE && !object) ||
@@ -93,8 +93,8 @@ static uint32_t underscores(const struct string *name)
     return n;
 }
 
-/* As in process (symbol_choose.c): global over local, with a version over without; then the fewest
- * leading underscores, strong over weak, the shortest, the first in the order of bytes. */
+/* The same order as in symbol_choose.c: global before local, with a version before without; then
+ * the fewest leading underscores, strong before weak, the shortest, the first in byte order. */
 static bool is_better(const struct convert *c, const struct candidate *a, const struct candidate *b)
 {
     const struct string *x = &c->strings.all[a->name];
@@ -120,7 +120,7 @@ static int by_start(const void *a, const void *b)
     return SONDE__ORDER2(x, y, start, name);
 }
 
-/* For the call sites that name a function. */
+/* Keep the names for call sites that refer to a function by name. */
 static void note_names(struct convert *c, const struct candidate *all, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -129,7 +129,7 @@ static void note_names(struct convert *c, const struct candidate *all, size_t co
     }
 }
 
-/* One symbol of the candidates of one start, sorted by name. */
+/* Choose one symbol among the candidates of one start, which are sorted by name. */
 static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct candidate *all,
                    size_t count, uint32_t next)
 {
@@ -164,7 +164,7 @@ static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct
     }
 }
 
-/* Objective-C methods and Go functions, whose names remain when symbols are stripped. */
+/* Add Objective-C methods and Go functions, whose names remain in stripped files. */
 static void add_kept(struct convert *c, const struct sonde__elf *elf, bool is_stripped,
                      struct candidates *to)
 {
@@ -188,7 +188,7 @@ static void add_kept(struct convert *c, const struct sonde__elf *elf, bool is_st
     sonde__objc_symbols_done(&methods);
 }
 
-/* All names of an ELF. False: it has no frame information. */
+/* All names of an ELF. False: no call frame information. */
 static bool elf_symbols(struct convert *c, struct candidates *to, struct sonde__cfi *ret_cfi)
 {
     const struct sonde__elf *code = c->source->image != NULL ? c->source->image : c->source->debug;

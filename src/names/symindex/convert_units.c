@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads units one after the other; creates and frees the state that they are read into. */
+/* Reads units one by one; creates and frees the state. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void damage_split(struct convert *c, const char *what)
     convert_damage(c, kept != NULL ? kept : "its functions are in a split file");
 }
 
-/* The split unit of a skeleton, in c->split_unit. False: it is not there. */
+/* Find the split unit of a skeleton, for c->split_unit. False: not found. */
 static bool ask_split(struct convert *c, const struct sonde__dwarf_unit *skeleton)
 {
     struct convert_shared *shared = c->shared;
@@ -101,7 +101,7 @@ static bool ask_split(struct convert *c, const struct sonde__dwarf_unit *skeleto
     return found;
 }
 
-/* Read the DIEs of a skeleton's split unit in place of its own; the lines are the skeleton's. */
+/* Read the DIEs of a skeleton's split unit instead of its own; line tables stay the skeleton's. */
 static void walk_split(struct convert *c)
 {
     const struct sonde__dwarf_sections *sections = c->sections;

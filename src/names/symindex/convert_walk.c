@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* All DIEs of a unit, for its functions and inlined calls.
  *
- * Every DIE is visited: local classes and lambdas hold out-of-line bodies, so that skipping types
- * by their siblings would lose functions. */
+ * Every DIE is visited, because local classes and lambdas contain out-of-line bodies; skipping
+ * types would lose functions. */
 #include "convert.h"
 #include "dwarf_constants.h"
 
@@ -70,7 +70,7 @@ static void add_ranges(struct range_sink *sink, const struct sonde__dwarf_die *d
     }
 }
 
-/* Add the scope of a DIE. Returns the scope of its children; *function is set to a function's own
+/* Add the scope of a DIE. Returns the scope of its children; for a function *function gets its
  * number. */
 static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *plan,
                           const struct sonde__dwarf_die *die, uint64_t offset, uint32_t enclosing,
@@ -111,7 +111,7 @@ static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *pla
     return (uint32_t)c->scope_count++;
 }
 
-/* The plan of the DIE at *p; *p is advanced past its abbreviation code. Null: malformed. */
+/* The plan of the DIE at *p, which is advanced past its abbreviation code. Null: malformed. */
 static inline const struct sonde__dwarf_plan *read_code(struct convert *c, const uint8_t **p,
                                                         const uint8_t *end)
 {
@@ -139,7 +139,7 @@ static inline const struct sonde__dwarf_plan *read_code(struct convert *c, const
     return plan;
 }
 
-/* False: it could not be read to its end. */
+/* False: malformed before its end. */
 static bool walk_dies(struct convert *c)
 {
     const uint8_t *begin = c->sections->info.begin;

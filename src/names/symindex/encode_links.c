@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Links between images: the words that calls and jumps go through, each with the name that it is
- * bound by, and the exported functions. */
+/* Links between images: the words used by calls and jumps to other images, with their names, and
+ * the exported functions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -66,7 +66,7 @@ static void sort_names(const struct convert *c, struct key *keys, size_t count)
         if (!part.loaded) {
             load_words(c, part.keys, part.count, part.depth);
         }
-        seed = seed * 1664525u + 1013904223u; /* no input order stays a bad case */
+        seed = seed * 1664525u + 1013904223u; /* random pivots, so no input order is always bad */
         uint64_t pivot = part.keys[(uint64_t)seed * part.count >> 32].word;
         for (size_t i = 0; i < more;) {
             if (part.keys[i].word < pivot) {

@@ -66,7 +66,7 @@ static void encode_block(struct encode *e, const struct range *ranges, uint32_t 
     }
 }
 
-/* For each KiB of code the last block that begins at or before it. */
+/* For each KiB of code, the last block that begins at or before it. */
 static void encode_buckets(struct encode *e)
 {
     const struct convert *c = e->c;
@@ -107,11 +107,10 @@ static uint32_t call_line_code(const struct convert *c, const struct call *call)
                : 0;
 }
 
-/* Bits that an escape must save: it takes 96, and a search. */
+/* Bits that an escape must save: it takes 96 bits, and look-ups must search for it. */
 #define ESCAPE_COST 400u
 
-/* The width at which the fields plus the escapes of values that do not fit are smallest. All ones
- * marks an escape. */
+/* The width with the smallest sum of fields and escapes. A field of all ones marks an escape. */
 static unsigned best_width(const uint32_t histogram[33], size_t count)
 {
     uint64_t beyond = 0;
@@ -133,7 +132,7 @@ void encode_calls(struct encode *e)
     struct convert *c = e->c;
     uint32_t parents[33] = {0};
     uint32_t lines[33] = {0};
-    /* + 1: all ones is reserved, so a value that just fills a width needs the next one */
+    /* + 1: all ones is reserved, so a value that fills a width needs one more bit */
     for (size_t i = 1; i < c->call_count; i++) {
         const struct call *call = &c->calls[i];
         uint32_t distance = call->parent != 0 ? (uint32_t)i - call->parent : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Call sites of all units -> functions, jumps and calls of the image, for src/tail.
  *
- * A callee given by a declaration is the one global function of that name; given by an abstract
- * DIE, the one function made of it that is no clone by its symbol (f.constprop.0, f.part.0). If a
+ * A callee given by a declaration is the only global function with its name. A callee given by an
+ * abstract DIE is the only function made of it that is not a clone (f.constprop.0, f.part.0). If a
  * callee cannot be resolved, a call of it is dropped, and a function that tail-calls it is open. A
  * function without debug information is known by its symbol, and open. */
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct resolve {
     uint32_t *callees; /* entry, NOT_KNOWN or ELSEWHERE */
     struct span *spans;
     size_t span_count, span_capacity;
-    bool outlined; /* the compiler outlined code that functions share: it is not described */
+    bool outlined; /* has outlined code, which is not described */
 };
 
 /* --- symbols --- */
@@ -39,14 +39,14 @@ static size_t symbol_at(const struct convert *c, uint32_t start)
     return at < c->symbol_count && c->symbols[at].start == start ? at : SIZE_MAX;
 }
 
-/* No clone and no part of another function: those have a dot in their names. */
+/* False for clones and parts of functions, which have a dot in their names. */
 static bool is_plain(const struct string *name)
 {
     return name->size != 0 && memchr(name->text, '.', name->size) == NULL;
 }
 
-/* Could this be one of the functions made of a C++ constructor or destructor (C1, D0, ...), which
- * share one abstract DIE? A false positive does no harm. */
+/* Can this be a variant of a C++ constructor or destructor (C1, D0, ...)? All variants share one
+ * abstract DIE. A false positive does no harm. */
 static bool is_structor(const struct string *name)
 {
     for (uint32_t i = 2; i + 2 < name->size; i++) {
@@ -84,7 +84,7 @@ static uint32_t next_name(struct names *names)
                : 0;
 }
 
-/* Linkers can make global symbols local; the debug information still says that they are global. */
+/* Linkers can make global symbols local; debug information still knows that they are global. */
 static void note_names(struct resolve *r)
 {
     struct convert *c = r->c;
@@ -109,8 +109,8 @@ static void note_names(struct resolve *r)
 
 /* --- callees --- */
 
-/* Is the function at a start, which has the callee's abstract DIE, the callee itself by its symbol?
- */
+/* Of the functions with the callee's abstract DIE: is the one at this start the callee? Its symbol
+ * decides. */
 static bool is_meant(const struct convert *c, const struct site_callee *callee, uint32_t start)
 {
     struct names names = names_at(c, start);
@@ -222,9 +222,9 @@ static uint32_t function_at(const struct sonde__tail_function *functions, size_t
     return at < count && functions[at].start == start ? (uint32_t)at : NOT_KNOWN;
 }
 
-/* Make the function of one start from the spans [first, end). If several are described there
- * (discarded copies whose debug information was redirected to the remaining one), it may do all
- * that any of them may. Returns the span that identifies it. */
+/* Make the function at one start from the spans [first, end). If several are described there
+ * (discarded copies redirected to the remaining one), the function may do all that any of them may.
+ * Returns the span that identifies it. */
 static size_t make_function(const struct resolve *r, size_t first, size_t end,
                             struct sonde__tail_function *f)
 {
@@ -251,7 +251,7 @@ static size_t make_function(const struct resolve *r, size_t first, size_t end,
     return kept;
 }
 
-/* numbers: the spans of the functions. */
+/* numbers: spans of the functions. */
 static void set_owners(const struct resolve *r, const uint32_t *numbers,
                        struct sonde__tail_function *functions, size_t count)
 {

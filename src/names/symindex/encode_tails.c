@@ -78,8 +78,8 @@ static enum sonde_status make_of_code(struct encode *e, const struct sonde__tail
     return status;
 }
 
-/* Compilers claim to describe all tail calls of a function, but do not always. Without the code to
- * check against, any function may have more. */
+/* Compilers may claim to describe all tail calls of a function and still omit some. Without code to
+ * check, treat every function as open. */
 static enum sonde_status make_of_sites(struct encode_sites *sites,
                                        struct sonde__tail_bytes *ret_bytes)
 {

@@ -33,7 +33,7 @@ struct sonde__symindex {
     uint64_t size;
     struct sonde__build_id build_id;
     uint64_t base;    /* vaddr of offset 0 */
-    bool from_header; /* that is the image's header (Mach-O) */
+    bool from_header; /* offset 0 is the image's header (Mach-O) */
     uint32_t code_bytes;
     uint32_t arch; /* enum sonde_arch */
     uint32_t ranges, calls, functions, names, files, directories, symbols, aliases;
@@ -96,7 +96,7 @@ uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
 /* The image's tail calls; offsets are from `base`. An empty graph if the index has none. */
 void sonde__symindex_tails(const struct sonde__symindex *index,
                            struct sonde__tail_graph *ret_graph);
-/* What they were made of. */
+/* What they were made from. */
 void sonde__symindex_tail_origin(const struct sonde__symindex *index,
                                  struct sonde__tail_origin *ret_origin);
 
@@ -104,8 +104,8 @@ void sonde__symindex_tail_origin(const struct sonde__symindex *index,
  */
 const char *sonde__symindex_word(const struct sonde__symindex *index, uint64_t vaddr);
 
-/* A unit whose debug information could not be read whole. False: no such. Strings live as long as
- * the view. */
+/* A unit whose debug information could not be read completely. False: no such unit. Strings live as
+ * long as the view. */
 struct sonde__symindex_bad_unit {
     uint64_t offset; /* in .debug_info */
     const char *name;

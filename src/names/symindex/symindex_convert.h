@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Debug information -> index file (docs/index-format.md).
  *
- * Reads all units of the DWARF and the symbol tables of one image, once, and makes the bytes of its
- * index. A bad unit costs that unit and is listed in the index. Memory: some 60 bytes for each
- * inlined call; the input is only read. Context: any thread; several conversions may run at once.
- */
+ * Reads the DWARF and the symbol tables of one image once and makes its index. A bad unit is left
+ * out and listed in the index. Memory: some 60 bytes for each inlined call. Context: any thread;
+ * several conversions may run at once. */
 #ifndef SONDE_SYMINDEX_CONVERT_H
 #define SONDE_SYMINDEX_CONVERT_H
 
@@ -16,13 +15,13 @@
 
 struct sonde__symindex_source {
     const struct sonde__elf *debug; /* the file with the DWARF */
-    const struct sonde__elf *image; /* the image itself where that is another file, or null */
-    /* a Mach-O instead of an ELF (then those are null): the dSYM's file, and the image itself */
+    const struct sonde__elf *image; /* the image, if that is another file; or null */
+    /* for a Mach-O, with the ELFs null: the dSYM's file, and the image */
     const struct sonde__macho *macho_debug, *macho_image;
-    /* the debug sections, if they are not read from `debug` directly; else null */
+    /* the debug sections, unless they are read from `debug`; else null */
     const struct sonde__dwarf_sections *sections;
-    /* Finds the split unit of a skeleton; false: not found. Of several skeletons that claim one,
-     * the first gets it; each asks once or twice. Null: there are no split units. The result must
+    /* Find the split unit of a skeleton; false: not found. If several skeletons claim one, the
+     * first gets it; each asks once or twice. Null: there are no split units. The result must
      * outlive the conversion. */
     bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
                   struct sonde__dwarf_split *ret_split);

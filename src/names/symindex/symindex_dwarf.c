@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units are found by the ranges in their own DIEs; a unit without ranges is converted when opening,
- * and the ranges of its code are used. If several units claim an address, a unit with a function
- * there wins over one with only a line, then the one whose range starts last. */
+/* Units are found by the ranges in their DIEs. A unit without ranges is converted on opening, and
+ * the ranges of its code are used. If several units claim an address, one with a function there
+ * wins over one with only a line, then the one whose range starts last. */
 #include "symindex_dwarf.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct sonde__symindex_dwarf {
     struct unit *units;        /* as c.main.unit_offsets */
     struct unit_range *ranges; /* sorted by low */
     size_t range_count, range_capacity;
-    uint64_t *range_reach; /* greatest high of ranges[0..i]: where a search may stop */
+    uint64_t *range_reach; /* greatest end of ranges[0..i], to stop a search early */
     const char **paths;    /* of each file; null: not composed yet */
     size_t path_count;
     bool out_of_memory;
@@ -108,7 +108,7 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
     }
 }
 
-/* Add the ranges of a unit whose DIE was read: its own, else those of its code. */
+/* Add the ranges of a unit whose DIE was read: its own, or those of its code. */
 static void add_unit_ranges(struct sonde__symindex_dwarf *d, uint32_t number)
 {
     struct convert *c = &d->c;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Address -> functions, files and lines, inlined calls included, from the DWARF of an image that
- * has no index file.
+/* Address -> functions, files and lines, with inlined calls, from the DWARF of an image without an
+ * index file.
  *
- * Opening reads the DIE of each unit only; a unit is converted, as for an index file, at the first
- * look-up that falls into it, and kept. A bad unit costs that unit. Context: any thread, one at a
- * time. */
+ * Opening only reads the units' own DIEs. The first look-up in a unit converts it, as for an index
+ * file, and keeps the result. A bad unit is left out. Context: any thread, one at a time. */
 #ifndef SONDE_SYMINDEX_DWARF_H
 #define SONDE_SYMINDEX_DWARF_H
 
@@ -16,7 +15,7 @@
 struct sonde__symindex_dwarf;
 
 /* source      its sections and split units, which must outlive the reader
- * start, end  vaddrs of the image's code; of more than 4 GiB the first 4 are answered
+ * start, end  vaddrs of the image's code; only the first 4 GiB are looked up
  *
  * Returns OK | ABSENT (no units) | MEMORY. Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status

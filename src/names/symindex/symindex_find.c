@@ -40,8 +40,8 @@ static bool read_block(const struct sonde__symindex *index, uint32_t number, str
  * least one byte. */
 #define BUCKET_BLOCKS_MAX ((1u << SYMINDEX_BUCKET_SHIFT) / SYMINDEX_BLOCK_RANGES + 1)
 
-/* The block that contains an offset. In a damaged file blocks can be in any order; then a wrong one
- * or none is found. */
+/* The block that contains an offset. In a damaged file, whose blocks may be in any order, it finds
+ * a wrong one or none. */
 static bool find_block(const struct sonde__symindex *index, uint32_t offset, struct block *ret)
 {
     const uint8_t *blocks = index->parts[SYMINDEX_BLOCKS].data;
@@ -58,7 +58,7 @@ static bool find_block(const struct sonde__symindex *index, uint32_t offset, str
     return read_block(index, block, ret);
 }
 
-/* Call and line code of the range in the block that covers the offset. */
+/* Find the call and the line code of the range that covers the offset. */
 static void find_range(const struct block *block, uint32_t offset, uint32_t *ret_call,
                        uint32_t *ret_line)
 {

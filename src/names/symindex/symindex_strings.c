@@ -5,7 +5,7 @@
 #include "mem_heap.h"
 #include "symindex.h"
 
-/* The writer writes no longer ones; a damaged file can claim anything. */
+/* As the writer; a damaged file may have longer ones. */
 #define NAME_MAX_BYTES 16384u
 /* Limit of the memory for strings, in sizes of the file. Decoded names of ceph take three times
  * their stored size; in a damaged file a few bytes could expand to a long name each. */

@@ -3,7 +3,7 @@
 
 #include "mem_heap.h"
 
-/* Functions found by the search, of all images; the index is the search's number. */
+/* Functions of all images that the search meets; the index is the number used in the search. */
 enum { FUNCTIONS_MAX = 512, EXTERNALS_MAX = 256 };
 
 struct space {
@@ -58,8 +58,8 @@ static bool function_at(const struct sonde__tail_images *images,
            ret->base + ret->node.start == place->vaddr && ret->node.owner == number;
 }
 
-/* The target of jump `i` of a function to another image. *ret_known: false if the target is
- * unknown. False: there is no such jump. */
+/* Find the target of a function's jump `i` to another image. *ret_known: false if the target is
+ * unknown. False: no such jump. */
 static bool external_of(const struct sonde__tail_images *images, const struct function *function,
                         const struct sonde__tail_place *from, uint32_t i,
                         struct sonde__tail_place *ret_to, uint32_t *ret_place, bool *ret_known)
@@ -126,8 +126,8 @@ static bool jump_of_space(void *ctx, uint32_t number, uint32_t i, uint32_t *ret_
     return number_of(space, &to, ret_to);
 }
 
-/* The function that contains a place: by its image's graph (a part belongs to its function), else
- * by the caller's callback. */
+/* The function that contains a place, from its image's graph (parts belong to their function), else
+ * from the caller's callback. */
 static bool to_function(const struct sonde__tail_images *images, struct sonde__tail_place *place)
 {
     const struct sonde__tail_graph *graph;
@@ -226,6 +226,6 @@ enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *imag
     if (inside == SONDE__TAIL_SEVERAL && answer != SONDE__TAIL_FRAMES) {
         return inside;
     }
-    *ret_found = across; /* the way through other images is known, too */
+    *ret_found = across; /* the way through other images is also known */
     return answer;
 }

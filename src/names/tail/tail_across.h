@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frames lost to tail calls between two frames, where each function can be of another image. The
- * caller provides the images, and resolves the words through which one image jumps to another: by
- * the program's memory, or by names. Context: normal; allocates. */
+/* Finds frames lost to tail calls between two frames, across images. The caller provides the images
+ * and resolves the words through which one image jumps to another, from memory or by name. Context:
+ * normal; allocates. */
 #ifndef SONDE_TAIL_ACROSS_H
 #define SONDE_TAIL_ACROSS_H
 

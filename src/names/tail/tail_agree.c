@@ -35,7 +35,8 @@ static void number_functions(struct agree *a)
         a->numbers[i] = is_one ? (uint32_t)k : SONDE__TAIL_NONE;
         if (is_one) {
             bool external = (f->flags & SONDE__TAIL_EXTERNAL) != 0;
-            /* a jump taken for one to another image is to this one: it can be any */
+            /* if the code never leaves the image, a described external jump stays inside: unknown
+             * target */
             bool closed = (f->flags & SONDE__TAIL_OPEN) == 0 &&
                           (!external || (a->functions[k].flags & SONDE__TAIL_EXTERNAL) != 0);
             a->marks[k] = (uint8_t)(MARK_DESCRIBED | (closed ? MARK_CLOSED : 0) |
@@ -44,7 +45,7 @@ static void number_functions(struct agree *a)
     }
 }
 
-/* The described jumps in terms of the code's functions; a target that is no function there is a
+/* Map described jumps to the code's functions. A target that is no function there is a
  * disagreement. */
 static void take_said(struct agree *a)
 {
@@ -100,7 +101,7 @@ static void merge_jumps(struct agree *a)
         int order = seen == count           ? 1
                     : said == a->said_count ? -1
                                             : compare_jumps(&input->jumps[seen], &a->said[said]);
-        /* known by both: keep that of the code, whose place is more exact */
+        /* both know it: keep the code's, which has the more exact place */
         take_jump(a, order <= 0 ? &input->jumps[seen] : &a->said[said], order <= 0, order >= 0);
         seen += order <= 0;
         said += order >= 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Merges the jumps and calls found in code with those of debug information: keeps only what both
- * allow.
+/* Merges jumps and calls found in code with those in debug information, and keeps what both allow.
  *
  * An open function allows every jump, a closed one its known jumps. A jump is kept if both sides
  * allow it. If one side knows a jump that the other rules out, one of them is wrong, and the
@@ -19,8 +18,8 @@ struct tail_agreement {
     struct sonde__tail_call *calls;
 };
 
-/* Change `input`, whose functions are `functions`. described: its jumps and calls may have any
- * order, and are sorted. Returns OK | MEMORY. */
+/* Change `input`, which has `functions`. described: jumps and calls in any order; they get sorted.
+ * Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status tail_agree(struct sonde__tail_input *input,
                                              struct sonde__tail_function *functions,
                                              const struct sonde__tail_input *described,

@@ -37,7 +37,8 @@ static int by_start(const void *a, const void *b)
     return SONDE__ORDER2(x, y, start, end);
 }
 
-/* Sorted, one per start; of two that overlap the first is cut, and neither is trusted. */
+/* Sort, and keep one range per start. Of two that overlap, the first is cut and neither is
+ * trusted. */
 void tail_order_ranges(struct tail_scan *s)
 {
     size_t kept = 0;
@@ -60,7 +61,7 @@ void tail_order_ranges(struct tail_scan *s)
     s->range_count = kept;
 }
 
-/* --- what the record says of the stack --- */
+/* --- the stack, as call frame information describes it --- */
 
 struct frame_reader {
     struct sonde__program program;
@@ -76,10 +77,10 @@ static void init_reader(struct frame_reader *reader, const struct sonde__cfi *cf
     sonde__program_init(&reader->program, cfi, reader->cell_of, reader->cells, 1);
 }
 
-/* Limit of the bytes of FDEs read for one image. Each is read about twice, but a long one with many
- * jumps, or a file without a search table, could take hours. */
+/* Limit of bytes of FDEs read for one image. Usually each is read about twice, but a long FDE with
+ * many jumps, or a file without a search table, could take hours. */
 #define RECORD_BYTES_MAX ((uint64_t)1 << 28)
-/* Cost of finding an FDE by the search table, in bytes. */
+/* Cost of finding an FDE in the search table, in bytes. */
 #define SEARCH_COST 64u
 
 static void set_limits(struct tail_scan *s)
@@ -115,11 +116,11 @@ struct sweep {
     bool is_restored; /* the last change of the stack pointer freed stack */
     uint8_t sum_reg;  /* result of one of the last instructions */
     unsigned sum_age;
-    uint64_t handover; /* return address of the register-indirect call just decoded; 0: none */
+    uint64_t handover; /* return address of the indirect call just before; 0: none */
     bool handover_kept;
 };
 
-/* Instructions allowed between the addition and the jump to its result. */
+/* Maximum of instructions between the addition and the jump to its result. */
 #define SUM_AGE_MAX 3
 
 static void add_call(struct sweep *w, uint64_t back, uint64_t to)
@@ -172,7 +173,7 @@ static void add_external(struct sweep *w, uint64_t pc, uint64_t cell)
     }
 }
 
-/* A call or jump through a word. */
+/* Handle a call or jump through a word. */
 static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *flow)
 {
     uint64_t to = 0;
@@ -193,7 +194,7 @@ static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *
     }
 }
 
-/* A direct jump or branch; one into a linkage stub goes to the stub's target. */
+/* Handle a direct jump or branch; one to a linkage stub goes to the stub's target. */
 static void follow_jump(struct sweep *w, uint64_t pc, uint64_t to)
 {
     struct sonde__flow through = {.kind = SONDE__FLOW_JUMP_SLOT};
@@ -314,7 +315,7 @@ static void sweep_range(struct sweep *w)
     }
 }
 
-/* --- all of it --- */
+/* --- the whole image --- */
 
 static bool has_code(const struct tail_scan *s)
 {

@@ -6,11 +6,11 @@
  * 2. Find which of them lead to the inner frame's function, backwards over the same edges.
  * 3. Order those topologically. If some are left, there are cycles and the ways are unbounded;
  *    else count the ways.
- * If there is one way, its functions are the frames. But control could come back from a function
- * that also jumps to another image or to an unknown place: what follows it on the way is then not
- * certain, and left out. That function itself is certain, and so is the called one, whichever way
- * continues from it. Only the called one is given if no way is known, but a reachable function
- * jumps through a register or a variable. */
+ * If there is one way, its functions are the frames. A function on it that also jumps to another
+ * image or an unknown place makes what follows it uncertain, because control could come back from
+ * there; that part is left out. Such a function itself is certain, and so is the called one. If no
+ * way is known, but a reachable function jumps through a register or a variable, only the called
+ * one is given. */
 #include "tail_graph.h"
 
 #define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)
@@ -36,7 +36,7 @@ struct search {
     bool leads[SONDE__TAIL_NODES_MAX];              /* to INNER */
 };
 
-/* The local number of a node; false: no room. */
+/* Local number of a node; false: no room. */
 static bool number_of(struct search *s, uint32_t node, uint16_t *ret_number)
 {
     uint32_t slot = (uint32_t)(((uint64_t)node * 0x9e3779b1u) >> 7) & (SLOT_COUNT - 1);
@@ -95,7 +95,7 @@ static void mark_leading(struct search *s)
 {
     bool changed = true;
     s->leads[INNER] = true;
-    while (changed) { /* edges mostly go from smaller to larger numbers, so a few rounds suffice */
+    while (changed) { /* most edges go to larger numbers, so a few rounds suffice */
         changed = false;
         for (uint32_t i = s->edge_count; i > 0; i--) {
             const struct local_edge *edge = &s->edges[i - 1];
@@ -106,11 +106,11 @@ static void mark_leading(struct search *s)
     }
 }
 
-/* Can the inner frame's function reach itself, or one that leads to it? */
+/* Can the inner frame's function reach itself, or a function that leads to it? */
 static bool comes_back(const struct search *s)
 {
-    /* Search again from INNER's targets. A new search, because functions found only here are not on
-     * the ways to INNER. */
+    /* Search from INNER's targets. It is a separate search, because functions found only here are
+     * not on ways to INNER. */
     struct search again;
     uint32_t flags, jumps;
     if (!s->source->function(s->source->ctx, s->nodes[INNER], &flags, &jumps) || jumps == 0) {
@@ -128,7 +128,7 @@ static bool comes_back(const struct search *s)
     }
     for (uint16_t i = 1; i < again.count; i++) {
         if (!add_edges(&again, i)) {
-            return true; /* unknown: assume that it does */
+            return true; /* unknown: assume yes */
         }
     }
     for (uint32_t i = 0; i < again.edge_count; i++) {
@@ -255,7 +255,7 @@ static bool any_indirect(const struct search *s)
     return any;
 }
 
-/* The called function has left by a jump; the way from there to the inner frame is unknown. */
+/* The called function left by a jump, but the way from there to the inner frame is unknown. */
 static enum sonde__tail_answer say_called(uint32_t called, uint32_t ways,
                                           struct sonde__tail_way *ret_way)
 {
@@ -350,7 +350,7 @@ enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *grap
         return SONDE__TAIL_NOTHING;
     }
     if (to_number == UINT32_MAX) {
-        to.owner = UINT32_MAX; /* a function that no known jump leads to */
+        to.owner = UINT32_MAX; /* a function without known jumps to it */
     } else if (!sonde__tail_node(graph, to_number, &to) || from.owner == to.owner) {
         return SONDE__TAIL_NOTHING;
     }

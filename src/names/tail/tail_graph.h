@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frames lost to tail calls: which functions of an image tail-call which, and what that means for
+/* The graph of tail calls between an image's functions, and the frames that they explain between
  * two adjacent frames.
  *
- * A stack shows A as the caller of C. If A's call instruction calls B and not C, B has left by a
- * tail call. With the graph of all tail calls, if exactly one way leads from B to C, the functions
- * on it are the missing frames. If there are several ways, the right one cannot be known, and none
- * is chosen. Further ways can start at a function that jumps through a register or to another
- * image.
+ * A stack shows A as the caller of C. If A's call instruction calls B, not C, then B left by a tail
+ * call. If the graph of all tail calls has exactly one way from B to C, the functions on it are the
+ * missing frames. If there are several, none is chosen. A function that jumps through a register or
+ * to another image can have further ways.
  *
  * The graph is a byte string (docs/index-format.md), in an index file or made from code
  * (tail_code.h). Its contents are not trusted, and a search takes bounded time and memory. Offsets
@@ -40,15 +39,16 @@ enum sonde__tail_sources {
 };
 struct sonde__tail_origin {
     uint32_t sources;   /* enum sonde__tail_sources */
-    uint32_t functions; /* on which the two disagree: they are open */
-    uint32_t calls;     /* the same, dropped */
+    uint32_t functions; /* functions on which the two disagree; they are open */
+    uint32_t calls;     /* calls on which they disagree; they are dropped */
 };
 
-/* False: not a graph (or empty views); *ret_graph is then an empty one. */
+/* False: not a graph, or empty views; *ret_graph is then empty. */
 bool sonde__tail_open(const uint8_t *graph, size_t graph_size, const uint8_t *sites,
                       size_t sites_size, struct sonde__tail_graph *ret_graph);
 
-/* Add the jumps to other images and the calls of their functions, which are separate bytes. */
+/* Add the jumps to other images and the calls of other images' functions, which are stored
+ * separately. */
 void sonde__tail_add_externals(struct sonde__tail_graph *graph, const uint8_t *externals,
                                size_t size);
 void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_t *calls,
@@ -58,32 +58,31 @@ void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_
 #define SONDE__TAIL_NODES_MAX 1024u
 
 enum sonde__tail_answer {
-    SONDE__TAIL_NOTHING, /* nothing is missing, or nothing is known */
+    SONDE__TAIL_NOTHING, /* nothing missing, or nothing known */
     SONDE__TAIL_FRAMES,
-    SONDE__TAIL_SEVERAL, /* frames are missing, with several ways, which share the one given frame
-                          */
+    SONDE__TAIL_SEVERAL, /* frames are missing in several ways; the given one is in all */
 };
 
 struct sonde__tail_frame {
     uint32_t entry; /* of the function */
-    uint32_t place; /* in its jump; the entry if there are several jumps or none is known */
+    uint32_t place; /* in its jump; its entry if there are several jumps or none is known */
 };
 
 struct sonde__tail_found {
     struct sonde__tail_frame
         frames[SONDE__TAIL_FRAMES_MAX]; /* innermost first; the last one is the called function */
     uint32_t count;
-    uint32_t ways; /* SEVERAL: how many; UINT32_MAX: any number (cycles, or a jump to an unknown
-                      place) */
+    uint32_t ways; /* SEVERAL: number of ways; UINT32_MAX: unlimited (cycles, an unknown target) */
 };
 
-/* The function that the call before `back` (a return address) enters. False: unknown, or it makes
- * no tail calls. ret_is_main: it is the program's main function, not *ret_entry. */
+/* Find the function that is entered by the call before `back` (a return address). False: unknown,
+ * or it makes no tail calls. ret_is_main: it is the program's main function instead of
+ * *ret_entry. */
 bool sonde__tail_site(const struct sonde__tail_graph *graph, uint32_t back, uint32_t *ret_entry,
                       bool *ret_is_main);
 
-/* The word through which the call before `back` calls another image's function. False: it is no
- * such call. */
+/* Find the word through which the call before `back` calls another image's function. False: it is
+ * not such a call. */
 bool sonde__tail_leaving_call(const struct sonde__tail_graph *graph, uint32_t back,
                               uint32_t *ret_cell);
 
@@ -95,7 +94,7 @@ bool sonde__tail_main(const struct sonde__tail_graph *graph, uint32_t *ret_entry
 enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *graph, uint32_t entry,
                                             uint32_t inner, struct sonde__tail_found *ret_found);
 
-/* --- for showing or converting a graph --- */
+/* --- reading a graph --- */
 
 enum sonde__tail_flags {
     SONDE__TAIL_OPEN = 1,     /* may jump to unknown places */
@@ -110,17 +109,17 @@ struct sonde__tail_node {
     uint32_t flags; /* enum sonde__tail_flags */
     uint32_t first_edge, edge_count;
 };
-/* Node `number`. False: no such node, or damage. */
+/* Read node `number`. False: none, or damage. */
 bool sonde__tail_node(const struct sonde__tail_graph *graph, uint32_t number,
                       struct sonde__tail_node *ret_node);
 /* The node whose code contains an offset; UINT32_MAX: none. */
 uint32_t sonde__tail_node_at(const struct sonde__tail_graph *graph, uint32_t offset);
-/* Edge `number`: the node that it leads to; UINT32_MAX: none. ret_place: UINT32_MAX: unknown. */
+/* Target node of edge `number`; UINT32_MAX: none. ret_place: UINT32_MAX: unknown. */
 uint32_t sonde__tail_edge(const struct sonde__tail_graph *graph, uint32_t number,
                           uint32_t *ret_place);
 
-/* Jump `i` to another image of the function that starts at an offset. False: there are no more. If
- * a function has the flag EXTERNAL but no such jump, only its debug information knows of it.
+/* Jump `i` to another image of the function that starts at an offset. False: there are no more. A
+ * function with the flag EXTERNAL but without such jumps has them only in its debug information.
  * ret_cell: offset of the word that it goes through; ret_place: UINT32_MAX: unknown. */
 bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start, uint32_t i,
                           uint32_t *ret_cell, uint32_t *ret_place);
@@ -130,9 +129,9 @@ bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start,
 /* Functions are numbers chosen by the caller. */
 struct sonde__tail_source {
     void *ctx;
-    /* A function's flags, and how many functions it jumps to. False: unknown. */
+    /* Get a function's flags and number of jumps. False: unknown. */
     bool (*function)(void *ctx, uint32_t function, uint32_t *ret_flags, uint32_t *ret_jumps);
-    /* Jump `i` of it. ret_place: UINT32_MAX: unknown. False: damage, or no memory. */
+    /* Get its jump `i`. ret_place: UINT32_MAX: unknown. False: damage, or no memory. */
     bool (*jump)(void *ctx, uint32_t function, uint32_t i, uint32_t *ret_to, uint32_t *ret_place);
 };
 

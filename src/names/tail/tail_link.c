@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Links to other images, for use when the program does not run: calls of their functions, and the
- * symbol that each word of a call or jump is bound to. */
+/* Links to other images, for use without a running process: calls of their functions, and the
+ * symbol of each word that calls and jumps use. */
 
 #include "mem_heap.h"
 #include "mem_sort.h"

@@ -16,18 +16,17 @@
 #include "mem_sort.h"
 #include "tail_scan.h"
 
-/* Size limit of a function; larger ones are open. The largest of Chromium and of interpreters have
- * half. */
+/* Larger functions are open. The largest of Chromium and of interpreters have half this size. */
 #define FUNCTION_BYTES_MAX ((uint32_t)1 << 20)
 /* Sections of code; programs have three to six. */
 #define SECTIONS_MAX 64u
-/* Instructions between the sum and the jump that goes to it. */
+/* Maximum of instructions between the addition and the jump to its result. */
 #define SUM_AGE_MAX 3u
 #define DEPTH_MAX   (1 << 28)
 
 enum { PLACE_NEW = INT32_MIN, LOST = -1 };
 
-/* State at an instruction: how many bytes sp and fp are below the value of sp at entry. */
+/* State at an instruction: distance of sp and fp below the sp at entry, in bytes. */
 struct place {
     int32_t depth, fp;
 };
@@ -55,15 +54,15 @@ struct macho_scan {
     uint32_t stub_count;
     struct sonde__macho_symbols symbols; /* of the image, for stubs */
     bool has_symbols;
-    struct data *data; /* by start */
+    struct data *data; /* sorted by start */
     size_t data_count, data_capacity;
-    /* of one function */
+    /* for one function */
     struct tail_range *range;
     const uint8_t *bytes;
     uint64_t vaddr;
     uint32_t size;
     struct place *places; /* FUNCTION_BYTES_MAX of them */
-    struct block *blocks; /* still to be followed */
+    struct block *blocks; /* not followed yet */
     size_t block_count, block_capacity;
     struct place table; /* state at a jump through a table; PLACE_NEW: none */
 };
@@ -73,7 +72,7 @@ static void open_range(struct macho_scan *m)
     m->range->marks |= TAIL_MARK_OPEN;
 }
 
-/* --- what there is --- */
+/* --- inputs --- */
 
 static void find_sections(struct macho_scan *m)
 {
@@ -160,7 +159,7 @@ static void find_ranges(struct macho_scan *m)
     tail_order_ranges(&m->s);
 }
 
-/* Parts are recognised by name; a name inside a function may be a second entry. */
+/* Names identify parts. A name inside a function may be a second entry. */
 static void read_names(struct macho_scan *m, const struct sonde__macho *macho)
 {
     struct sonde__macho_symbols symbols;
@@ -188,7 +187,7 @@ static void read_names(struct macho_scan *m, const struct sonde__macho *macho)
 enum stub_kind { STUB_NONE, STUB_EXTERNAL, STUB_UNKNOWN };
 
 /* Resolve a jump to a linkage stub, or through a pointer that the linker sets. A function of this
- * image that is called by a stub can be replaced by another image's. */
+ * image called through a stub can be replaced by another image's. */
 static enum stub_kind stub_at(const struct macho_scan *m,
                               const struct sonde__macho_section *section, uint64_t vaddr)
 {
@@ -214,7 +213,7 @@ static enum stub_kind find_stub(const struct macho_scan *m, uint64_t vaddr)
     return kind;
 }
 
-/* --- one function: how deep the stack is --- */
+/* --- stack depth in one function --- */
 
 static int32_t moved(int32_t from, int64_t by)
 {
@@ -254,7 +253,7 @@ static void add_block(struct macho_scan *m, uint32_t at, const struct place *pla
     m->blocks[m->block_count++] = (struct block){at, *place, is_guess};
 }
 
-/* Record the state at a place. False: it was known already. */
+/* Record the state at a place. False: already known. */
 static bool arrive(struct place *there, struct place *coming, bool is_guess)
 {
     bool changed = false;
@@ -277,7 +276,7 @@ static bool arrive(struct place *there, struct place *coming, bool is_guess)
     return changed;
 }
 
-/* Follow instructions from a block until control leaves or reaches known code. */
+/* Follow instructions from a block until control leaves or known code is reached. */
 static void follow_block(struct macho_scan *m, struct block *block)
 {
     uint32_t at = block->at;
@@ -354,7 +353,7 @@ static uint32_t padding(const struct macho_scan *m, uint32_t at)
                : 0;
 }
 
-/* The first code from `at` on that was not reached. False: there is none. */
+/* Find the first code at or after `at` that was not reached. False: none. */
 static bool find_rest(struct macho_scan *m, uint32_t *ret_at)
 {
     uint32_t at = *ret_at;
@@ -380,7 +379,7 @@ static bool find_rest(struct macho_scan *m, uint32_t *ret_at)
     return false;
 }
 
-/* --- what leaves it --- */
+/* --- jumps out of the function --- */
 
 static void add_call(struct macho_scan *m, uint64_t back, uint64_t to)
 {

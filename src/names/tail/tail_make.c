@@ -11,7 +11,7 @@
 
 struct make {
     const struct sonde__tail_input *input;
-    size_t *first_jump; /* by function; one more at the end */
+    size_t *first_jump; /* by function; the last element is the end */
     bool *leaves;       /* by function: to other images */
     uint32_t *node;     /* by function: 1 + its node; 0: left out */
     uint32_t *queue;
@@ -110,8 +110,7 @@ static void keep_function(struct make *m, uint32_t function, size_t *queued)
     }
 }
 
-/* Mark functions that make tail calls, and those that they lead to, and number them in address
- * order. */
+/* Mark and number, in address order, functions that make tail calls and those that they lead to. */
 static void choose_nodes(struct make *m)
 {
     const struct sonde__tail_input *input = m->input;
@@ -142,7 +141,7 @@ static uint32_t max(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Count the edges, and fill in how wide each field must be. */
+/* Count the edges and compute the width of each field. */
 static void measure_graph(struct make *m, uint8_t *w)
 {
     const struct sonde__tail_input *input = m->input;
@@ -186,7 +185,7 @@ static void pack_nodes(const struct make *m, const uint8_t *w, struct packer nod
             put_uint(&edges, input->jumps[k].place + 1, w[TAIL_WIDTH_PLACE]);
         }
     }
-    /* a final node, which marks the end of the last one's edges */
+    /* a last node marks the end of the previous one's edges */
     nodes.at +=
         (unsigned)w[TAIL_WIDTH_START] + w[TAIL_WIDTH_SIZE] + w[TAIL_WIDTH_OWNER] + TAIL_FLAG_BITS;
     put_uint(&nodes, edge, w[TAIL_WIDTH_EDGE]);
@@ -254,7 +253,7 @@ static int by_leaving(const void *a, const void *b)
     return SONDE__ORDER3(x, y, from, cell, place);
 }
 
-/* One per function and word; with a place only if there is one. */
+/* Keep one per function and word, with a place only if there is one jump. */
 static void sort_externals(struct make *m, size_t *ret_count)
 {
     struct sonde__tail_external *all = m->input->externals;
@@ -287,7 +286,7 @@ static enum sonde_status pack_externals(struct make *m, size_t count,
     for (size_t i = 0; i < count; i++, to += TAIL_EXTERNAL_BYTES) {
         sonde__base_put_le32(to, input->functions[input->externals[i].from].start);
         sonde__base_put_le32(to + 4, input->externals[i].cell);
-        sonde__base_put_le32(to + 8, input->externals[i].place + 1); /* 0: there are several */
+        sonde__base_put_le32(to + 8, input->externals[i].place + 1); /* 0: several */
     }
     return SONDE_OK;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions, jumps between them and calls -> the bytes of a tail graph and its call sites.
  *
- * The caller has determined functions and parts, which jumps are tail calls, and which functions
- * are OPEN. Unneeded data is dropped here: functions that no call site leads to, call sites of
- * functions that make no tail calls. Context: any thread. */
+ * The caller has decided what functions and parts are, which jumps are tail calls, and which
+ * functions are OPEN. Functions that no call site leads to, and call sites of functions without
+ * tail calls, are dropped here. Context: any thread. */
 #ifndef SONDE_TAIL_MAKE_H
 #define SONDE_TAIL_MAKE_H
 
@@ -12,7 +12,7 @@
 #include "tail_graph.h"
 
 #define SONDE__TAIL_NONE UINT32_MAX
-/* Target of a call: the program's main function, whose result exit() gets. */
+/* Call target for the program's main function, whose result is passed to exit(). */
 #define SONDE__TAIL_MAIN (UINT32_MAX - 1)
 
 struct sonde__tail_function {
@@ -62,11 +62,11 @@ struct sonde__tail_bytes {
     struct sonde__tail_word *words; /* by cell */
     size_t word_count;
     uint32_t node_count, edge_count, site_count;
-    struct sonde__tail_origin origin; /* what it was made from: set by the caller */
+    struct sonde__tail_origin origin; /* set by the caller: what the graph was made from */
 };
 
-/* Sort jumps by source function, with parts replaced by their functions, and keep one per pair,
- * with a place only if the pair has one. Returns their number. */
+/* Sort jumps by source function and keep one per pair, with a place only if the pair has one jump;
+ * parts are replaced by their functions. Returns their number. */
 size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
                               struct sonde__tail_jump *jumps, size_t count);
 

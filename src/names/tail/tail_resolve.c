@@ -16,7 +16,7 @@
 static size_t find(struct tail_scan *s, size_t range)
 {
     while (s->ranges[range].group != range) {
-        s->ranges[range].group = s->ranges[s->ranges[range].group].group; /* halves the way */
+        s->ranges[range].group = s->ranges[s->ranges[range].group].group; /* path halving */
         range = s->ranges[range].group;
     }
     return range;
@@ -93,7 +93,7 @@ static bool add_symbol_range(struct tail_scan *s, uint32_t offset, size_t known)
     return true;
 }
 
-/* Add functions without an FDE that are jumped to or called, by their symbols. */
+/* Add functions without an FDE that are targets of jumps or calls, by their symbols. */
 static void add_symbol_ranges(struct tail_scan *s)
 {
     size_t known = s->range_count, kept = 0;
@@ -156,14 +156,14 @@ static void join_parts(struct tail_scan *s)
 struct edges {
     struct tail_scan *s;
     struct sonde__tail_function *functions;
-    uint32_t *owners; /* by group: the range that is the function; NONE: none or several */
+    uint32_t *owners; /* by group: the range that is the function; NONE: none, or several */
     struct sonde__tail_jump *jumps;
     size_t jump_count, jump_capacity;
     struct sonde__tail_call *calls;
     size_t call_count;
 };
 
-/* A range that is joined with a function, and not known to be one itself, is a part. */
+/* A range joined with a function, and not known to be a function itself, is a part. */
 static void mark_unknown_parts(struct edges *e)
 {
     struct tail_scan *s = e->s;
@@ -216,7 +216,7 @@ static void choose_owners(struct edges *e)
     }
 }
 
-/* Can a jump to it be a tail call? */
+/* Can a jump to this range be a tail call? */
 static bool is_function(const struct tail_range *range)
 {
     return (range->marks & (TAIL_MARK_NAMED | TAIL_MARK_CALLED | TAIL_MARK_NO_RECORD)) != 0 &&
@@ -264,8 +264,9 @@ static size_t first_jump(const struct edges *e, size_t count, uint32_t from)
     return SONDE__SEARCH(0, count, i, e->jumps[i].from < from);
 }
 
-/* A jump to outlined code is replaced by one to where that continues: outlined code is no function
- * of the source, and is not shown on stacks. What it may do, the function may do. */
+/* Replace a jump to outlined code by one to where that code continues, because outlined code is no
+ * function of the source and not shown on stacks. The function gets the marks of the outlined
+ * code. */
 static void pass_over_outlined(struct edges *e)
 {
     struct tail_scan *s = e->s;
@@ -337,7 +338,7 @@ static void add_calls(struct edges *e)
     }
 }
 
-/* The functions' jumps to other images; functions with cut ranges are open. */
+/* Jumps of functions to other images; functions with cut ranges are open. */
 static size_t take_externals(struct edges *e, struct sonde__tail_external *externals)
 {
     struct tail_scan *s = e->s;
@@ -370,8 +371,8 @@ static bool main_of_table(const struct sonde__elf_symbols *table, uint64_t *ret_
     return false;
 }
 
-/* The first argument that start-up code passes to __libc_start_main: lea main(%rip), %rdi or mov
- * $main, %rdi before its call (glibc's start.S). */
+/* The first argument of __libc_start_main in start-up code: lea main(%rip), %rdi or mov $main, %rdi
+ * before the call (glibc's start.S). */
 static bool main_of_start(const struct tail_scan *s, uint64_t *ret_vaddr)
 {
     enum { START_BYTES = 64 };
@@ -416,7 +417,7 @@ static uint32_t find_main(const struct tail_scan *s)
     return range != TAIL_NO_RANGE ? (uint32_t)range : SONDE__TAIL_NONE;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static enum sonde_status make(struct edges *e, struct sonde__tail_bytes *ret_bytes)
 {

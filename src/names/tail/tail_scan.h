@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What tail_code.c collects from the code, from which tail_resolve.c makes functions and edges. */
+/* The data that tail_code.c collects from code, and tail_resolve.c turns into functions and
+ * edges. */
 #ifndef SONDE_TAIL_SCAN_H
 #define SONDE_TAIL_SCAN_H
 
@@ -13,28 +14,28 @@ enum tail_mark {
     TAIL_MARK_PART = 4,       /* starts with a frame in place, or is a part by name */
     TAIL_MARK_CALLED = 8,     /* its start is called */
     TAIL_MARK_NAMED = 16,     /* a symbol is at its start */
-    TAIL_MARK_NO_RECORD = 32, /* known by its symbol only: its code is not searched */
-    TAIL_MARK_OUTLINED = 64,  /* code that the compiler outlined from several functions */
-    TAIL_MARK_INDIRECT = 128, /* open by a jump through a register or a variable */
+    TAIL_MARK_NO_RECORD = 32, /* known only by its symbol; its code is not searched */
+    TAIL_MARK_OUTLINED = 64,  /* outlined by the compiler from several functions */
+    TAIL_MARK_INDIRECT = 128, /* open because of a jump through a register or a variable */
 };
 
 /* Code described by one FDE or symbol. */
 struct tail_range {
     uint32_t start, end;
-    uint32_t group; /* union-find: which ranges are one function */
+    uint32_t group; /* union-find: ranges of one function share it */
     uint8_t marks;
 };
 
 enum tail_exit_kind {
-    TAIL_EXIT_CLEAN,    /* with the stack as at the entry */
-    TAIL_EXIT_RESTORED, /* the code freed its frame, but the FDE does not say so */
-    TAIL_EXIT_INSIDE,   /* with a frame */
+    TAIL_EXIT_CLEAN,    /* the stack is as at entry */
+    TAIL_EXIT_RESTORED, /* the code freed its frame, but the FDE still has it */
+    TAIL_EXIT_INSIDE,   /* there is a frame */
 };
 
 /* A jump out of a range. */
 struct tail_exit {
     uint32_t from; /* start of the range */
-    uint32_t to;   /* offset; for a jump through a word, of the function that it points to */
+    uint32_t to;   /* offset; for a jump through a word, the word's target */
     uint32_t place;
     uint8_t kind;
 };

@@ -111,7 +111,7 @@ const struct tail_cell *tail_cell(const struct tail_slots *slots, uint64_t vaddr
     size_t at = SONDE__SEARCH(0, slots->cell_count, i, slots->cells[i].vaddr < vaddr);
     if (at == slots->cell_count || slots->cells[at].vaddr != vaddr ||
         (at + 1 < slots->cell_count && slots->cells[at + 1].vaddr == vaddr)) {
-        return NULL; /* also a word that two relocations claim */
+        return NULL; /* two relocations claim the word */
     }
     return &slots->cells[at];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The functions that the words of the GOT and the linkage stubs lead to. Context: any thread. */
+/* Targets of GOT words and linkage stubs. Context: any thread. */
 #ifndef SONDE_TAIL_SLOTS_H
 #define SONDE_TAIL_SLOTS_H
 
@@ -10,7 +10,7 @@
 enum tail_slot_kind {
     TAIL_SLOT_UNKNOWN,  /* unknown, or set by a resolver */
     TAIL_SLOT_OWN,      /* a function of this image */
-    TAIL_SLOT_EXTERNAL, /* of another one */
+    TAIL_SLOT_EXTERNAL, /* a function of another image */
 };
 
 struct tail_slots {
@@ -36,9 +36,9 @@ SONDE_NODISCARD enum sonde_status tail_slots_read(const struct sonde__elf *elf, 
                                                   struct tail_slots *ret_slots);
 void tail_slots_done(struct tail_slots *slots);
 
-/* The word at a vaddr; null: unknown or conflicting. */
+/* The word at a vaddr; null: unknown, or conflicting relocations. */
 const struct tail_cell *tail_cell(const struct tail_slots *slots, uint64_t vaddr);
-/* What it is bound to; ret_to: OWN only. */
+/* The target of a word; ret_to: for OWN only. */
 enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to);
 /* Is a stub at this vaddr? ret_cell: the word that it jumps through. */
 bool tail_stub(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_cell);

@@ -2,11 +2,10 @@
 /* Types of one image, on demand, from its DWARF: members with offsets, declarations as C text,
  * functions with their parameters.
  *
- * Data is read on demand: opening reads unit headers, a query reads the units that it needs, and
- * only a query by name goes through all units once. A type is a reference to the DIE that describes
- * it. Work is bounded, because references can form cycles and abbreviations can repeat: each query
- * has a budget of DIEs (sonde__types_refill()), and ends with LIMIT beyond it. Text and nesting are
- * limited, too.
+ * Opening reads unit headers, a query reads the units that it needs, and the first query by name
+ * reads all units. A type is a reference to the DIE that describes it. Each query has a budget of
+ * DIEs (sonde__types_refill()) and ends with LIMIT when it is spent, because references can form
+ * cycles. Text and nesting are limited, too.
  *
  * DWARF 2 to 5: type units by signature (.debug_types and DW_UT_type), references between units,
  * dwz's supplementary file, split units. Sources: DWARF 5 §5 (types), §3.3 (functions), §2.13.2
@@ -23,13 +22,13 @@ struct sonde__types;
 
 struct sonde__types_source {
     const struct sonde__dwarf_sections *sections; /* must outlive the view */
-    /* Finds the split unit of a skeleton, false: not found; or null. The result must outlive the
+    /* Find the split unit of a skeleton, false: not found; or null. The result must outlive the
      * view. */
     bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
                   struct sonde__dwarf_split *ret_split);
-    /* the type unit of a signature in a package of split units; or null */
+    /* Find the type unit of a signature in a package of split units; or null. */
     bool (*split_type)(void *ctx, uint64_t signature, struct sonde__dwarf_split *ret_split);
-    /* …the signature in slot `index` of those, 0: a free slot; false: no more. Or null */
+    /* Get the signature in slot `index` of the package, 0: free slot; false: no more. Or null. */
     bool (*split_type_at)(void *ctx, uint32_t index, uint64_t *ret_signature);
     void *ctx;
 };
@@ -50,7 +49,7 @@ struct sonde__type_ref {
 
 enum sonde__type_kind {
     SONDE__TYPE_VOID,
-    SONDE__TYPE_BASE, /* and types with only a name, as decltype(nullptr) */
+    SONDE__TYPE_BASE, /* also types with only a name, as decltype(nullptr) */
     SONDE__TYPE_STRUCT,
     SONDE__TYPE_CLASS,
     SONDE__TYPE_UNION,
@@ -74,43 +73,43 @@ struct sonde__type {
     struct sonde__type_ref self;
     enum sonde__type_kind kind;
     const char *name;              /* null: none */
-    struct sonde__type_ref target; /* pointed to, aliased, of an element, returned */
+    struct sonde__type_ref target; /* type pointed to, aliased, returned, or of an element */
     struct sonde__type_ref holder; /* of a member pointer: the class */
-    uint64_t size;                 /* as the DIE says, in bytes */
+    uint64_t size;                 /* in bytes, as in the DIE */
     uint64_t line;                 /* of its declaration; 0: unknown */
     uint8_t encoding;              /* DW_ATE_* of a base type */
     bool has_size;
     bool declared_only; /* incomplete: see sonde__type_complete() */
-    bool is_plain;      /* C: its name needs struct, union or enum before it */
-    bool is_vector;     /* an array that is a vector */
-    bool is_objc;       /* a class of Objective-C */
+    bool is_plain;      /* C: the name needs struct, union or enum before it */
+    bool is_vector;     /* an array type that is a vector */
+    bool is_objc;       /* an Objective-C class */
 };
 
 /* Returns OK | CORRUPT | LIMIT | MEMORY. `ref.die` 0 gives VOID. */
 SONDE_NODISCARD enum sonde_status
 sonde__type_get(struct sonde__types *types, struct sonde__type_ref ref, struct sonde__type *ret);
 
-/* The type without typedefs and qualifiers, an incomplete one completed if that is possible. */
+/* The type without typedefs and qualifiers, and completed if possible. */
 SONDE_NODISCARD enum sonde_status
 sonde__type_strip(struct sonde__types *types, struct sonde__type_ref ref, struct sonde__type *ret);
 
-/* The complete type for one that is declared only: by its signature, else the one definition of
- * that name in the file; of several, if they are not alike, none. `type` itself if it is complete.
+/* Complete a type that is only declared: by its signature, else by the only definition of its name
+ * in the file; if several definitions differ, by none. A complete `type` is returned unchanged.
  * Returns OK | ABSENT | AMBIGUOUS | CORRUPT | LIMIT | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__type_complete(struct sonde__types *types,
                                                        const struct sonde__type *type,
                                                        struct sonde__type *ret);
 
-/* Bytes of an object of the type. False: not known (void, a function, incomplete, an array of
- * unknown or variable length). */
+/* Size of an object in bytes. False: unknown (void, a function, incomplete, an array of unknown or
+ * variable length). */
 bool sonde__type_size(struct sonde__types *types, struct sonde__type_ref ref, uint64_t *ret_size);
 
-/* --- members, base classes, enumerators, parameters: children, in the order of the file --- */
+/* --- children in file order: members, base classes, enumerators, parameters --- */
 
 struct sonde__type_cursor {
     struct sonde__type_ref parent;
     uint64_t at;    /* of the next child; 0: at the end */
-    uint64_t outer; /* in a variant: where to continue */
+    uint64_t outer; /* in a variant: the place to continue */
     bool in_variant;
 };
 
@@ -122,16 +121,16 @@ SONDE_NODISCARD enum sonde_status sonde__type_children(struct sonde__types *type
 struct sonde__type_member {
     const char *name; /* null: anonymous */
     struct sonde__type_ref type;
-    uint64_t bit_offset; /* from the beginning of the object, in bits */
+    uint64_t bit_offset; /* from the start of the object, in bits */
     uint32_t bit_size;   /* 0: no bit-field */
-    bool has_offset;     /* false: of a virtual base class, known at run time only */
+    bool has_offset;     /* false: a virtual base class, whose offset is known at run time only */
     bool is_base;        /* a base class */
     bool is_virtual;     /* a virtual one */
     bool is_artificial;  /* made by the compiler: a vtable pointer */
-    bool in_variant;     /* of a Rust enum: present only in its variant */
+    bool in_variant;     /* part of a Rust enum: exists only in its variant */
 };
 
-/* The next data member or base class; static members are left out.
+/* The next data member or base class; static members are skipped.
  * Returns OK | ABSENT (the end) | CORRUPT | LIMIT | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__type_next_member(struct sonde__types *types,
                                                           struct sonde__type_cursor *cursor,
@@ -199,8 +198,8 @@ SONDE_NODISCARD enum sonde_status sonde__types_find(struct sonde__types *types, 
                                                     sonde__types_found *found, void *ctx);
 
 struct sonde__type_function {
-    struct sonde__type_ref self;        /* the one with code */
-    struct sonde__type_ref declaration; /* to read its parameters from */
+    struct sonde__type_ref self;        /* the DIE with code */
+    struct sonde__type_ref declaration; /* the DIE with the parameters */
     struct sonde__type_ref returns;
     const char *name;    /* null: none */
     const char *linkage; /* the mangled name; null: none */
@@ -208,13 +207,12 @@ struct sonde__type_function {
     bool is_prototyped;
 };
 
-/* The function whose code is at a vaddr; not one that was inlined there.
- * Returns OK | ABSENT | LIMIT | MEMORY. */
+/* The function with code at a vaddr; not an inlined one. */
 SONDE_NODISCARD enum sonde_status sonde__types_function_at(struct sonde__types *types,
                                                            uint64_t vaddr,
                                                            struct sonde__type_function *ret);
 
-/* Its declaration: "int f(char *name, ...)". As sonde__type_text(). */
+/* Write its declaration, "int f(char *name, ...)". Returns as sonde__type_text(). */
 SONDE_NODISCARD enum sonde_status
 sonde__type_function_text(struct sonde__types *types, const struct sonde__type_function *function,
                           char *ret_text, size_t size);

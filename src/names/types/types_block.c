@@ -67,7 +67,7 @@ enum sonde_status sonde__types_block_at(struct sonde__types *t, uint64_t vaddr,
 
 /* --- captures --- */
 
-/* After the header's fields. */
+/* Start after the header's fields. */
 static enum sonde_status begin(struct sonde__types *t, const struct sonde__types_block *block,
                                struct sonde__type_cursor *cursor)
 {
@@ -79,8 +79,8 @@ static enum sonde_status begin(struct sonde__types *t, const struct sonde__types
     return SONDE_OK;
 }
 
-/* A pointer to the box of a __block variable: a structure without a name, of a header (whose second
- * word leads to the box in use) and at last the variable. False: another type. */
+/* Recognise a pointer to the box of a __block variable: a nameless structure with a header (whose
+ * second word points to the current box) and the variable as last member. False: another type. */
 static bool open_box(struct sonde__types *t, struct sonde__types_capture *capture)
 {
     struct sonde__type type;
@@ -148,7 +148,7 @@ static bool is_stored(struct sonde__types *t, const struct sonde__types_block *b
     return false;
 }
 
-/* A constant variable is not stored: it is a variable of the function, declared before it.
+/* Constant variables are not stored: they are variables of the function, declared before it.
  * Variables of the block's own code are in a lexical block. */
 static enum sonde_status next_constant(struct sonde__types *t,
                                        const struct sonde__types_block *block,
@@ -219,8 +219,8 @@ enum sonde_status sonde__types_next_capture(struct sonde__types *t,
 
 /* --- what is held --- */
 
-/* The type without typedefs and qualifiers. Not by sonde__type_strip(), which would search all
- * units for the definition of a declared class; its name is enough here. */
+/* The type without typedefs and qualifiers. sonde__type_strip() would search all units for the
+ * definition of a declared class, whose name is enough here. */
 static bool behind(struct sonde__types *t, struct sonde__type_ref ref, struct sonde__type *ret_type)
 {
     for (int hop = 0; hop < TYPES_HOPS_MAX; hop++) {

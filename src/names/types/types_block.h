@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The captures of a block by its debug information: each variable's name, type and offset, at every
- * optimisation level. Debug information does not tell ownership (strong and weak references have
- * one type), and describes a __block variable of a non-escaping block as a byref, although it is a
- * plain pointer to the variable.
+/* The captures of a block from its debug information: name, type and offset of each variable, at
+ * every optimisation level. Debug information does not have ownership (strong and weak references
+ * have the same type), and describes a __block variable of a non-escaping block as a byref,
+ * although it is a plain pointer to the variable.
  *
  * clang describes a block by the artificial parameter ".block_descriptor" of its function: a
- * pointer to a structure of the header's fields and one member a capture. Context: as types.h. */
+ * pointer to a structure with the header's fields and one member for each capture. Context: as
+ * types.h. */
 #ifndef SONDE_TYPES_BLOCK_H
 #define SONDE_TYPES_BLOCK_H
 
@@ -31,8 +32,8 @@ struct sonde__types_capture {
     uint64_t box_size;
 };
 
-/* The block whose code is at a vaddr. Returns OK | ABSENT (no function, or it is not a block's)
- * | CORRUPT | LIMIT | MEMORY. */
+/* The block with code at a vaddr. Returns OK | ABSENT (no function, or not a block's) | CORRUPT |
+ * LIMIT | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__types_block_at(struct sonde__types *types, uint64_t vaddr,
                                                         struct sonde__types_block *ret_block);
 
@@ -52,10 +53,10 @@ sonde__types_next_capture(struct sonde__types *types, const struct sonde__types_
                           struct sonde__types_captures *captures,
                           struct sonde__types_capture *ret_capture);
 
-/* What a variable of a type refers to, if blocks treat it specially. */
+/* How blocks treat a type. */
 enum sonde__types_held {
     SONDE__TYPES_HELD_OTHER,
-    SONDE__TYPES_HELD_OBJECT, /* of Objective-C: by Thing *, id, Class */
+    SONDE__TYPES_HELD_OBJECT, /* an Objective-C object: Thing *, id, Class */
     SONDE__TYPES_HELD_BLOCK,
 };
 enum sonde__types_held sonde__types_held_by(struct sonde__types *types,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Shared by the files of this module: units of all files that a view reads, DIEs, text. */
+/* Shared by this folder: units of all files of a view, DIEs, text. */
 #ifndef SONDE_TYPES_DATA_H
 #define SONDE_TYPES_DATA_H
 
@@ -20,17 +20,17 @@
 struct types_space {
     struct sonde__dwarf_sections sections; /* `info` contains the units */
     uint32_t first, count;                 /* its units in the table */
-    uint32_t main;                         /* the space that DW_FORM_ref_addr means */
-    uint32_t common;                       /* of dwz's file; itself: none */
+    uint32_t main;                         /* the space that DW_FORM_ref_addr refers to */
+    uint32_t common;                       /* of dwz's file; own index: none */
     bool split;                            /* its type units' files are not in `line` */
     bool old_types;                        /* .debug_types: its headers are longer */
 };
 
-/* A range of DIEs that gives names a prefix: a namespace or a class. Sorted by `begin`. */
+/* A range of DIEs whose names get a prefix: a namespace or class. Sorted by `begin`. */
 struct types_scope {
     uint64_t begin, end;
-    uint32_t outer;   /* the one around it: index; UINT32_MAX: the unit */
-    uint32_t parent;  /* the scope of its name: differs from `outer` if it was declared elsewhere */
+    uint32_t outer;   /* enclosing scope: index; UINT32_MAX: the unit */
+    uint32_t parent;  /* scope for names; differs from `outer` if it was declared elsewhere */
     const char *name; /* "" : transparent (a function) */
 };
 
@@ -41,9 +41,9 @@ struct types_unit {
     bool is_type, named; /* a type unit; its names are in the index */
     bool split_tried;
     uint64_t signature, type_die; /* of a type unit */
-    uint32_t split;               /* of a skeleton: its unit with the DIEs; TYPES_NO_UNIT */
-    uint32_t skeleton; /* of a split unit: its skeleton, which has the lines; TYPES_NO_UNIT */
-    uint32_t table;    /* slot of its abbreviations, if `table_stamp` is that slot's */
+    uint32_t split;               /* of a skeleton: its split unit; TYPES_NO_UNIT */
+    uint32_t skeleton; /* of a split unit: its skeleton, which has the line table; TYPES_NO_UNIT */
+    uint32_t table;    /* slot of its abbreviations; valid if `table_stamp` is the slot's */
     uint64_t table_stamp;
     struct types_scope *scopes;
     size_t scope_count;
@@ -54,7 +54,7 @@ struct types_unit {
 enum { TYPES_TABLES = 32 };
 struct types_table {
     struct sonde__dwarf_abbrevs abbrevs;
-    struct sonde__dwarf_plans plans; /* that keep nothing */
+    struct sonde__dwarf_plans plans; /* plans that only skip */
     uint64_t stamp, used;
 };
 
@@ -87,7 +87,7 @@ struct sonde__types {
     struct types_names *names; /* null: not made yet */
     struct sonde__arena arena;
     uint64_t work_left;
-    struct { /* files of the line table used last */
+    struct { /* the line table used last */
         uint32_t unit;
         bool valid;
         struct sonde__dwarf_lines lines;
@@ -95,7 +95,7 @@ struct sonde__types {
     uint8_t address_size;
 };
 
-/* Spend work from the budget. False: it is used up. */
+/* Spend work from the budget. False: not enough left. */
 bool types_spend(struct sonde__types *t, uint64_t amount);
 
 /* The work of reading all units once. */
@@ -116,7 +116,8 @@ SONDE_NODISCARD enum sonde_status types_abbrevs(struct sonde__types *t, uint32_t
 uint32_t types_unit_at(const struct sonde__types *t, uint32_t space, uint64_t offset);
 /* The type of a signature; die 0: not found. */
 struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signature);
-/* The unit with the DIEs: for a skeleton its split unit (TYPES_NO_UNIT: not found). */
+/* The unit with the DIEs: a skeleton's split unit (TYPES_NO_UNIT: not found), else the unit
+ * itself. */
 uint32_t types_body(struct sonde__types *t, uint32_t unit);
 bool types_is_c(struct sonde__types *t, uint32_t unit);
 
@@ -129,13 +130,13 @@ struct types_die {
     uint16_t tag;
     bool children, declaration, external, artificial, prototyped, is_virtual, runtime_class, vector;
     bool apple_block;      /* clang's structure for the type of a block */
-    bool dynamic_location; /* an expression that must be evaluated */
+    bool dynamic_location; /* an expression that must be evaluated at run time */
     const char *name, *linkage;
     struct sonde__type_ref type, origin, specification, holder, imported;
     struct sonde__dwarf_value low, high, ranges, count, upper, lower;
     uint64_t signature, location, data_bit_offset, file, line, value;
     uint64_t size, bit_size, bit_offset;
-    uint32_t line_unit; /* whose files `file` counts */
+    uint32_t line_unit; /* the unit whose line table `file` refers to */
     uint8_t encoding;
     bool has_size, has_bit_size, has_bit_offset, has_data_bit_offset, has_location, has_value,
         has_signature;
@@ -147,12 +148,12 @@ SONDE_NODISCARD enum sonde_status types_die(struct sonde__types *t, struct sonde
 /* The DIE after this one and its descendants; 0: the end. */
 SONDE_NODISCARD enum sonde_status types_after(struct sonde__types *t, const struct types_die *die,
                                               uint64_t *ret_offset);
-/* Complete the name and other attributes of a DIE from its origin and specification; for one with a
- * signature, the name. */
+/* Add missing attributes from a DIE's origin and specification; for a DIE with a signature, the
+ * name. */
 SONDE_NODISCARD enum sonde_status types_whole(struct sonde__types *t, struct types_die *die);
 
-/* The tag of the DIE at *offset; *offset is advanced to the next DIE. Returns as types_die(); a
- * null entry is OK with tag 0. */
+/* Read the tag of the DIE at *offset and advance *offset to the next DIE. Returns as types_die(); a
+ * null entry gives OK and tag 0. */
 SONDE_NODISCARD enum sonde_status types_step(struct sonde__types *t, uint32_t unit,
                                              uint64_t *offset, uint16_t *ret_tag,
                                              bool *ret_children);
@@ -179,7 +180,8 @@ void types_names_done(struct types_names *names);
 
 /* --- types_text.c --- */
 
-/* "(char *name, ...)" of a function's or function type's children. method: without `this`. */
+/* Write "(char *name, ...)" for the children of a function or function type. method: skip
+ * `this`. */
 void types_add_parameters(struct sonde__types *t, struct sonde__type_ref function, bool prototyped,
                           bool method, unsigned depth, struct types_text *text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One DIE: the attributes that types and functions have. */
+/* Reads one DIE with the attributes of types and functions. */
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "types_data.h"
@@ -31,9 +31,9 @@ static struct sonde__type_ref refer(struct sonde__types *t, uint32_t unit,
     return (struct sonde__type_ref){to, value.u};
 }
 
-/* --- values that the index has no use for --- */
+/* --- values that indexes do not need --- */
 
-/* The block of an attribute. False: its form is none. */
+/* The block of an attribute. False: another form. */
 static bool take_block(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr,
                        struct sonde__bytes *at, struct sonde__bytes *ret_block)
 {
@@ -49,8 +49,8 @@ static bool take_block(const struct sonde__dwarf_unit *unit, const struct sonde_
     return true;
 }
 
-/* Version 2 wrote the offset of a member as an expression that adds it to the object's address; any
- * other one must be evaluated for an object. */
+/* Version 2 wrote a member's offset as an expression that adds it to the object's address. Other
+ * expressions need an object. */
 static void read_location(struct sonde__bytes *block, struct types_die *die)
 {
     unsigned op = sonde__base_bytes_u8(block);
@@ -67,7 +67,7 @@ static void read_location(struct sonde__bytes *block, struct types_die *die)
 
 /* --- attributes --- */
 
-/* A constant that may be negative: fixed-size forms have no sign. */
+/* Sign-extend a constant: fixed-size forms have no sign. */
 static uint64_t extended(unsigned form, uint64_t value)
 {
     switch (form) {
@@ -238,7 +238,7 @@ static void read_attribute(struct sonde__types *t, struct types_die *die,
     }
 }
 
-/* A cursor at a DIE of a unit, and its abbreviation (null: a null entry). */
+/* Set a cursor to a DIE of a unit and get its abbreviation (null: a null entry). */
 static enum sonde_status begin(struct sonde__types *t, uint32_t unit, uint64_t offset,
                                struct sonde__bytes *ret_at, const struct types_table **ret_table,
                                const struct sonde__dwarf_abbrev **ret_abbrev)
@@ -296,7 +296,7 @@ static bool step_over(const struct sonde__types *t, uint32_t unit, const struct 
                       const struct sonde__dwarf_abbrev *abbrev, struct sonde__bytes *at)
 {
     const struct sonde__dwarf_plan *plan = &table->plans.plans[abbrev - table->abbrevs.entries];
-    struct sonde__dwarf_die die; /* of which nothing is kept */
+    struct sonde__dwarf_die die; /* keeps nothing */
     if (plan->count == 0) {
         return sonde__base_bytes_take(at, plan->skip) != NULL;
     }
@@ -338,7 +338,7 @@ enum sonde_status types_after(struct sonde__types *t, const struct types_die *di
     while (depth > 0) {
         enum sonde_status status = types_step(t, die->self.unit, &offset, &tag, &children);
         if (status == SONDE_ABSENT) {
-            break; /* the unit ends before its DIEs do */
+            break; /* the unit ends early */
         }
         SONDE_TRY(status);
         if (tag == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The function at an address, and the file and line of declarations. */
+/* Finds the function at an address, and the file and line of declarations. */
 #include <string.h>
 
 #include "base_status.h"
@@ -41,7 +41,7 @@ static void inspect_function(struct sonde__types *t, const struct types_die *die
     }
 }
 
-/* Has the unit code there? 1 yes, 0 no, -1 unknown. */
+/* Does the unit have code there? 1 yes, 0 no, -1 unknown. */
 static int unit_covers(struct sonde__types *t, uint32_t unit, uint64_t vaddr)
 {
     const struct sonde__dwarf_unit *head = &t->units[unit].head;
@@ -58,7 +58,7 @@ static int unit_covers(struct sonde__types *t, uint32_t unit, uint64_t vaddr)
 
 /* --- one unit --- */
 
-/* The abstract DIE, if there is one, has all parameters and variables. */
+/* If there is an abstract DIE, it has all parameters and variables. */
 static enum sonde_status finish(struct sonde__types *t, struct types_die *die,
                                 const struct hit *hit, struct sonde__type_function *ret)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Hashes of names that ignore differences between compilers, debuggers and users: spaces; `long
- * unsigned int` for `unsigned long`; the suffix of a number (`5ul`). */
+/* Hashes names so that the spellings of compilers, debuggers and users agree: ignores spaces,
+ * treats `long unsigned int` as `unsigned long`, ignores suffixes of numbers (`5ul`). */
 #include <string.h>
 
 #include "base_hash.h"
@@ -12,7 +12,7 @@ static bool is_word(char c)
            c == '$' || (c & 0x80) != 0;
 }
 
-/* The words of integer types. */
+/* Words of integer types. */
 enum { UNSIGNED = 1, SIGNED = 2, CHAR = 4, SHORT = 8, INT = 16, LONG = 32, LONG_LONG = 64 };
 
 static unsigned integer_word(const char *word, size_t size)
@@ -39,7 +39,7 @@ static size_t word_size(const char *text, size_t size)
     return n;
 }
 
-/* Size of a sequence of such words, 0: none. */
+/* Size of a sequence of such words; 0: none. */
 static size_t take_integer(const char *text, size_t size, unsigned *ret_bits)
 {
     size_t taken = 0, at = 0;

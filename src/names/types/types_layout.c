@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The contents of a type: without typedefs and qualifiers, completed, with its size and members. */
+/* The structure of a type: strips typedefs and qualifiers, completes it, gives size and members. */
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "types_data.h"
@@ -66,7 +66,7 @@ static uint64_t pointer_size(const struct sonde__types *t, const struct sonde__t
     return type->has_size ? type->size : t->units[type->self.unit].head.address_size;
 }
 
-/* factor: the product of the arrays around it. */
+/* factor: product of the sizes of enclosing arrays. */
 static bool size_of(struct sonde__types *t, struct sonde__type_ref ref, uint64_t factor,
                     unsigned depth, uint64_t *ret_size)
 {
@@ -164,7 +164,7 @@ static enum sonde_status next_child(struct sonde__types *t, struct sonde__type_c
     return status;
 }
 
-/* Bits from the beginning of the object. Before version 4 a bit-field's offset was from the most
+/* Bits from the start of the object. Before version 4 a bit-field's offset counted from the most
  * significant bit of its storage unit (DWARF 3 §5.5.6); little-endian machines only. */
 static uint64_t bit_offset_of(struct sonde__types *t, const struct types_die *die)
 {
@@ -182,7 +182,7 @@ static uint64_t bit_offset_of(struct sonde__types *t, const struct types_die *di
     return die->location * 8 + storage * 8 - die->bit_offset - die->bit_size;
 }
 
-/* Enter a variant part and its variants: their members belong to the object. */
+/* Enter a variant part and its variants, whose members belong to the object. */
 static bool enter_variant(struct sonde__type_cursor *cursor, const struct types_die *die)
 {
     if ((die->tag != DW_TAG_variant_part && die->tag != DW_TAG_variant) || !die->children) {
@@ -204,7 +204,7 @@ enum sonde_status sonde__type_next_member(struct sonde__types *t, struct sonde__
         uint64_t at = cursor->at;
         enum sonde_status status = next_child(t, cursor, &die);
         if (status == SONDE_ABSENT && cursor->in_variant && at != 0) {
-            /* end of a variant: continue with the next one, or after the part */
+            /* at the end of a variant continue with the next one, or after the part */
             cursor->at = at + 1 < cursor->outer ? at + 1 : cursor->outer;
             cursor->in_variant = at + 1 < cursor->outer;
             cursor->outer = cursor->in_variant ? cursor->outer : 0;

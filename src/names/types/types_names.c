@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Index of the definitions of all names of a file, made at the first query by name. Each unit has
- * its own copy of the types of headers; copies with the same name, kind, size and line are kept
- * once. */
+ * copies of the types in headers; copies with equal name, kind, size and line are kept once. */
 #include <string.h>
 
 #include "base_hash.h"
@@ -21,9 +20,9 @@ struct name {
     uint64_t full, plain, base; /* hashes: ns::T<int>; T<int>; T */
     uint64_t size, line;
     struct sonde__type_ref ref;
-    uint32_t next;  /* of the same full name */
+    uint32_t next;  /* next with the same full name */
     uint8_t family; /* enum sonde__type_kind, STRUCT also for classes */
-    bool local;     /* within a function */
+    bool local;     /* inside a function */
 };
 
 struct types_names {
@@ -70,7 +69,7 @@ static uint32_t hash_full(uint64_t full)
     return (uint32_t)(full >> 20);
 }
 
-/* The first of a full name. */
+/* First definition with a full name. */
 static uint32_t first_of(const struct types_names *names, uint64_t full)
 {
     return SONDE__TABLE_FIND(&names->firsts, hash_full(full), i, names->all[i].full == full);
@@ -144,7 +143,7 @@ static bool is_named(unsigned tag)
 static enum sonde_status add_die(struct walk *w, const struct types_die *die,
                                  const struct level *level)
 {
-    if (die->has_signature) { /* loads the type unit, if it is in a package */
+    if (die->has_signature) { /* loads the type unit, if a package has it */
         (void)types_by_signature(w->t, die->signature);
         return SONDE_OK;
     }
@@ -239,11 +238,11 @@ static enum sonde_status read_all(struct sonde__types *t, struct types_names *na
             (void)types_by_signature(t, signature);
         }
     }
-    /* units can be added: of split files, of packages */
+    /* split files and packages add units meanwhile */
     for (uint32_t i = 0; status == SONDE_OK && i < t->unit_count; i++) {
         uint32_t body = types_body(t, i);
         if (body != i) {
-            continue; /* its split unit is read later, or missing */
+            continue; /* its split unit comes later, or is missing */
         }
         *w = (struct walk){.t = t, .names = names, .unit = i};
         status = read_unit(w);
@@ -273,7 +272,7 @@ static enum sonde_status load_names(struct sonde__types *t)
     return SONDE_OK;
 }
 
-/* --- questions --- */
+/* --- queries --- */
 
 static bool is_prefix(const char **name, const char *word)
 {
@@ -286,7 +285,7 @@ static bool is_prefix(const char **name, const char *word)
     return true;
 }
 
-/* The kind that a C keyword before a name gives; UNKNOWN: any kind. */
+/* The kind given by a C keyword before a name; UNKNOWN: any. */
 static uint8_t take_family(const char **name)
 {
     *name += strspn(*name, " ");

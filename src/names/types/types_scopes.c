@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The scope of a DIE. A DIE has no reference to its parent, so all namespaces and classes of a unit
- * are recorded once as ranges of offsets when a name is needed. */
+/* The scope of a DIE. DIEs do not refer to their parents, so the namespaces and classes of a unit
+ * are recorded once, as ranges of offsets, when a name is needed. */
 #include <string.h>
 
 #include "base_search.h"
@@ -9,7 +9,7 @@
 #include "mem_heap.h"
 #include "types_data.h"
 
-/* Deeper scopes are merged with the last one that fits. */
+/* Deeper scopes count as part of the last recorded one. */
 #define NESTING_MAX 256
 #define SCOPES_MAX  ((size_t)1 << 22)
 
@@ -42,8 +42,8 @@ static const char *scope_name(const struct types_die *die)
 }
 
 struct level {
-    uint32_t scope; /* that its children stand in; UINT32_MAX: the unit */
-    bool begins;    /* …with it */
+    uint32_t scope; /* scope of its children; UINT32_MAX: the unit */
+    bool begins;    /* that scope begins here */
 };
 
 struct walk {
@@ -76,7 +76,7 @@ static enum sonde_status add_scope(struct walk *w, uint64_t offset, uint32_t enc
     }
     SONDE_TRY(types_die(w->t, (struct sonde__type_ref){w->unit, offset}, &die));
     uint64_t before = die.specification.unit == w->unit ? die.specification.die : 0;
-    if (before != 0 && before < offset) { /* a class that is defined outside of its scope */
+    if (before != 0 && before < offset) { /* a class defined outside of its scope */
         named_in = scope_at(w->scopes, w->count, before);
     }
     SONDE_TRY(types_whole(w->t, &die));

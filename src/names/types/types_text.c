@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Declarations in C. A declarator is built from the name outwards: pointers go before it,
- * dimensions and parameters after it, with parentheses around a pointer that these apply to. */
+/* Declarations in C. A declarator grows outwards from the name: pointers before it, dimensions and
+ * parameters after it, with parentheses around a pointer that these apply to. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void note(struct types_text *text, enum sonde_status status)
     text->status = text->status == SONDE_OK ? status : text->status;
 }
 
-/* Copy to the caller's buffer, truncated; frees the text. */
+/* Copy to the caller's buffer, truncated if necessary; frees the text. */
 static enum sonde_status deliver(struct types_text *text, char *ret_text, size_t size)
 {
     const char *from = types_text_string(text);
@@ -94,7 +94,7 @@ static void add_scopes(struct sonde__types *t, struct sonde__type_ref ref, struc
     for (int hop = 0; scope != UINT32_MAX && hop < TYPES_HOPS_MAX; hop++) {
         const char *name = u->scopes[scope].name;
         if (name[0] == '\0') {
-            break; /* within a function */
+            break; /* inside a function */
         }
         types_text_insert(&names, "::");
         types_text_insert(&names, name);
@@ -114,7 +114,7 @@ static void add_qualified(struct sonde__types *t, const struct sonde__type *type
         return;
     }
     if (!type->is_plain && type->kind != SONDE__TYPE_BASE) {
-        /* a class that is defined outside of the one it belongs to */
+        /* a class defined outside of its scope */
         if (types_die(t, at, &die) == SONDE_OK && die.specification.die != 0) {
             at = die.specification;
         }
@@ -182,9 +182,9 @@ enum { CONST = 1, VOLATILE = 2, RESTRICT = 4, ATOMIC = 8 };
 
 struct declarator {
     struct types_text head, tail; /* before and after the name */
-    unsigned qualifiers;          /* qualifiers of the next step */
-    bool pointer_last;            /* what was added last is a pointer */
-    bool method;                  /* …to a member: its function has `this` */
+    unsigned qualifiers;          /* for the next step */
+    bool pointer_last;            /* a pointer was added last */
+    bool method;                  /* ... to a member function, which has `this` */
 };
 
 static void add_qualifiers(unsigned qualifiers, struct types_text *text)
@@ -195,7 +195,7 @@ static void add_qualifiers(unsigned qualifiers, struct types_text *text)
     types_text_add(text, (qualifiers & RESTRICT) != 0 ? "restrict " : "");
 }
 
-/* mark: "*", "&", …, followed by its own qualifiers. has_name: a word follows. */
+/* mark: "*", "&", … followed by its qualifiers. has_name: a word follows. */
 static void add_pointer(struct declarator *d, const char *mark, bool has_name)
 {
     struct types_text words = {0};
@@ -320,7 +320,7 @@ static void add_function(struct sonde__types *t, struct sonde__type_ref function
     bool prototyped = types_die(t, function, &die) == SONDE_OK &&
                       (die.prototyped || !types_is_c(t, function.unit));
     close_pointer(d);
-    d->qualifiers = 0; /* of a method's type: of `this` */
+    d->qualifiers = 0; /* a method type's qualifiers belong to `this` */
     types_add_parameters(t, function, prototyped, d->method, depth, &d->tail);
     d->method = false;
 }
@@ -339,7 +339,7 @@ static void add_member_pointer(struct sonde__types *t, const struct sonde__type 
     d->method = true;
 }
 
-/* One step outwards from the name; false: `type` is the leftmost one. */
+/* Take one step outwards from the name; false: `type` is the leftmost one. */
 static bool step(struct sonde__types *t, const struct sonde__type *type, struct declarator *d,
                  bool has_name, unsigned depth, struct sonde__type_ref *ref)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a DIE says as a type. */
+/* Reads a DIE as a type. */
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "types_data.h"
@@ -62,7 +62,7 @@ enum sonde_status sonde__type_get(struct sonde__types *t, struct sonde__type_ref
         return SONDE_OK;
     }
     enum sonde_status status = types_die(t, ref, &die);
-    if (status == SONDE_OK && die.has_signature) { /* only a declaration */
+    if (status == SONDE_OK && die.has_signature) { /* this DIE is only a declaration */
         struct sonde__type_ref whole = types_by_signature(t, die.signature);
         if (whole.die != 0 && (whole.die != ref.die || whole.unit != ref.unit)) {
             ref = whole;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units: their headers are read when the view is opened, their own DIEs when something in them is
- * needed. A unit that cannot be read is skipped. */
+/* Units: headers are read when the view is opened, a unit's own DIE when something in it is needed.
+ * Unreadable units are skipped. */
 #include <string.h>
 
 #include "base_search.h"
@@ -14,7 +14,7 @@
 #define WORK_FIRST    ((uint64_t)1 << 24)
 #define WORK_FACTOR   4u
 #define WORK_QUESTION ((uint64_t)1 << 23)
-/* Limits of the headers kept of a hostile file: some 200 bytes each. */
+/* Limit of headers kept for a hostile file; a header takes some 200 bytes. */
 #define UNITS_MAX  ((size_t)1 << 21)
 #define SPACES_MAX ((size_t)1 << 18)
 
@@ -104,7 +104,7 @@ static enum sonde_status read_headers(struct sonde__types *t, uint32_t index)
         struct types_unit u = {.space = index, .split = TYPES_NO_UNIT, .skeleton = TYPES_NO_UNIT};
         enum sonde_status status = sonde__dwarf_unit_read(&space->sections, offset, &u.head);
         if (status == SONDE_ABSENT || status == SONDE_CORRUPT) {
-            break; /* nothing can be found after a broken header */
+            break; /* nothing can be found after a damaged header */
         }
         if (t->unit_count >= UNITS_MAX) {
             return SONDE_LIMIT;
@@ -153,7 +153,7 @@ static enum sonde_status add_space(struct sonde__types *t,
     return read_headers(t, index);
 }
 
-/* The sections of one file: its units, and the type units of version 4. */
+/* Add the sections of one file: its units, and version 4's type units. */
 static enum sonde_status add_file(struct sonde__types *t,
                                   const struct sonde__dwarf_sections *sections, bool split,
                                   uint32_t *ret_space)
@@ -191,8 +191,8 @@ enum sonde_status types_open_units(struct sonde__types *t)
 
 /* --- abbreviations --- */
 
-/* Units that share a table but differ in address or offset size need different plans. So a slot
- * belongs to one unit, and to adjacent ones with the same sizes. */
+/* Units that share a table but differ in address or offset size need different plans, so a slot
+ * belongs to one unit and adjacent units with the same sizes. */
 static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
 {
     struct types_unit *u = &t->units[unit];
@@ -222,7 +222,7 @@ static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
     return SONDE_OK;
 }
 
-/* Use an adjacent unit's table, if it is the same. */
+/* Use an adjacent unit's table if it is the same. */
 static bool share_table(struct sonde__types *t, uint32_t unit)
 {
     struct types_unit *u = &t->units[unit];
@@ -304,7 +304,7 @@ struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signa
             !t->source.split_type(t->source.ctx, signature, &split)) {
             break;
         }
-        /* in version 4 it has a header of .debug_types */
+        /* version 4 gives it a header as in .debug_types */
         struct sonde__dwarf_unit head;
         struct sonde__dwarf_sections sections = split.sections;
         if (sonde__dwarf_unit_read(&sections, split.offset, &head) != SONDE_OK) {
