@@ -191,13 +191,7 @@ static int write_part(int32_t folder, const char *run, const char *name, const v
         return reason;
     }
     reason = sonde__host_write_all(fd, bytes, size) ? 0 : errno;
-    reason = reason == 0 ? sonde__host_folder_sync(fd) : reason;
-    reason = reason == 0 ? sonde__host_folder_rename(folder, part, name) : reason;
-    if (reason != 0) {
-        (void)sonde__host_folder_remove(folder, part);
-    }
-    sonde__host_close(fd);
-    return reason;
+    return sonde__host_folder_place(folder, fd, part, name, reason);
 }
 
 static int add_report(int32_t folder, const void *bytes, size_t size)

@@ -27,7 +27,13 @@ int sonde__host_folder_look(int32_t folder, const char *name, int32_t *ret_fd);
 /* Lock it, without waiting: EWOULDBLOCK: its writer lives. ESTALE: the name is of another file, or
  * of none, by now. */
 int sonde__host_folder_lock(int32_t folder, const char *name, int32_t fd);
+/* Open and lock a file, if it is ours and no writer of it lives. */
+bool sonde__host_folder_take(int32_t folder, const char *name, int32_t *ret_fd);
 int sonde__host_folder_rename(int32_t folder, const char *from, const char *to);
+/* End the making of a file: sync `part`, which is open as `fd`, and rename it to `name`. If that
+ * fails, or `reason` is an error of the writing, remove it. Closes fd. */
+int sonde__host_folder_place(int32_t folder, int32_t fd, const char *part, const char *name,
+                             int reason);
 int sonde__host_folder_remove(int32_t folder, const char *name);
 
 /* What is known of an open file. */

@@ -57,13 +57,7 @@ int sonde__spool_replace(int32_t folder, const char *run, const char *name,
         reason = sonde__report_writer_finish(writer, report) != SONDE_OK ? errno : 0;
         sonde__report_writer_destroy(writer);
     }
-    reason = reason == 0 ? sonde__host_folder_sync(fd) : reason;
-    reason = reason == 0 ? sonde__host_folder_rename(folder, part, name) : reason;
-    if (reason != 0) {
-        (void)sonde__host_folder_remove(folder, part);
-    }
-    sonde__host_close(fd);
-    return reason;
+    return sonde__host_folder_place(folder, fd, part, name, reason);
 }
 
 /* --- one run --- */
@@ -235,20 +229,6 @@ static enum sonde_status finish_run(int32_t folder, struct run *run,
     return SONDE_OK;
 }
 
-/* False: it is locked, gone, or not ours. */
-static bool take_file(int32_t folder, const char *name, int32_t *ret_fd)
-{
-    if (sonde__host_folder_look(folder, name, ret_fd) != 0) {
-        return false;
-    }
-    if (sonde__host_folder_lock(folder, name, *ret_fd) != 0) {
-        sonde__host_close(*ret_fd);
-        *ret_fd = -1;
-        return false;
-    }
-    return true;
-}
-
 static enum sonde_status finish_one(int32_t folder, const char *name,
                                     const struct sonde__spool_finishing *finishing)
 {
@@ -256,10 +236,10 @@ static enum sonde_status finish_one(int32_t folder, const char *name,
     enum sonde_status status = SONDE_OK;
     sonde__spool_file_name(name, SONDE__SPOOL_REPORT, run.report_name);
     sonde__spool_file_name(name, SONDE__SPOOL_LIVE, run.live_name);
-    if (!take_file(folder, run.live_name, &run.live_fd)) {
+    if (!sonde__host_folder_take(folder, run.live_name, &run.live_fd)) {
         return SONDE_OK;
     }
-    (void)take_file(folder, run.report_name, &run.report_fd);
+    (void)sonde__host_folder_take(folder, run.report_name, &run.report_fd);
     status = finish_run(folder, &run, finishing);
     if (status != SONDE_OK && finishing->failed != NULL) {
         finishing->failed(finishing->ctx, run.live_name,

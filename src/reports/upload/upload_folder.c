@@ -69,12 +69,7 @@ int sonde__upload_keep(int32_t folder, const char *name, const struct sonde__upl
         return reason;
     }
     reason = sonde__host_write_all(fd, text, size) ? 0 : errno;
-    reason = reason == 0 ? sonde__host_folder_rename(folder, PART, name) : reason;
-    if (reason != 0) {
-        (void)sonde__host_folder_remove(folder, PART);
-    }
-    sonde__host_close(fd);
-    return reason;
+    return sonde__host_folder_place(folder, fd, PART, name, reason);
 }
 
 bool sonde__upload_take(int32_t folder, const char *run, int32_t *ret_fd)
@@ -87,14 +82,7 @@ bool sonde__upload_take(int32_t folder, const char *run, int32_t *ret_fd)
         sonde__host_close(live_fd);
         return false;
     }
-    if (sonde__host_folder_look(folder, name, ret_fd) != 0) {
-        return false;
-    }
-    if (sonde__host_folder_lock(folder, name, *ret_fd) != 0) {
-        sonde__host_close(*ret_fd);
-        return false;
-    }
-    return true;
+    return sonde__host_folder_take(folder, name, ret_fd);
 }
 
 void sonde__upload_remove_orphans(int32_t folder)

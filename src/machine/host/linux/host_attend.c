@@ -18,13 +18,15 @@
 
 extern char **environ;
 
-/* It stays a zombie until this supervisor ends: there are no more of them than places. */
-enum sonde_status sonde__host_spawn_supervisor(const char *const argv[], int32_t fd)
+/* Start argv[0] without blocked signals. keep_fd: a descriptor that it inherits; -1: none, and it
+ * is the leader of a new session, with /dev/null for its standard streams. */
+static enum sonde_status spawn(const char *const argv[], int32_t keep_fd)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
     pid_t pid;
+    bool is_apart = keep_fd < 0;
     int error = posix_spawn_file_actions_init(&actions);
     if (error != 0) {
         return SONDE_OS;
@@ -33,9 +35,14 @@ enum sonde_status sonde__host_spawn_supervisor(const char *const argv[], int32_t
     if (error == 0) {
         sigemptyset(&none);
         (void)posix_spawnattr_setsigmask(&attributes, &none);
-        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-        /* to itself: takes FD_CLOEXEC away */
-        error = posix_spawn_file_actions_adddup2(&actions, fd, fd);
+        (void)posix_spawnattr_setflags(
+            &attributes, (short)(POSIX_SPAWN_SETSIGMASK | (is_apart ? POSIX_SPAWN_SETSID : 0)));
+        for (int fd = 0; is_apart && fd <= 2 && error == 0; fd++) {
+            error = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        }
+        if (!is_apart) { /* dup2() to itself clears FD_CLOEXEC */
+            error = posix_spawn_file_actions_adddup2(&actions, keep_fd, keep_fd);
+        }
         error = error == 0 ? posix_spawn(&pid, argv[0], &actions, &attributes,
                                          (char *const *)(uintptr_t)argv, environ)
                            : error;
@@ -45,31 +52,15 @@ enum sonde_status sonde__host_spawn_supervisor(const char *const argv[], int32_t
     return error == 0 ? SONDE_OK : SONDE_OS;
 }
 
+/* The child stays a zombie until this supervisor ends. There are no more of them than places. */
+enum sonde_status sonde__host_spawn_supervisor(const char *const argv[], int32_t fd)
+{
+    return spawn(argv, fd);
+}
+
 enum sonde_status sonde__host_spawn_apart(const char *const argv[])
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    pid_t pid;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0) {
-        return SONDE_OS;
-    }
-    error = posix_spawnattr_init(&attributes);
-    if (error == 0) {
-        sigemptyset(&none);
-        (void)posix_spawnattr_setsigmask(&attributes, &none);
-        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-        for (int fd = 0; fd <= 2 && error == 0; fd++) {
-            error = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-        }
-        error = error == 0 ? posix_spawn(&pid, argv[0], &actions, &attributes,
-                                         (char *const *)(uintptr_t)argv, environ)
-                           : error;
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error == 0 ? SONDE_OK : SONDE_OS;
+    return spawn(argv, -1);
 }
 
 /* The number in shared memory is what the program says; only a process that shares this memory is

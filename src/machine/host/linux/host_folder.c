@@ -115,6 +115,20 @@ int sonde__host_folder_lock(int32_t folder, const char *name, int32_t fd)
     return 0;
 }
 
+bool sonde__host_folder_take(int32_t folder, const char *name, int32_t *ret_fd)
+{
+    int32_t fd;
+    if (sonde__host_folder_look(folder, name, &fd) != 0) {
+        return false;
+    }
+    if (sonde__host_folder_lock(folder, name, fd) != 0) {
+        close(fd);
+        return false;
+    }
+    *ret_fd = fd;
+    return true;
+}
+
 int sonde__host_folder_rename(int32_t folder, const char *from, const char *to)
 {
     return renameat(folder, from, folder, to) != 0 ? errno : 0;
@@ -168,6 +182,18 @@ int sonde__host_folder_read(int32_t fd, size_t size_max, void **ret_bytes, size_
 int sonde__host_folder_sync(int32_t fd)
 {
     return fdatasync(fd) != 0 ? errno : 0;
+}
+
+int sonde__host_folder_place(int32_t folder, int32_t fd, const char *part, const char *name,
+                             int reason)
+{
+    reason = reason == 0 ? sonde__host_folder_sync(fd) : reason;
+    reason = reason == 0 ? sonde__host_folder_rename(folder, part, name) : reason;
+    if (reason != 0) {
+        (void)sonde__host_folder_remove(folder, part);
+    }
+    close(fd);
+    return reason;
 }
 
 bool sonde__host_folder_claim(int32_t folder)
