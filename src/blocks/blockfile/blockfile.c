@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks in data, and descriptors that only these or code refer to. The whole search. */
+/* The whole search: blocks in data, and descriptors that only such blocks or code refer to. */
 #include "blockfile.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 enum { LITERAL_WORDS = 4 };
 
 /* Each look-up searches the words that a stretch of code stored. A file of 36 MB with 71,400 blocks
- * took 35,700, one for each box. */
+ * needed 35,700, one for each box. */
 #define LOOKUPS_MAX ((uint32_t)1 << 22)
 
 /* --- blocks in data --- */
@@ -28,7 +28,7 @@ struct literal {
     uint32_t flags;
 };
 
-/* Is the literal of a global block at this vaddr? isa: its required class; 0: any. */
+/* Is there a literal of a global block at this vaddr? isa: its required class; 0: any. */
 static bool read_literal(const struct sonde__loaded *loaded, uint64_t isa, uint64_t vaddr,
                          struct literal *ret_literal)
 {
@@ -51,7 +51,7 @@ static bool read_literal(const struct sonde__loaded *loaded, uint64_t isa, uint6
     return true;
 }
 
-/* The address of a class of blocks, or of its import. 0: the file does not refer to it. */
+/* Address of a class of blocks, or of its import. 0: the file does not use it. */
 static uint64_t class_at(const struct sonde__loaded *loaded, const char *name)
 {
     uint64_t vaddr;
@@ -87,14 +87,14 @@ static bool each_literal(const struct sonde__loaded *loaded, struct sonde__block
     return true;
 }
 
-/* The descriptor of a literal. It may have no signature: the class of the block is proof enough. */
+/* Add a literal's descriptor. It may lack a signature, because the class identifies the block. */
 static bool take_desc(const struct sonde__loaded *loaded, struct sonde__blockfile *file,
                       const struct literal *literal)
 {
     return blockfile_add_desc(loaded, file, literal->desc, SONDE__BLOCKFILE_BY_BLOCK);
 }
 
-/* A block of a known descriptor; the symbol of its class may have been stripped. */
+/* Add a block with a known descriptor; the symbol of its class may have been stripped. */
 static bool take_block(const struct sonde__loaded *loaded, struct sonde__blockfile *file,
                        const struct literal *literal)
 {
@@ -114,7 +114,7 @@ static bool take_block(const struct sonde__loaded *loaded, struct sonde__blockfi
 
 /* --- by code --- */
 
-/* In data, and in code. */
+/* Search data, then code. */
 static enum sonde_status find_blocks(const struct sonde__loaded *loaded,
                                      struct sonde__blockfile *file)
 {
@@ -123,8 +123,8 @@ static enum sonde_status find_blocks(const struct sonde__loaded *loaded,
                                                      : SONDE_MEMORY;
 }
 
-/* Descriptors without a signature: a size and two functions or none are no proof, code that uses
- * them is. */
+/* Add descriptors without a signature. Their shape (a size and two functions or none) is no proof,
+ * but code that uses them is. */
 static enum sonde_status find_by_code(const struct sonde__loaded *loaded,
                                       struct sonde__blockfile *file)
 {
@@ -144,18 +144,17 @@ static enum sonde_status find_by_code(const struct sonde__loaded *loaded,
     return status;
 }
 
-/* --- all --- */
+/* --- everything --- */
 
 static int by_desc(const void *a, const void *b)
 {
     const struct sonde__blockfile_block *x = a, *y = b;
     int order = SONDE__ORDER2(x, y, desc, invoke);
-    order = order != 0 ? order : SONDE__ORDER(y, x, is_global); /* these first */
+    order = order != 0 ? order : SONDE__ORDER(y, x, is_global); /* global ones first */
     return order != 0 ? order : SONDE__ORDER(x, y, at);
 }
 
-/* The flags of a block say which fields its descriptor has; the descriptor's bytes only hint at it.
- */
+/* A block's flags give the fields of its descriptor; the descriptor's bytes only hint at them. */
 static void take_flags(struct sonde__blockfile_desc *desc,
                        const struct sonde__blockfile_block *block)
 {
@@ -172,7 +171,7 @@ static void take_flags(struct sonde__blockfile_desc *desc,
     desc->flags_known = true;
 }
 
-/* Code that fills the same block in several places (inlined, unrolled) counts once. */
+/* Does code fill the same block in several places (inlined, unrolled)? It counts once. */
 static bool is_same(const struct sonde__blockfile_block *a, const struct sonde__blockfile_block *b)
 {
     return a->desc == b->desc && a->invoke == b->invoke && a->is_global == b->is_global &&
@@ -203,7 +202,7 @@ static void share_out_blocks(struct sonde__blockfile *file)
     }
 }
 
-/* Name all descriptors, however they were found. */
+/* Name all descriptors. */
 static void name_descs(const struct sonde__loaded *loaded, struct sonde__blockfile *file)
 {
     for (uint32_t i = 0; i < file->desc_count; i++) {
@@ -217,14 +216,14 @@ static bool is_known(const uint64_t *known, uint32_t count, uint64_t vaddr)
     return at < count && known[at] == vaddr;
 }
 
-/* "__main_block_invoke.3", but not the cold part that was split off. */
+/* "__main_block_invoke.3", but not a function's cold part. */
 static bool names_function(const char *name)
 {
     const char *invoke = strstr(name, "_block_invoke");
     return invoke != NULL && strstr(invoke, ".cold") == NULL;
 }
 
-/* Report the functions of blocks that were not found. */
+/* List functions of blocks for which no block was found. */
 static bool find_unmatched(const struct sonde__loaded *loaded, struct sonde__blockfile *file)
 {
     uint64_t *known = sonde__mem_alloc_array((size_t)file->block_count + 1, sizeof *known);
@@ -237,7 +236,7 @@ static bool find_unmatched(const struct sonde__loaded *loaded, struct sonde__blo
         sonde__mem_sort(known, file->block_count, sizeof *known, sizeof *known);
     }
     for (uint32_t i = 0; i < loaded->symbol_count && has_memory; i++) {
-        uint64_t vaddr = loaded->symbols[i].vaddr; /* in order */
+        uint64_t vaddr = loaded->symbols[i].vaddr; /* ascending */
         if (!names_function(loaded->symbols[i].name) || !blockfile_is_code(loaded, vaddr) ||
             is_known(known, file->block_count, vaddr) ||
             (file->unmatched_count != 0 && file->unmatched[file->unmatched_count - 1] == vaddr)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code of aarch64 stores on its stack, outlined code included. Source: Arm ARM DDI 0487, C4.1.
- * Context: any thread. */
+/* Follows stores of aarch64 code to its stack, outlined code included. Source: Arm ARM DDI 0487,
+ * C4.1. Context: any thread. */
 #include "arch_regs.h"
 #include "blockfile_cpu.h"
 
@@ -8,10 +8,10 @@ enum { DEPTH_MAX = 4, AGAIN_MAX = 8 };
 
 struct state {
     struct blockfile_cpu cpu;
-    const struct sonde__loaded_area *area; /* of the code at hand */
+    const struct sonde__loaded_area *area; /* of the current code */
     uint64_t vaddr;
     unsigned depth; /* of outlined calls; stores there have the site of the outermost call */
-    uint64_t left;  /* instructions of outlined code that may still be followed */
+    uint64_t left;  /* budget of instructions in outlined code */
 };
 
 static uint32_t word_at(const struct state *s, uint64_t vaddr)
@@ -21,7 +21,7 @@ static uint32_t word_at(const struct state *s, uint64_t vaddr)
 
 static void step(struct state *s, uint64_t vaddr);
 
-/* Follow a call of outlined code as if it were inline. False: the target is not such code. */
+/* Follow a call of outlined code as if it were inlined. False: the target is not outlined code. */
 static bool follow_outlined(struct state *s, uint64_t target)
 {
     const struct sonde__loaded_area *area = s->area;
@@ -44,7 +44,7 @@ static bool follow_outlined(struct state *s, uint64_t target)
         if (!follow_outlined(s, next)) {
             blockfile_cpu_call(&s->cpu);
         }
-    } else if ((word & 0x00600000) != 0x00400000) { /* no return */
+    } else if ((word & 0x00600000) != 0x00400000) { /* not a return */
         blockfile_cpu_call(&s->cpu);
     }
     if (s->cpu.r[SONDE__INSN_SP].base == stack.base &&
@@ -58,8 +58,8 @@ static bool follow_outlined(struct state *s, uint64_t target)
     return true;
 }
 
-/* Follow a tail jump to outlined code, but restore the state: the next instruction is not reached
- * from here. */
+/* Follow a tail jump to outlined code, then restore the state, because the next instruction is not
+ * reached from here. */
 static void follow_jump(struct state *s, uint64_t target)
 {
     uint64_t last;
@@ -88,7 +88,7 @@ static void branch(struct state *s, uint32_t word)
     }
 }
 
-/* An instruction that is not decoded: whatever it may write becomes unknown. */
+/* For an instruction that is not decoded: all registers that it may write become unknown. */
 static void lose_operands(struct blockfile_cpu *cpu, uint32_t word)
 {
     static const uint8_t fields[] = {0, 10, 16}; /* of loads: both results, the status */
@@ -120,8 +120,8 @@ static void step(struct state *s, uint64_t vaddr)
     }
 }
 
-/* Does a function begin here? After a return or a jump: a symbol, or a typical first instruction.
- */
+/* Does a function begin here, after a return or jump? It needs a symbol or a typical first
+ * instruction. */
 static bool begins_function(const struct state *s, uint64_t vaddr)
 {
     uint32_t before, word;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Boxes of __block variables on the stack of the code that makes a block. Until it is copied, the
- * `forwarding` pointer of a box refers to the box itself; nothing else that code stores looks like
- * that. Its header describes the variable. Context: any thread. */
+/* Boxes of __block variables on the stack of code that makes a block. Until it is copied, a box'
+ * `forwarding` pointer points to the box itself, which nothing else does. The header describes the
+ * variable. Context: any thread. */
 #include <stdlib.h>
 
 #include "blockfile_inside.h"
@@ -10,7 +10,7 @@
 
 #define WORD 8u
 
-/* A file has fewer; code that stores more is hostile. */
+/* More than in any file; more is hostile. */
 #define BOXES_MAX ((uint32_t)1 << 20)
 
 enum {
@@ -24,10 +24,10 @@ enum {
 
 #define BOX_HAS_HELPERS 0x02000000u
 #define BOX_KIND_LAYOUT 1u
-/* The flags that compilers set: that one and the kind. */
+/* Flags that compilers set: HAS_HELPERS and the kind. */
 #define BOX_FLAGS_POSSIBLE 0xf2000000u
 
-/* A number of 4 or 8 bytes in the box. False: unknown. */
+/* Load a number of 4 or 8 bytes from the box. False: unknown. */
 static bool number_at(struct blockfile_slots *slots, const struct blockfile_value *box,
                       uint32_t offset, unsigned size, uint64_t *ret_number)
 {
@@ -39,7 +39,7 @@ static bool number_at(struct blockfile_slots *slots, const struct blockfile_valu
     return value.kind == BLOCKFILE_NUMBER;
 }
 
-/* Stored as one word of 8 bytes, or as two of 4. */
+/* The flags are stored with the size as one word of 8 bytes, or as two of 4. */
 static bool read_flags(struct blockfile_slots *slots, const struct blockfile_value *value,
                        struct sonde__blockfile_box *box)
 {

@@ -5,7 +5,7 @@
 
 struct frame_regs {
     uint8_t sp, fp;
-    uint32_t preserved;         /* general registers that a call preserves, a bit each */
+    uint32_t preserved;         /* bit mask of general registers that a call preserves */
     uint32_t preserved_vectors; /* lower halves of vector registers */
 };
 
@@ -67,7 +67,7 @@ void blockfile_cpu_call(struct blockfile_cpu *cpu)
 
 /* --- operands --- */
 
-/* Set a register. 32 bits clear the upper half; after fewer the register is unknown. */
+/* Set a register. 32 bits clear the upper half; with fewer bits the register becomes unknown. */
 static void set(struct blockfile_cpu *cpu, unsigned reg, struct blockfile_value value,
                 unsigned bits)
 {
@@ -191,7 +191,7 @@ static void pair(struct blockfile_cpu *cpu, const struct sonde__insn *insn)
     store(cpu, &second, get(cpu, insn->c), insn->bits);
 }
 
-/* `a` op the number `b`. */
+/* Compute `a` op the number `b`. */
 static struct blockfile_value combine(unsigned op, struct blockfile_value a, uint64_t b)
 {
     switch (op) {
@@ -226,9 +226,9 @@ static void arithmetic(struct blockfile_cpu *cpu, const struct sonde__insn *insn
     if ((insn->op == SONDE__INSN_XOR || insn->op == SONDE__INSN_SUB) && is_same) {
         result.low = number(0);
     } else if (insn->op == SONDE__INSN_AND && b.kind == BLOCKFILE_NUMBER && b.number == 0) {
-        result.low = b; /* the shortest way to clear a word */
+        result.low = b; /* common way to clear a register */
     } else if (insn->op == SONDE__INSN_OR && is_zero) {
-        result.low = b; /* how aarch64 moves */
+        result.low = b; /* how aarch64 copies a register */
     } else if (a.kind != BLOCKFILE_UNKNOWN && b.kind == BLOCKFILE_NUMBER) {
         result.low = combine(insn->op, a, b.number);
     }
@@ -261,7 +261,7 @@ static void push_pop(struct blockfile_cpu *cpu, const struct sonde__insn *insn)
     }
 }
 
-/* An instruction whose result is not calculated: whatever it writes becomes unknown. */
+/* For an instruction whose result is not computed: what it writes becomes unknown. */
 static void lose_results(struct blockfile_cpu *cpu, const struct sonde__insn *insn)
 {
     bool is_atomic = insn->op == SONDE__INSN_FETCH || insn->op == SONDE__INSN_COMPARE_SWAP ||
@@ -336,7 +336,7 @@ void blockfile_cpu_step(struct blockfile_cpu *cpu, const struct sonde__insn *ins
     if (cpu->r[regs->sp].kind == BLOCKFILE_UNKNOWN) {
         reset_frame(cpu);
     } else if (cpu->r[regs->fp].kind ==
-               BLOCKFILE_UNKNOWN) { /* any other value: taken for a new frame */
+               BLOCKFILE_UNKNOWN) { /* any other value is taken for a new frame */
         set_place(cpu, regs->fp);
     }
 }

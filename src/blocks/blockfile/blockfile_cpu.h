@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The values of registers as far as they follow from the code alone: addresses, numbers, constants
- * in memory, places on the stack. Everything else is unknown. Context: any thread. */
+/* Register values that follow from the code alone: addresses, numbers, constants in memory, places
+ * on the stack. All others are unknown. Context: any thread. */
 #ifndef SONDE_BLOCKFILE_CPU_H
 #define SONDE_BLOCKFILE_CPU_H
 
@@ -15,18 +15,18 @@ struct blockfile_vector {
 
 struct blockfile_cpu {
     struct blockfile_slots *slots;
-    uint64_t site; /* vaddr that stores are noted with */
+    uint64_t site; /* vaddr recorded with stores */
     struct blockfile_value r[BLOCKFILE_REGS];
     struct blockfile_vector v[BLOCKFILE_VECTORS];
 };
 
-/* A function begins: only the stack and frame pointers are known, as places. */
+/* Start of a function: only the stack and frame pointers are known, as places. */
 void blockfile_cpu_reset(struct blockfile_cpu *cpu);
-/* A call: the registers that it does not preserve become unknown. */
+/* A call makes the registers unknown that it does not preserve. */
 void blockfile_cpu_call(struct blockfile_cpu *cpu);
-/* A register of either kind, numbered as in arch_insn.h, becomes unknown. */
+/* Make a register unknown; numbers are those of arch_insn.h. */
 void blockfile_cpu_lose(struct blockfile_cpu *cpu, unsigned reg);
-/* Run one instruction. Jumps and branches do nothing. */
+/* Execute one instruction. Jumps and branches have no effect. */
 void blockfile_cpu_step(struct blockfile_cpu *cpu, const struct sonde__insn *insn);
 
 #endif

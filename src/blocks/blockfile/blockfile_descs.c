@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Descriptors of blocks, by their shape or their symbol. Block_private.h and clang's CGBlocks.cpp
- * give the layout: reserved, size, [copy, dispose,] signature, layout. Context: any thread. */
+/* Finds descriptors by shape or symbol. Their layout is in Block_private.h and clang's
+ * CGBlocks.cpp: reserved, size, [copy, dispose,] signature, layout. Context: any thread. */
 #include <string.h>
 
 #include <sonde/block.h>
@@ -36,8 +36,8 @@ bool blockfile_may_point(const struct sonde__loaded *loaded, uint64_t vaddr)
     return loaded->absolute || sonde__loaded_is_pointer(loaded, vaddr);
 }
 
-/* Is it the signature of a block? Printable, and the block itself is the first parameter, at offset
- * 0 of the frame. */
+/* Is it a block's signature: printable, with the block itself as first parameter, at offset 0 of
+ * the frame? */
 static bool is_signature(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
     const struct sonde__loaded_area *area = sonde__loaded_area_at(loaded, vaddr);
@@ -63,7 +63,7 @@ static bool is_signature(const struct sonde__loaded *loaded, uint64_t vaddr)
     return false;
 }
 
-/* Read the fields up to the helpers. False: no descriptor can be here. */
+/* Read the fields up to the helpers. False: not a descriptor. */
 static bool read_shape(const struct sonde__loaded *loaded, uint64_t vaddr,
                        struct sonde__blockfile_desc *desc)
 {
@@ -89,7 +89,7 @@ static bool read_shape(const struct sonde__loaded *loaded, uint64_t vaddr,
     return true;
 }
 
-/* Read the signature, and whether a layout follows; set the flags to match. */
+/* Read the signature, find out whether a layout follows, and set the flags accordingly. */
 static void read_rest(const struct sonde__loaded *loaded, struct sonde__blockfile_desc *desc)
 {
     uint64_t at = desc->vaddr + ((desc->flags & SONDE_BLOCK_HAS_HELPERS) != 0 ? 4u : 2u) * WORD;
@@ -110,7 +110,7 @@ static void read_rest(const struct sonde__loaded *loaded, struct sonde__blockfil
         desc->flags |= SONDE_BLOCK_HAS_LAYOUT;
     } else if (blockfile_may_point(loaded, at + WORD) && area != NULL &&
                (area->kinds & SONDE__LOADED_STRINGS) != 0) {
-        /* Swift has no such slot; what comes next in its data is no pointer to a string */
+        /* Swift has no such slot; the next word of its data is no pointer to a string */
         desc->flags |= SONDE_BLOCK_HAS_LAYOUT;
     }
 }
@@ -167,7 +167,7 @@ static bool find_by_shape(const struct sonde__loaded *loaded, struct sonde__bloc
         }
         for (; blockfile_is_inside(area, vaddr, 3 * WORD); vaddr += WORD) {
             const uint8_t *at = area->bytes + (vaddr - area->vaddr);
-            /* rejects most words: a size has two bytes, and the third word is a pointer */
+            /* rejects most words: sizes have two bytes, and the third word is a pointer */
             if (at[4] != 0 || at[5] != 0 || at[10] != 0 || at[11] != 0 ||
                 (at[8] < SIZE_MIN && at[9] == 0) ||
                 !blockfile_may_point(loaded, vaddr + 2 * WORD)) {

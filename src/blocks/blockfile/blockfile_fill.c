@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks on the stack, from what code stores: a function, and in the next word a descriptor. A
- * block is added when the second of the two is stored; then both are forgotten, so that the next
- * block in this place does not pair with half of this one. Context: any thread. */
+/* Finds blocks on the stack from stores: a function, and a descriptor in the next word. Storing the
+ * second of the two adds the block; both words are then forgotten, so that the next block in this
+ * place is not paired with half of this one. Context: any thread. */
 #include <string.h>
 
 #include "blockfile_inside.h"
@@ -9,10 +9,10 @@
 
 #define WORD 8u
 
-/* More blocks than any file has; more is hostile. */
+/* More than in any file; more is hostile. */
 #define BLOCKS_MAX ((uint32_t)1 << 20)
 
-/* Only bits that compilers set: code does not store those of the runtime. */
+/* Take only bits that compilers set; code does not store the runtime's. */
 static void set_flags(struct blockfile_slots *slots, struct sonde__blockfile_block *block,
                       const struct blockfile_slot *slot)
 {
@@ -103,8 +103,8 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     blockfile_forget(slots, where, offset);
 }
 
-/* Spend one look-up. False: the budget is used up; hostile code makes everything look like a block.
- */
+/* Spend one look-up. False: none left, because hostile code can make everything look like a
+ * block. */
 static bool may_look(struct blockfile_slots *slots)
 {
     if (slots->file->lookups_left == 0) {
@@ -115,7 +115,7 @@ static bool may_look(struct blockfile_slots *slots)
     return true;
 }
 
-/* Collect descriptors of blocks whose first word is the wanted class. */
+/* Collect the descriptors of blocks whose first word is the wanted class. */
 static void take_wanted(struct blockfile_slots *slots)
 {
     struct blockfile_wanted *wanted = slots->wanted;
@@ -132,7 +132,7 @@ static void take_wanted(struct blockfile_slots *slots)
         desc = blockfile_find_number(slots, isa->base, isa->place + (uint64_t)3 * WORD);
         if (invoke == NULL || desc == NULL || desc->size != WORD ||
             !blockfile_is_code(slots->loaded, invoke->value.number)) {
-            continue; /* the class in a variable, for later */
+            continue; /* the class is in a variable, for later use */
         }
         blockfile_release(slots, isa);
         if (blockfile_desc_at(slots->file, desc->value.number) != BLOCKFILE_NO_DESC) {

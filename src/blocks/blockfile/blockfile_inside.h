@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Shared by the files of this folder. Context: any thread. */
+/* Shared by this folder. Context: any thread. */
 #ifndef SONDE_BLOCKFILE_INSIDE_H
 #define SONDE_BLOCKFILE_INSIDE_H
 
@@ -19,22 +19,21 @@ static inline bool blockfile_is_inside(const struct sonde__loaded_area *area, ui
 
 /* Is code at this vaddr? */
 bool blockfile_is_code(const struct sonde__loaded *loaded, uint64_t vaddr);
-/* Is a pointer at this vaddr? In files that mark none, any word may be one. */
+/* Can there be a pointer at this vaddr? In files without relocations any word can be one. */
 bool blockfile_may_point(const struct sonde__loaded *loaded, uint64_t vaddr);
-/* Add the descriptors that symbols name, and those that have the shape and a signature. False: no
- * memory. */
+/* Add descriptors found by symbol, and by shape and signature. False: no memory. */
 SONDE_NODISCARD bool blockfile_find_descs(const struct sonde__loaded *loaded, bool by_symbols,
                                           struct sonde__blockfile *file);
-/* Add the descriptor at a vaddr; nothing if none can be there. False: no memory. */
+/* Add the descriptor at a vaddr, if there can be one. False: no memory. */
 SONDE_NODISCARD bool blockfile_add_desc(const struct sonde__loaded *loaded,
                                         struct sonde__blockfile *file, uint64_t vaddr,
                                         enum sonde__blockfile_found found);
-/* Sort them, and merge those that were found twice. */
+/* Sort the descriptors, and merge duplicates. */
 void blockfile_merge_descs(struct sonde__blockfile *file);
 /* The index of the descriptor at a vaddr, or BLOCKFILE_NO_DESC. After blockfile_merge_descs(). */
 uint32_t blockfile_desc_at(const struct sonde__blockfile *file, uint64_t vaddr);
 
-/* --- blockfile_slots.c: what code stores, by frame --- */
+/* --- blockfile_slots.c: words stored in a frame --- */
 
 enum blockfile_value_kind {
     BLOCKFILE_UNKNOWN,
@@ -56,7 +55,7 @@ struct blockfile_slot {
     struct blockfile_value value; /* a place only if size is 8 */
 };
 
-/* The last blocks, whose captures may still be stored. */
+/* Most recent blocks, to which captures may still be stored. */
 enum { BLOCKFILE_OPEN = 4 };
 
 struct blockfile_open {
@@ -65,10 +64,10 @@ struct blockfile_open {
     uint64_t place;
 };
 
-/* The search for unknown descriptors: those that code puts into blocks of a class. */
+/* The search for unknown descriptors, by the class of the blocks that code puts them in. */
 struct blockfile_wanted {
-    uint64_t class_at; /* 0: the file does not refer to it */
-    uint64_t *vaddrs;  /* of unknown descriptors, in any order; the caller frees it */
+    uint64_t class_at; /* 0: the file does not use it */
+    uint64_t *vaddrs;  /* unknown descriptors, unsorted; the caller frees it */
     uint32_t count;
     size_t capacity;
 };
@@ -77,14 +76,14 @@ struct blockfile_wanted {
 struct blockfile_slots {
     const struct sonde__loaded *loaded;
     struct sonde__blockfile *file;
-    struct blockfile_wanted *wanted; /* null: blocks are */
+    struct blockfile_wanted *wanted; /* null: the search is for blocks */
     struct blockfile_slot slots[BLOCKFILE_SLOTS];
     uint64_t used[BLOCKFILE_SLOTS /
-                  64]; /* a bit for each slot: few are in use, and they are searched often */
+                  64]; /* bit mask of used slots: few are in use, and they are searched often */
     unsigned next;
     struct blockfile_open open[BLOCKFILE_OPEN];
     unsigned next_open;
-    /* a block whose flags are not stored yet, and where they will be */
+    /* a block whose flags will be stored later, and the place */
     uint32_t waiting;
     uint8_t waiting_base;
     uint64_t waiting_place;
@@ -93,24 +92,24 @@ struct blockfile_slots {
 
 void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__loaded *loaded,
                            struct sonde__blockfile *file);
-/* The slot of a place where a number was stored, or null. */
+/* The slot with a number at a place, or null. */
 struct blockfile_slot *blockfile_find_number(struct blockfile_slots *slots, uint8_t base,
                                              uint64_t place);
 void blockfile_keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
                     const struct blockfile_value *value, unsigned size);
 void blockfile_release(struct blockfile_slots *slots, const struct blockfile_slot *slot);
-/* Forget what was stored there: of two words that are stored at once, neither may be paired with
- * the other's old value. */
+/* Forget the words at a place: if two are stored at once, neither may be paired with the other's
+ * old value. */
 void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_value *where,
                       int64_t offset);
 /* Forget what was stored below the stack pointer. */
 void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfile_value *stack);
-/* The 4 or 8 bytes at `where`: as stored by the code, or as in the file. */
+/* The 4 or 8 bytes at `where`, as stored by the code, or as in the file. */
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,
                                       const struct blockfile_value *where, int64_t offset,
                                       unsigned size);
 
-/* The first used slot from `i` on; BLOCKFILE_SLOTS: none. */
+/* First used slot at or after `i`; BLOCKFILE_SLOTS: none. */
 static inline unsigned blockfile_next_used(const struct blockfile_slots *slots, unsigned i)
 {
     for (; i < BLOCKFILE_SLOTS; i = (i | 63) + 1) {
@@ -129,19 +128,19 @@ static inline unsigned blockfile_next_used(const struct blockfile_slots *slots, 
 
 /* --- blockfile_fill.c --- */
 
-/* The instruction at `vaddr` stored `value`, of 4 or 8 bytes, at `where`. Adds a block when a
- * descriptor and, in the word before it, a function are there. */
+/* The instruction at `vaddr` stored `value`, of 4 or 8 bytes, at `where`. Adds a block if there is
+ * now a descriptor after a function. */
 void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
                      int64_t offset, const struct blockfile_value *value, unsigned size,
                      uint64_t vaddr);
-/* A function begins: forget what the last one stored. */
+/* At the start of a function: forget the previous one's stores. */
 void blockfile_begin_function(struct blockfile_slots *slots);
-/* A call, or the end of the code: the blocks and boxes stored so far are complete. */
+/* At a call, or the end of the code: the blocks and boxes so far are complete. */
 void blockfile_settle(struct blockfile_slots *slots);
 
 /* --- blockfile_boxes.c --- */
 
-/* Add the box at a place, which the block captures at `offset`, if it is one. */
+/* Add the box at a place, captured by the block at `offset`, if it is a box. */
 void blockfile_take_box(struct blockfile_slots *slots, uint32_t block, uint32_t offset,
                         const struct blockfile_value *box);
 /* Sort the boxes and remove duplicates. */
@@ -160,20 +159,20 @@ SONDE_NODISCARD enum sonde_status blockfile_search_code(const struct sonde__load
 
 /* --- blockfile_outlined.c --- */
 
-/* LLVM's machine outliner moves equal code of several functions into one of its own, also code that
- * fills a block. Is such code at this vaddr, or any that runs straight without a frame of its own?
+/* LLVM's machine outliner moves equal code of several functions into one of its own, even code that
+ * fills a block. Does such code, or any other straight code without a frame, start at this vaddr?
  * aarch64 only.
  * ret_last  its last instruction: a return, or a jump elsewhere */
 bool blockfile_outlined(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_last);
-/* The target of a call or a jump. False: another instruction. */
+/* Target of a call or jump. False: another instruction. */
 bool blockfile_branch(uint32_t word, uint64_t vaddr, bool *ret_call, uint64_t *ret_target);
 
-struct blockfile_sites { /* in order; the caller frees it */
+struct blockfile_sites { /* sorted; the caller frees it */
     uint64_t *items;
     uint32_t count;
     size_t capacity;
 };
-/* Add the callers of outlined code that has sites, and their callers. Returns OK | MEMORY. */
+/* Add the callers of outlined code with sites, and their callers. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status blockfile_add_callers(const struct sonde__loaded *loaded,
                                                         struct sonde__blockfile *file,
                                                         struct blockfile_sites *sites);
@@ -182,7 +181,7 @@ SONDE_NODISCARD enum sonde_status blockfile_add_site(struct sonde__blockfile *fi
 
 /* --- blockfile_x86_64.c, blockfile_aarch64.c --- */
 
-/* Follow the instructions of [begin, end) of an area in order. */
+/* Follow the instructions of [begin, end) of an area. */
 void blockfile_follow_x86_64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,
                              uint64_t begin, uint64_t end);
 void blockfile_follow_aarch64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,

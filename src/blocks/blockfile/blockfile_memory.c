@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A loaded file as memory to read blocks from. Context: any thread. */
+/* A loaded file as memory of blocks. Context: any thread. */
 #include <string.h>
 
 #include "base_search.h"
@@ -7,8 +7,8 @@
 
 enum { PAGE = 4096 };
 
-/* A loader maps whole pages, so the gaps between and after sections can be read, too; as zeros,
- * since nothing else is certain. */
+/* Gaps between and after sections are readable, because loaders map whole pages; their content is
+ * uncertain and read as zeros. */
 static bool read_memory(void *ctx, uint64_t address, void *buffer, size_t size)
 {
     const struct sonde__loaded *loaded = ctx;

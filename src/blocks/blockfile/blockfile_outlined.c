@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Outlined code of aarch64, and its callers. It is recognised by its form, not by its name
- * (OUTLINED_FUNCTION_7), which may be stripped: straight code that keeps no frame record. Following
- * ordinary code of that form does no harm. Source: LLVM's AArch64InstrInfo.cpp,
- * buildOutlinedFrame(). Context: any thread. */
+/* Outlined code of aarch64, and its callers. It is recognised by form, because its name
+ * (OUTLINED_FUNCTION_7) may be stripped: straight code without a frame record. Following ordinary
+ * code of that form does no harm. Source: LLVM's AArch64InstrInfo.cpp, buildOutlinedFrame().
+ * Context: any thread. */
 
 #include "base_search.h"
 #include "base_status.h"
@@ -10,9 +10,9 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* WORDS_MAX: longer outlined code is not met. ROUNDS: outlined code that calls outlined code. */
+/* WORDS_MAX: longer outlined code was never met. ROUNDS: nesting of outlined code. */
 enum { WORDS_MAX = 48, ROUNDS = 3 };
-/* More than any file has; more is hostile. */
+/* More than in any file; more is hostile. */
 #define SITES_MAX ((uint32_t)1 << 20)
 
 bool blockfile_branch(uint32_t word, uint64_t vaddr, bool *ret_call, uint64_t *ret_target)
@@ -33,7 +33,7 @@ static bool is_end(uint32_t word)
            (word & 0xfefff000) == 0xd61f0000;   /* braa, ... */
 }
 
-/* Does the next instruction run after this one, and does this one store no frame record? */
+/* Does control continue after this instruction, and does it store no frame record? */
 static bool is_inside(uint32_t word)
 {
     if ((word >> 25 & 14) == 10) {
@@ -82,14 +82,14 @@ enum sonde_status blockfile_add_site(struct sonde__blockfile *file, struct block
     return SONDE_OK;
 }
 
-/* The first of `count` sites that is not before a vaddr. */
+/* First of `count` sites at or after a vaddr. */
 static uint32_t first_from(const struct blockfile_sites *sites, uint32_t count, uint64_t vaddr)
 {
     return SONDE__SEARCH(0, count, i, sites->items[i] < vaddr);
 }
 
-/* A filter, since most branches lead far from any site: a bit for 256 bytes of code, shared by
- * several. */
+/* A filter, because most branches go far from any site. Each bit is for 256 bytes of code, and
+ * shared by several such ranges. */
 enum { NEAR_SHIFT = 8, NEAR_BITS = 1 << 18 };
 _Static_assert(4 * WORDS_MAX <= 1 << NEAR_SHIFT, "sites near a target are in two of them");
 
@@ -121,7 +121,7 @@ static bool leads_to_site(const struct sonde__loaded *loaded, const struct block
            blockfile_outlined(loaded, target, &last) && sites->items[at] <= last;
 }
 
-/* Add the branches of an area to the first `count` sites. */
+/* Append the branches of an area to the first `count` sites. */
 static enum sonde_status add_branches(const struct sonde__loaded *loaded,
                                       const struct sonde__loaded_area *area,
                                       struct sonde__blockfile *file, struct blockfile_sites *sites,

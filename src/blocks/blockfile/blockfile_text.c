@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds code that forms the address of a descriptor, or reads that of a class, and follows the code
- * around it. The search passes over almost all code at one comparison a word or byte.
+/* Finds code that forms the address of a descriptor or reads that of a class, and follows the code
+ * around it. Most code costs one comparison per word or byte.
  *
- * x86-64: 32 bits that are relative to the end of an instruction (lea), or an absolute address.
- * aarch64: adrp with add or ldr, or adr. Context: any thread. */
+ * x86-64: 32 bits relative to the end of an instruction (lea), or an absolute address. aarch64:
+ * adrp with add or ldr, or adr. Context: any thread. */
 
 #include "arch_regs.h"
 #include "base_search.h"
@@ -11,18 +11,18 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* Bytes: a block on the stack is filled by some 20 instructions, between which captures are
- * computed. */
+/* Bytes to follow before and after a site: some 20 instructions fill a stack block, with
+ * computations of captures between them. */
 enum { BEFORE = 512, AFTER = 512, ADD_WITHIN = 16 };
 
-/* Boxes of __block variables are filled at any time before: follow from the beginning of the
- * function if that is known and not farther away. */
+/* Boxes of __block variables may be filled long before: follow from the start of the function, if
+ * it is known and within this distance. */
 enum { BEFORE_MAX = 4096 };
 
-/* A class is read once for all blocks of a function. */
+/* A function may read a class once for all its blocks. */
 enum { AFTER_CLASS = 4096 };
 
-/* Words with the address of a class: a linker makes one, or one an object. */
+/* Limit of words with the address of a class: the linker makes one, or one per object. */
 enum { CLASS_WORDS = 64 };
 
 /* A stretch of code that is followed. */
@@ -31,13 +31,13 @@ struct stretch {
     struct sonde__blockfile *file;
     const struct sonde__loaded_area *area;
     uint64_t begin, end;
-    uint64_t lowest, highest;        /* of what is looked for */
+    uint64_t lowest, highest;        /* range of the wanted addresses */
     struct blockfile_wanted *wanted; /* null: search for known descriptors */
-    const uint64_t *words;           /* else the class and the words that hold its address */
+    const uint64_t *words;           /* else the class and the words with its address */
     unsigned word_count;
-    const uint64_t *known; /* where known blocks are filled, in order */
+    const uint64_t *known; /* sorted sites that fill known blocks */
     uint32_t known_count;
-    struct blockfile_sites sites; /* aarch64: all places where a wanted address is formed */
+    struct blockfile_sites sites; /* aarch64: all places that form a wanted address */
     enum sonde_status status;
 };
 
@@ -66,14 +66,15 @@ static uint64_t begin_before(const struct stretch *s, uint64_t vaddr)
     return vaddr - s->area->vaddr > BEFORE ? vaddr - BEFORE : s->area->vaddr;
 }
 
-/* Is the class that is read at `vaddr` that of a known block? */
+/* Does a known block explain the read of a class at `vaddr`? */
 static bool is_explained(const struct stretch *s, uint64_t vaddr)
 {
     uint32_t at = SONDE__SEARCH(0, s->known_count, i, s->known[i] < vaddr);
     return at < s->known_count && s->known[at] - vaddr <= AFTER;
 }
 
-/* A wanted address is formed or read at `vaddr`. Overlapping stretches are followed as one. */
+/* The instruction at `vaddr` forms or reads a wanted address. Overlapping stretches are followed as
+ * one. */
 static void take_site(struct stretch *s, uint64_t vaddr)
 {
     uint64_t area_end = s->area->vaddr + s->area->size;
@@ -120,7 +121,7 @@ static void search_x86_64(struct stretch *s)
     }
 }
 
-/* The page that adrp at a vaddr forms. */
+/* The page formed by an adrp at a vaddr. */
 static uint64_t adrp_page(uint32_t word, uint64_t vaddr)
 {
     uint64_t pages = (word >> 29 & 3) | (word >> 5 & 0x7ffff) << 2;
@@ -128,7 +129,7 @@ static uint64_t adrp_page(uint32_t word, uint64_t vaddr)
     return (vaddr & ~(uint64_t)4095) + (far << 12);
 }
 
-/* Does this instruction make a wanted address of the page in `reg`, or read there? */
+/* Does this instruction form a wanted address in the page in `reg`, or read one there? */
 static bool completes(const struct stretch *s, uint32_t word, uint64_t page, uint32_t reg)
 {
     if ((word >> 5 & 31) != reg) {
@@ -139,7 +140,7 @@ static bool completes(const struct stretch *s, uint32_t word, uint64_t page, uin
             is_sought(s, page + (uint64_t)(word >> 10 & 0xfff) * 8));
 }
 
-/* The same for outlined code that is called at a vaddr. */
+/* Does the outlined code called at a vaddr do so? */
 static bool outlined_completes(const struct stretch *s, uint32_t call, uint64_t vaddr,
                                uint64_t page, uint32_t reg)
 {
@@ -159,7 +160,7 @@ static bool outlined_completes(const struct stretch *s, uint32_t call, uint64_t 
     return false;
 }
 
-/* Does one of the next instructions? */
+/* Does one of the next instructions do so? */
 static bool is_completed(const struct stretch *s, uint64_t offset, uint64_t page, uint32_t reg)
 {
     for (unsigned i = 1; i <= ADD_WITHIN && offset + (uint64_t)4 * i + 4 <= s->area->size; i++) {
@@ -194,7 +195,7 @@ static void search_aarch64(struct stretch *s)
         uint32_t word = sonde__base_le32(area->bytes + offset);
         uint64_t vaddr = area->vaddr + offset;
         if (s->wanted != NULL && (word & 0xff000000) == 0x58000000 &&
-            is_sought(s, vaddr + literal_distance(word))) { /* ldr of what is near */
+            is_sought(s, vaddr + literal_distance(word))) { /* ldr of a near literal */
             note_site(s, vaddr);
         }
         if ((word & 0x1f000000) != 0x10000000) {
@@ -216,7 +217,7 @@ static void search_aarch64(struct stretch *s)
     }
 }
 
-/* Follow the code at all sites; the callers of outlined sites are sites, too. */
+/* Follow the code at all sites. Callers of outlined sites are sites, too. */
 static void take_sites(struct stretch *s)
 {
     if (s->status == SONDE_OK) {
@@ -275,7 +276,7 @@ enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
     return search(&s);
 }
 
-/* The class, and the words of all areas and of the address table that point to it. */
+/* The class, and all words of areas and address table that point to it. */
 static unsigned find_words(const struct sonde__loaded *loaded, uint64_t class_at,
                            uint64_t words[CLASS_WORDS])
 {
@@ -302,7 +303,7 @@ static unsigned find_words(const struct sonde__loaded *loaded, uint64_t class_at
     return count;
 }
 
-/* Where known blocks are filled, in order; the caller frees it. Null: no memory. */
+/* Sorted sites that fill known blocks; the caller frees it. Null: no memory. */
 static uint64_t *known_places(const struct sonde__blockfile *file, uint32_t *ret_count)
 {
     uint64_t *places = sonde__mem_alloc_array((size_t)file->block_count + 1, sizeof *places);

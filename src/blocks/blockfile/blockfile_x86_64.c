@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code of x86-64 stores on its stack. A stretch seldom begins at an instruction: decoding
+/* Follows stores of x86-64 code to its stack. A stretch seldom begins at an instruction; decoding
  * synchronises after a few, and until then nothing is known. Context: any thread. */
 #include "arch_regs.h"
 #include "arch_x86_form.h"
@@ -7,7 +7,7 @@
 
 enum { RAX = 0, RDX = 2, RSP = 4, RBP = 5 };
 
-/* Nothing that is not decoded moves the frame. */
+/* Instructions that are not decoded do not move the frame. */
 static void lose(struct blockfile_cpu *cpu, unsigned reg)
 {
     if (reg != RSP && reg != RBP) {
@@ -15,19 +15,19 @@ static void lose(struct blockfile_cpu *cpu, unsigned reg)
     }
 }
 
-/* An instruction that is not decoded: whatever it may write becomes unknown. */
+/* For an instruction that is not decoded: all registers that it may write become unknown. */
 static void lose_operands(struct blockfile_cpu *cpu, const struct sonde__x86_form *form)
 {
     unsigned reg = (form->modrm >> 3 & 7u) + ((form->rex & 4) != 0 ? 8 : 0);
     unsigned rm = (form->modrm & 7u) + ((form->rex & 1) != 0 ? 8 : 0);
-    bool is_any = form->is_vex || form->map > 1; /* which registers these write is not decoded */
+    bool is_any = form->is_vex || form->map > 1; /* its registers are not decoded */
     for (unsigned i = 0; i < BLOCKFILE_VECTORS; i++) {
         if (is_any || (form->map == 1 && i == reg)) {
             blockfile_cpu_lose(cpu, SONDE__INSN_VECTOR_FIRST + i);
         }
     }
     if (!is_any) {
-        lose(cpu, RAX); /* of mul, div, cpuid and the like */
+        lose(cpu, RAX); /* mul, div, cpuid and the like write it */
         lose(cpu, RDX);
         lose(cpu, reg);
         lose(cpu, form->modrm >> 6 == 3 ? rm : reg);

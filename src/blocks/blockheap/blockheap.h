@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks on the heap of this process, another one or a core: found by searching its writable
- * memory for the classes of its block runtimes.
+/* The blocks on the heap of this process, another one or a core: found by searching writable memory
+ * for the classes of the block runtimes.
  *
- * Passive: nothing is stopped, run or written in the process. A candidate is checked before it
- * counts (class, reference count, code, descriptor). Memory changes while it is read, so the parts
- * of an answer are of different moments. Context: any thread, one at a time. */
+ * The search is passive: it stops, runs and writes nothing in the process. It checks class,
+ * reference count, code and descriptor of each candidate. Memory changes meanwhile, so parts of the
+ * result are from different moments. Context: any thread, one at a time. */
 #ifndef SONDE_BLOCKHEAP_H
 #define SONDE_BLOCKHEAP_H
 
@@ -22,15 +22,15 @@ struct sonde__target;
 struct sonde__symfile_cache;
 
 /* target, symbols  borrowed; must outlive it
- * is_self          the target is this process: its memory is searched in place
- * Returns OK | ABSENT (no image of it has a block runtime) | MEMORY | what reading the map returns.
+ * is_self          the target is this process, whose memory is searched in place
+ * Returns OK | ABSENT (no image has a block runtime) | MEMORY | statuses of reading the map.
  * Ownership: close it. */
 SONDE_NODISCARD enum sonde_status sonde__blockheap_open(struct sonde__target *target,
                                                         struct sonde__symfile_cache *symbols,
                                                         bool is_self,
                                                         struct sonde__blockheap **ret_heap,
                                                         struct sonde_error *ret_error);
-/* The same over memory that the caller reads, to ask what its blocks hold; it cannot be searched.
+/* The same over memory that the caller reads. It can be asked about blocks, but not searched.
  * memory  copied.
  * Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status
@@ -38,14 +38,14 @@ sonde__blockheap_open_memory(const struct sonde__block_memory *memory,
                              struct sonde__blockheap **ret_heap);
 void sonde__blockheap_close(struct sonde__blockheap *heap);
 
-/* Access to the target's memory, and the names of what begins at an address there. */
+/* Access to the target's memory, with the names of what begins at an address. */
 const struct sonde__block_memory *sonde__blockheap_memory(const struct sonde__blockheap *heap);
 
 /* A class of blocks in one of the target's images. */
 struct sonde__blockheap_class {
     uint64_t address;
     uint8_t kind;    /* enum sonde__block_class */
-    uint8_t runtime; /* enum sonde__block_runtime; of another image if this one has none */
+    uint8_t runtime; /* enum sonde__block_runtime; another image's if this one has none */
 };
 /* The class at an address, or null. */
 const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
@@ -65,18 +65,18 @@ struct sonde__blockheap_found {
     size_t count, capacity;
     uint64_t bytes;      /* that were searched */
     uint64_t unreadable; /* unmapped meanwhile, or missing in a core */
-    uint64_t hits;       /* words that are a block's class */
-    uint64_t stale;      /* of them: freed blocks, and other memory */
-    uint64_t left_out;   /* bytes beyond the limit */
-    bool in_place;       /* this process' memory was not copied first */
+    uint64_t hits;       /* words equal to a class of blocks */
+    uint64_t stale;      /* of these, freed blocks and other memory */
+    uint64_t left_out;   /* bytes over the limit */
+    bool in_place;       /* this process' memory was searched without a copy */
 };
 
-/* The most memory that is searched; the rest is counted. */
+/* Limit of the memory to search; the rest is counted. */
 #define SONDE__BLOCKHEAP_BYTES_MAX ((uint64_t)1 << 40)
 
-/* Search now, over a fresh map; images as the target has them.
- * bytes_max: 0: as above.
- * Returns OK | MEMORY | as reading the map. Ownership: release it with _found_done(). */
+/* Search now, with a fresh map; the images are the target's current ones.
+ * bytes_max: 0: the limit above.
+ * Returns OK | MEMORY | statuses of reading the map. Ownership: release with _found_done(). */
 SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap,
                                                         uint64_t bytes_max,
                                                         struct sonde__blockheap_found *ret_found,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What blocks and boxes hold (block_captures.h), cached for each kind of block.
  *
- * A capture is owned if code or names say so, never because a layout does. */
+ * Only code and names can make a capture owned; a layout cannot. */
 #include <string.h>
 
 #include "base_search.h"
@@ -26,7 +26,7 @@ static struct blockheap_merging *merging_of(struct sonde__blockheap *heap)
     return heap->merging;
 }
 
-/* Note the most reliable source that says another kind. */
+/* Record the most reliable source with another kind. */
 static void deny(const struct sonde__block_capture *from, struct sonde__blockheap_capture *capture)
 {
     for (unsigned source = 0; source < sizeof from->said; source++) {
@@ -46,10 +46,10 @@ static bool is_owned(const struct sonde__block_capture *capture, bool has_helper
             capture->kind == SONDE_BLOCK_BYREF || capture->kind == SONDE_BLOCK_OBJECT);
 }
 
-/* --- types of C++ that are known to own, or not --- */
+/* --- C++ types known to own their target, or not to --- */
 
 static const struct {
-    const char *name; /* of a template, preceded by its length */
+    const char *name; /* of a template, preceded by the length of the name */
     uint8_t owner;
 } known_types[] = {
     {"10shared_ptr", SONDE__BLOCKHEAP_OWNER},
@@ -73,7 +73,7 @@ static const char *skip_digits(const char *at)
     return at;
 }
 
-/* "const std::__1::shared_ptr<Thing>": a namespace of std may stand between. */
+/* "const std::__1::shared_ptr<Thing>": std may have an inline namespace. */
 static enum sonde__blockheap_owner owner_by_name(const char *type)
 {
     const char *space;

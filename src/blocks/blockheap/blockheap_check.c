@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Is it a block? Freed blocks and other memory also hold words that equal a class. The signs of a
- * live block: a reference count above 0; no flag that neither compiler nor runtime sets; code in
- * executable memory; a descriptor in the constants of a file. Blocks share descriptors, so the
- * answer for each descriptor is cached. */
+/* Is it a block? Freed blocks and other memory also contain words equal to a class. A live block
+ * has a reference count above 0, only flags that compilers or runtimes set, code in executable
+ * memory, and a descriptor in a file's constants. Blocks share descriptors, so the answer for each
+ * is cached. */
 #include <string.h>
 
 #include "blockheap_inside.h"
 #include "mem_heap.h"
 #include "mem_table.h"
 
-/* Flags that nobody sets: bits 16 to 20, and 27, the garbage collector's. */
+/* Unused flags: bits 16 to 20, and 27, the garbage collector's. */
 #define BITS_OF_NONE 0x081f0000u
 enum { DESCS_MAX = 1 << 19 };
 
@@ -36,7 +36,7 @@ static bool read_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t 
     return true;
 }
 
-/* Without memory for the cache the descriptor is read each time. */
+/* Without memory for the cache, the descriptor is read each time. */
 static bool good_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t flags,
                       uint32_t *ret_size)
 {
@@ -93,7 +93,7 @@ bool sonde__blockheap_check(struct sonde__blockheap *heap, uint64_t address,
     uint64_t header[4];
     bool is_block = heap->memory.read(heap->memory.ctx, address, header, sizeof header) &&
                     sonde__blockheap_check_header(heap, address, header, ret_item);
-    memset(header, 0, sizeof header); /* or a later search would find this copy */
+    memset(header, 0, sizeof header); /* else a later search would find this copy */
     __asm__ volatile("" : : "r"(header) : "memory");
     return is_block;
 }

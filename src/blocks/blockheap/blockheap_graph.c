@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Builds the graph: the edges of all blocks, and of the objects and memory they lead to. */
+/* Builds the graph: the edges of all blocks, and of the objects and memory that they lead to. */
 #include "blockheap_graph.h"
 
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 
 enum {
     EDGES_MAX = 1 << 26,
-    BODY_MAX = 1 << 16, /* bytes that are read at once */
+    BODY_MAX = 1 << 16, /* read at once */
     OBJECTS_MAX = 1 << 22,
     BODIES_LEAST = 1 << 24, /* bytes: objects outside the heap, in the data of images */
-    PLACES_MAX = 1 << 18,   /* places in memory of unknown form; each costs a system call */
+    PLACES_MAX = 1 << 18,   /* places in memory of unknown layout; each costs a system call */
     ADDRESS_MIN = 4096,
 };
 #define ALLOCATION_MAX ((uint64_t)1 << 30)
@@ -31,13 +31,13 @@ struct building {
     struct sonde__mem_table objects; /* of the queue, by address */
     uint8_t *body;
     struct sonde__blockheap_captures *box;
-    uint64_t bytes_left; /* bytes of blocks and objects to read: at most what was searched, unless
-                            forged objects overlap */
-    uint32_t places;     /* in memory of unknown form that were read */
+    uint64_t bytes_left; /* to read of blocks and objects; only forged, overlapping ones exceed
+                          * it */
+    uint32_t places;     /* places read in memory of unknown layout */
     bool no_memory;
 };
 
-/* Read a block or object. Beyond the budget it counts as lost. */
+/* Read a block or object. Over the budget it counts as lost. */
 static bool read_body(struct building *b, uint64_t address, uint32_t size)
 {
     if (size > b->bytes_left) {
@@ -70,9 +70,9 @@ static bool is_found(const struct sonde__blockheap_found *found, uint64_t addres
     return at < found->count && found->items[at].address == address;
 }
 
-/* --- objects that were met --- */
+/* --- the queue of objects --- */
 
-/* Queue what an owned capture leads to, once. */
+/* Queue the target of an owned capture, once. */
 static void meet(struct building *b, uint64_t address)
 {
     uint32_t hash = sonde__mem_hash(address);
@@ -98,8 +98,8 @@ static bool leads_on(uint8_t kind)
            kind == SONDE_BLOCK_UNRETAINED || kind == SONDE_BLOCK_BLOCK || kind == SONDE_BLOCK_BYREF;
 }
 
-/* Can unmanaged bytes be a C++ object? In a stripped program its copying is inlined into the
- * helpers and has no name. A variable that is known to be a pointer cannot. */
+/* Can unmanaged bytes be a C++ object? In a stripped program, copying can be inlined into the
+ * helpers and has no name. A variable known to be a pointer cannot. */
 static bool is_bytes(const struct sonde__blockheap_capture *capture)
 {
     const char *type = capture->variable != NULL ? capture->variable->type : NULL;
@@ -108,8 +108,7 @@ static bool is_bytes(const struct sonde__blockheap_capture *capture)
            (length == 0 || (type[length - 1] != '*' && type[length - 1] != '&'));
 }
 
-/* Is it a C++ object to read? Its parts are read with it. has_cxx: there is a C++ object somewhere
- * in the block. */
+/* Is it a C++ object to read? Its parts are read with it. has_cxx: the block has a C++ object. */
 static bool is_cxx(const struct sonde__blockheap_capture *capture, bool has_cxx)
 {
     return !capture->inside && (capture->kind == SONDE_BLOCK_OBJECT ||
@@ -124,15 +123,15 @@ static uint64_t word_at(const uint8_t *body, uint32_t offset)
     return word;
 }
 
-/* A word of unknown form as a pointer: small tags are kept in the low bits of pointers to what is
- * aligned. A pointer into the middle of something leads there, too. */
+/* Interpret a word of unknown type as a pointer: pointers to aligned memory may have small tags in
+ * their low bits. Interior pointers count, too. */
 static uint64_t without_tag(uint64_t word)
 {
     return word & ~(uint64_t)7;
 }
 
-/* The variable of a box that may lie after padding or be a C++ object: its place, size and type are
- * needed. Null: they are not. */
+/* The variable of a box, if its place, size and type are needed because it may lie after padding or
+ * be a C++ object; else null. */
 static const struct sonde__block_member *variable_of_box(struct building *b,
                                                          const struct sonde__blockheap_item *item,
                                                          uint32_t offset, uint64_t box)
@@ -154,7 +153,7 @@ static const struct sonde__block_member *variable_of_box(struct building *b,
     return NULL;
 }
 
-/* Is this word one of the object's parts that the helpers tell apart? */
+/* Is this word a part of the object that the helpers treat separately? */
 static bool is_part(const struct sonde__blockheap_captures *captures, uint32_t from, uint32_t at)
 {
     for (uint32_t i = from + 1; i < captures->count && captures->items[i].inside; i++) {
@@ -165,7 +164,7 @@ static bool is_part(const struct sonde__blockheap_captures *captures, uint32_t f
     return false;
 }
 
-/* The end of a C++ object. Without debug information: where the next managed variable begins. */
+/* The end of a C++ object; without debug information the start of the next managed variable. */
 static uint32_t end_of_object(const struct sonde__blockheap_captures *captures, uint32_t i,
                               uint32_t size)
 {
@@ -181,8 +180,8 @@ static uint32_t end_of_object(const struct sonde__blockheap_captures *captures, 
     return size;
 }
 
-/* Add the words of a captured C++ object or C struct that can be pointers.
- * box_at: the offset of the capture that leads to its box; -1: it is in the block itself. */
+/* Add edges for words of a captured C++ object or C struct that may be pointers.
+ * box_at: offset of the capture of its box; -1: it is in the block itself. */
 static void add_cxx(struct building *b, const struct sonde__blockheap_item *item,
                     const uint8_t *body, uint32_t size,
                     const struct sonde__blockheap_captures *captures, uint32_t i, int32_t box_at)
@@ -266,7 +265,7 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
     uint32_t size = item->size < BODY_MAX ? item->size : BODY_MAX;
     bool has_cxx = (item->flags & SONDE_BLOCK_HAS_CXX) != 0;
     for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
-        if (is_cxx(&captures->items[i], has_cxx)) { /* its size and type are in debug information */
+        if (is_cxx(&captures->items[i], has_cxx)) { /* debug information has its size and type */
             captures =
                 sonde__blockheap_captures(b->heap, item->descriptor, item->flags, item->invoke);
             break;
@@ -277,14 +276,14 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
     }
 }
 
-/* --- objects, and memory of unknown form --- */
+/* --- objects, and memory of unknown layout --- */
 
-/* What the words of a node are. */
+/* How to read the words of a node. */
 struct node {
     uint64_t address;
     uint64_t size; /* bytes; below 1 << 32 */
     bool is_object;
-    bool is_known; /* an object whose class lists its strong variables */
+    bool is_known; /* an object whose class lists strong variables */
     const struct sonde__blockheap_object *object;
 };
 
@@ -294,8 +293,8 @@ static bool is_strong(const struct node *node, uint32_t at)
     return node->is_known && word < 256 && (node->object->strong[word / 64] >> word % 64 & 1) != 0;
 }
 
-/* Add the edge of one word. In an object with a known layout, other pointers to objects are weak or
- * unretained; pointers to memory may be C or C++ variables. */
+/* Add the edge of one word. In an object with a known layout, pointers to objects that are not
+ * listed are weak or unretained; pointers to memory may be C or C++ variables. */
 static void add_word(struct building *b, const struct node *node, uint32_t at, uint64_t word)
 {
     struct sonde__blockheap_object other;
@@ -341,7 +340,7 @@ static void add_words(struct building *b, const struct node *node)
     }
 }
 
-/* Beyond the limit nothing is read. */
+/* Size to read, within the limit. */
 static uint64_t body_size(struct building *b, uint64_t size)
 {
     if (size > ALLOCATION_MAX) {
@@ -351,7 +350,7 @@ static uint64_t body_size(struct building *b, uint64_t size)
     return size & ~(uint64_t)7;
 }
 
-/* Memory is read from the beginning of its allocation. */
+/* Memory is read from the start of its allocation. */
 static void add_memory(struct building *b, uint64_t address)
 {
     struct node node = {.address = address};
@@ -380,7 +379,7 @@ static void add_memory(struct building *b, uint64_t address)
     add_words(b, &node);
 }
 
-/* An object of unknown layout may hold things after its variables: the elements of an array. */
+/* An object of unknown layout may have data after its variables, e.g. the elements of an array. */
 static void add_object(struct building *b, uint64_t address)
 {
     struct sonde__blockheap_object object;
@@ -459,7 +458,7 @@ enum sonde_status sonde__blockheap_graph(struct sonde__blockheap *heap,
     for (size_t i = 0; i < found->count && !b.no_memory; i++) {
         add_block(&b, &found->items[i]);
     }
-    for (size_t i = 0; i < b.queued && !b.no_memory; i++) { /* it grows meanwhile */
+    for (size_t i = 0; i < b.queued && !b.no_memory; i++) { /* the queue grows meanwhile */
         add_object(&b, b.queue[i]);
     }
     b.no_memory = b.no_memory || !sort(ret_graph);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How far memory of unknown form extends. glibc's heap has the size of each allocation in the word
- * before it, with flags in its lowest bits, and a flag in the next one says that this one is in use
- * (malloc.c, "Details"). In other heaps a window is read. */
+/* Extent of memory of unknown layout. In glibc's heap, the word before an allocation has its size,
+ * with flags in the lowest bits, and a flag of the next such word says that it is in use (malloc.c,
+ * "Details"). In other heaps a window is read. */
 #include <string.h>
 
 #include "base_search.h"
@@ -12,7 +12,7 @@ enum { HEADER = 16, CHUNK_MIN = 32, PREV_INUSE = 1, IS_MAPPED = 2, FLAGS = 7, BA
 
 enum sonde_status blockheap_read_own(struct sonde__blockheap *heap, struct sonde_error *ret_error)
 {
-    if (heap->target == NULL) { /* the caller's */
+    if (heap->target == NULL) { /* the caller provides the memory */
         return SONDE_OK;
     }
     sonde__target_memory_done(&heap->own);
@@ -40,7 +40,7 @@ static bool read_word(struct sonde__blockheap *heap, uint64_t address, uint64_t 
     return heap->memory.read(heap->memory.ctx, address, ret_word, sizeof *ret_word);
 }
 
-/* Is an allocation at `start`, whose size word is `word`? */
+/* Is there an allocation at `start` with the size word `word`? */
 static bool is_chunk(struct sonde__blockheap *heap, const struct sonde__target_range *range,
                      uint64_t start, uint64_t word, uint64_t *ret_size)
 {
@@ -58,7 +58,7 @@ static bool is_chunk(struct sonde__blockheap *heap, const struct sonde__target_r
         (next & ~(uint64_t)FLAGS) > range->end - (start + size - HEADER)) {
         return false;
     }
-    *ret_size = size - 8; /* the first word of the next one belongs to this one */
+    *ret_size = size - 8; /* it may use the first word of the next chunk */
     return true;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Classes of Objective-C objects, which are verified: the first word leads to a class in an image,
- * or to one with a possible name. Three forms: Apple's (objc-runtime-new.h, class_t and
- * class_ro_t), GCC's and GNUstep's (both with the name at 16). Read: name, size, which variables
- * are strong, and the list of variables: Apple's (ivar_list_t), GNUstep 2.0's (libobjc2, ivar.h)
- * and GCC's (libobjc, struct objc_ivar_list). */
+/* Reads and verifies classes of Objective-C objects: the first word must lead to a class in an
+ * image, or to one with a plausible name. Three forms: Apple's (objc-runtime-new.h, class_t and
+ * class_ro_t), GCC's and GNUstep's (both with the name at 16). Read are name, size, strong
+ * variables, and the list of variables: Apple's (ivar_list_t), GNUstep 2.0's (libobjc2, ivar.h) and
+ * GCC's (libobjc, struct objc_ivar_list). */
 #include <string.h>
 
 #include "blockheap_inside.h"
@@ -43,7 +43,7 @@ static bool read_name(struct sonde__blockheap *heap, uint64_t address, char name
            is_name(name, length);
 }
 
-/* The layout, from the first variable of the class: bytes 0xSN, S words to skip, then N strong
+/* The layout of variables, from the class' first one on: bytes 0xSN, S words to skip, then N strong
  * ones; 0 ends it. */
 static void add_strong(struct sonde__blockheap *heap, const struct class_data *data,
                        struct sonde__blockheap_object *object)
@@ -139,7 +139,6 @@ enum {
     GCCS_ENTRY = 24,     /* name, type, offset */
 };
 
-/* A list of variables of any form. */
 struct variables {
     uint64_t first;
     uint32_t count, entry_size;
@@ -163,7 +162,7 @@ static bool take_list(struct variables *list, uint64_t first, uint32_t count, ui
     return true;
 }
 
-/* Lists are in images, where the compiler put them. */
+/* Lists are only read in images, where compilers put them. */
 static bool read_list(struct sonde__blockheap *heap, uint64_t at, bool is_apples,
                       struct variables *ret_list)
 {
@@ -179,11 +178,11 @@ static bool read_list(struct sonde__blockheap *heap, uint64_t at, bool is_apples
     if (head[3] == 0 && head[2] >= GNUSTEPS_ENTRY && head[2] <= ENTRY_MAX) {
         return take_list(ret_list, at + 16, head[0], head[2], GNUSTEPS_ENTRY);
     }
-    ret_list->is_gccs = true; /* here GCC has the first name, GNUstep the size */
+    ret_list->is_gccs = true; /* GCC has the first name here, GNUstep a size */
     return take_list(ret_list, at + 8, head[0], GCCS_ENTRY, GCCS_ENTRY);
 }
 
-/* An entry: its offset in the object, and the address of its name. */
+/* Read an entry: the offset in the object, and the address of the name. */
 static bool read_variable(struct sonde__blockheap *heap, const struct variables *list, uint32_t i,
                           uint32_t *ret_offset, uint64_t *ret_name)
 {
@@ -205,7 +204,7 @@ static bool read_variable(struct sonde__blockheap *heap, const struct variables 
     return true;
 }
 
-/* The name of the variable at an offset, from the list. */
+/* Find the name of the variable at an offset in the list. */
 static bool find_variable(struct sonde__blockheap *heap, uint64_t at, bool is_apples,
                           uint32_t offset, char name[NAME_MAX_])
 {
@@ -223,7 +222,7 @@ static bool find_variable(struct sonde__blockheap *heap, uint64_t at, bool is_ap
     return false;
 }
 
-/* Name, list of variables and superclass of a class. */
+/* Read name, list of variables and superclass of a class. */
 static bool read_class(struct sonde__blockheap *heap, uint64_t class_at, char name[NAME_MAX_],
                        bool *ret_is_apples, uint64_t *ret_list, uint64_t *ret_super)
 {

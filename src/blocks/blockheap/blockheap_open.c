@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opens the target: access to its memory, the classes of blocks in its images. */
+/* Opens a target: access to its memory, and the classes of blocks in its images. */
 #include <string.h>
 
 #include "arch_regs.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Searches writable memory for the classes of blocks.
  *
- * Memory of this process is read in place, isolated (host_apart.h); if that is impossible, and in
- * another process, it is copied in pieces that fit the cache. Untouched pages are skipped: reading
- * would allocate them in the target. Our own buffers, which hold copies of what was found, are left
- * out. */
+ * This process' memory is searched in place, in isolation (host_apart.h). If that is impossible, or
+ * for another process, it is copied in pieces that fit the cache. Untouched pages are skipped,
+ * because reading would allocate them in the target. Our own buffers with copies of results are
+ * left out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,18 +21,18 @@
 enum {
     HITS_MAX = 1 << 14,    /* of one step */
     COPY_BYTES = 1 << 18,  /* in another process; the L2 cache has 1 MiB */
-    STEP_BYTES = 1 << 26,  /* in this process: the thread is away for some ms */
-    PIECE_WORDS = 1 << 14, /* 128 KiB, which stay in the L2 cache */
+    STEP_BYTES = 1 << 26,  /* for this process: stops the thread for some ms */
+    PIECE_WORDS = 1 << 14, /* 128 KiB, which fit the L2 cache */
     PAGE_BYTES = 4096,
-    SPARSE_BYTES = 1 << 24, /* of larger maps only the resident pages are read */
+    SPARSE_BYTES = 1 << 24, /* of larger maps only resident pages are read */
     RANGES = 64,
     ITEMS_MAX = 1 << 26, /* blocks */
 };
 
-/* The result of a step, in a mapping of its own. */
+/* The result of a step, in its own mapping. */
 struct hits {
-    uint32_t at[HITS_MAX];         /* in words from the beginning of the step */
-    uint64_t headers[HITS_MAX][4]; /* read at once; zero beyond the end of the step */
+    uint32_t at[HITS_MAX];         /* offset in words from the start of the step */
+    uint64_t headers[HITS_MAX][4]; /* all read at once; zero beyond the end of the step */
     uint64_t copy[COPY_BYTES / 8];
 };
 
@@ -51,16 +51,16 @@ struct scan {
     struct hits *hits;
     uint64_t needles[BLOCKHEAP_CLASSES_MAX];
     unsigned needle_count;
-    int32_t mem_fd, page_fd; /* -1: not to be had */
+    int32_t mem_fd, page_fd; /* -1: not available */
     uint64_t page_bytes;
     bool is_live;
-    bool apart; /* memory of this process can be read in place */
+    bool apart; /* this process' memory can be searched in place */
     bool no_memory;
     uint64_t own_begin, own_end; /* our own memory, left out */
     uint64_t bytes_max;
 };
 
-/* Read the headers of the hits from `from` on, in words from `at` on. */
+/* Read the headers of the hits from index `from` on; the words begin at `at`. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) static void
 take_headers(struct step *step, size_t from, size_t at)
 {
@@ -73,8 +73,8 @@ take_headers(struct step *step, size_t from, size_t at)
     }
 }
 
-/* Runs isolated: no lock, no heap, no libc. Headers are read while the words around them are in the
- * L2 cache; later they would come from memory again. */
+/* Runs isolated: no lock, no heap, no libc. Headers are read while their words are in the L2
+ * cache. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) static void take_step(void *ctx)
 {
     struct step *step = ctx;
@@ -88,7 +88,7 @@ __attribute__((no_sanitize_address, no_sanitize_thread)) static void take_step(v
             step->hits->at + before, HITS_MAX - before, &done);
         take_headers(step, before, at);
         at += done;
-        if (done < count) { /* no room for more */
+        if (done < count) { /* full */
             break;
         }
     }
@@ -105,7 +105,7 @@ static void add_item(struct scan *scan, const struct sonde__blockheap_item *item
     }
 }
 
-/* Check the hits of a step that began at `begin` of the target and had `count` words. */
+/* Check the hits of a step of `count` words at `begin` in the target. */
 static void check_hits(struct scan *scan, const struct step *step, uint64_t begin)
 {
     for (size_t i = 0; i < step->hit_count && !scan->no_memory; i++) {
@@ -123,7 +123,7 @@ static void check_hits(struct scan *scan, const struct step *step, uint64_t begi
     }
 }
 
-/* Search local words that are the target's [begin, ...); up to four classes at a time. */
+/* Search a local copy of the target's words at `begin`, for up to four classes at a time. */
 static bool search_words(struct scan *scan, const uint64_t *words, size_t count, uint64_t begin,
                          bool apart, uint64_t *ret_fault)
 {
@@ -148,8 +148,8 @@ static bool search_words(struct scan *scan, const uint64_t *words, size_t count,
     return true;
 }
 
-/* Read by process_vm_readv, which copies once. /proc/PID/mem copies twice, but can read pages that
- * the call cannot. */
+/* process_vm_readv copies once; /proc/PID/mem copies twice, but can read pages that the call
+ * cannot. */
 static size_t copy_target(struct scan *scan, uint64_t begin, size_t size)
 {
     size_t done = sonde__target_read(scan->heap->target, begin, scan->hits->copy, size);
@@ -165,7 +165,7 @@ static void search_copied(struct scan *scan, uint64_t begin, uint64_t end)
     while (begin < end && !scan->no_memory) {
         size_t size = end - begin < COPY_BYTES ? (size_t)(end - begin) : COPY_BYTES;
         size_t got = copy_target(scan, begin, size);
-        if (got == 0) { /* unmapped: go on after the page */
+        if (got == 0) { /* unmapped: continue after the page */
             uint64_t next = (begin / PAGE_BYTES + 1) * PAGE_BYTES;
             scan->found->unreadable += (next < end ? next : end) - begin;
             begin = next;
@@ -185,10 +185,10 @@ static void search_in_place(struct scan *scan, uint64_t begin, uint64_t end)
         const uint64_t *words = (const uint64_t *)(uintptr_t)begin;
         while (stop > begin &&
                !search_words(scan, words, (size_t)(stop - begin) / 8, begin, true, &fault)) {
-            scan->found->count = before.count; /* again, up to the unmapped page */
+            scan->found->count = before.count; /* repeat, up to the unmapped page */
             scan->found->hits = before.hits;
             scan->found->stale = before.stale;
-            if (fault < begin || fault >= stop) { /* it could not be run */
+            if (fault < begin || fault >= stop) { /* the step could not be run */
                 scan->apart = false;
                 search_copied(scan, begin, end);
                 return;
@@ -204,7 +204,7 @@ static void search_in_place(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* Search [begin, end) without our own memory, in order. */
+/* Search [begin, end) in order, without our own memory. */
 static void search_part(struct scan *scan, uint64_t begin, uint64_t end)
 {
     if (scan->heap->is_self && begin < scan->own_end && end > scan->own_begin) {
@@ -225,7 +225,7 @@ static void search_part(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* Large maps are often mostly unused: read only what is resident. */
+/* Large maps are often mostly unused, so only resident pages are read. */
 static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
 {
     struct sonde__host_range ranges[RANGES];
@@ -240,7 +240,7 @@ static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* A core has all of the memory that it lists. */
+/* A core contains all memory that it lists. */
 static void search_memory(struct scan *scan, const struct sonde__target_memory *memory)
 {
     for (uint32_t i = 0; i < memory->count && !scan->no_memory; i++) {
@@ -270,8 +270,8 @@ static int by_address(const void *a, const void *b)
     return SONDE__ORDER(x, y, address);
 }
 
-/* Items are out of order only after several passes over the same memory; sorting sorted items
- * costs, too. */
+/* Items are unsorted only after several passes over the same memory; sorting sorted items would
+ * also cost time. */
 static void sort_items(struct sonde__blockheap_found *found)
 {
     for (size_t i = 1; i < found->count; i++) {

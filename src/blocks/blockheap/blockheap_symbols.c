@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Symbols that concern blocks: classes, and descriptors, whose names say what a block holds. They
- * are data; functions are in the index of the image's names. */
+/* Data symbols related to blocks: classes, and descriptors, whose names encode captures. Functions
+ * are in the index of the image's names. */
 #include <string.h>
 
 #include "base_search.h"
@@ -28,7 +28,7 @@ static bool table_has(const struct sonde__elf_symbols *table, const char *name)
     return false;
 }
 
-/* Does this image define it? */
+/* Does this image define the symbol? */
 static bool image_has(void *ctx, const char *name)
 {
     const struct reading *reading = ctx;
@@ -114,8 +114,8 @@ static void read_image(struct reading *reading, const struct sonde__image *image
     }
 }
 
-/* The linker may have copied a class into a program that is not position-independent and has no
- * runtime itself. Then the runtime is that of another image. */
+/* The linker can copy a class into a program that is not position-independent and has no runtime of
+ * its own. Then another image's runtime applies. */
 static void share_runtime(struct sonde__blockheap *heap)
 {
     uint8_t known = SONDE__BLOCK_RUNTIME_UNKNOWN;

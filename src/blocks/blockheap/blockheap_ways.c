@@ -28,7 +28,8 @@ size_t sonde__blockheap_from(const struct sonde__blockheap_graph *graph, uint64_
     return end - at;
 }
 
-/* Breadth first over edges: `came` has the edge before each, by the first edge of its node. */
+/* Breadth-first search over edges. `came` has the edge before each, by the first edge of its
+ * node. */
 size_t sonde__blockheap_cycle(const struct sonde__blockheap_graph *graph, uint64_t address,
                               uint32_t *ret_edges, size_t max)
 {
@@ -79,20 +80,20 @@ size_t sonde__blockheap_cycle(const struct sonde__blockheap_graph *graph, uint64
     return length;
 }
 
-/* --- back over memory --- */
+/* --- backwards through memory --- */
 
 struct back {
     const struct sonde__blockheap_graph *graph;
     uint64_t address;
     bool *seen;              /* by edge */
     uint32_t *queue;         /* edges of memory */
-    uint32_t *last, *places; /* of each edge */
+    uint32_t *last, *places; /* for each edge */
     size_t tail;
     struct sonde__blockheap_root *roots;
     size_t count, max;
 };
 
-/* Is it reported already, as a root or because it leads there directly? */
+/* Was it reported already, as a root or as a direct holder? */
 static bool is_told(const struct back *b, uint64_t from)
 {
     size_t first, count = sonde__blockheap_to(b->graph, b->address, &first);
@@ -109,8 +110,8 @@ static bool is_told(const struct back *b, uint64_t from)
     return false;
 }
 
-/* Follow the edges that lead to `to`.
- * before: the edge that leads on from there; null: the search begins here. */
+/* Follow the edges to `to`.
+ * before: the edge that continues from there; null: start of the search. */
 static void step_back(struct back *b, uint64_t to, const uint32_t *before)
 {
     size_t first, count = sonde__blockheap_to(b->graph, to, &first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.h"
 
-/* Counters are spread over cache lines, so that threads mostly write to different ones. */
+/* Counters are spread over cache lines, so threads mostly write to different ones. */
 enum { STRIPES = 16, COUNTERS = 8, CACHE_LINE = 64 };
 enum counter { MADE, ENDED, DROPPED, REPLACED, UNSEEN, UNKNOWN };
 
@@ -65,8 +65,8 @@ static void count(const struct sonde__registry *registry, uint64_t address, enum
     __atomic_fetch_add(&stripe->counters[counter], 1, __ATOMIC_RELAXED);
 }
 
-/* The line to probe. The first one: by the 256 bytes of heap that the block begins in, hashed with
- * its 4 MiB, since the heaps of threads begin at similar addresses. The others: by the whole
+/* The lines to probe. The first is a hash of the 256 bytes of heap with the block and of its 4 MiB,
+ * because the heaps of threads begin at similar addresses. The others are hashes of the whole
  * address. */
 static uint32_t line_of(const struct sonde__registry *registry, uint64_t address, uint32_t probe)
 {
@@ -92,7 +92,7 @@ uint32_t sonde__registry_place(const struct sonde__registry *registry, uint64_t 
     return SONDE__REGISTRY_NONE;
 }
 
-/* Take a free place. A handler that interrupts takes another one. */
+/* Take a free place. An interrupting handler takes another one. */
 static uint32_t take_place(const struct sonde__registry *registry, uint64_t address)
 {
     for (uint32_t probe = 0; probe < SONDE__REGISTRY_PROBES; probe++) {
@@ -129,7 +129,7 @@ bool sonde__registry_add(const struct sonde__registry *registry,
     }
     struct entry *entry = entry_at(registry, place);
     uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_RELAXED);
-    /* a reader that sees one of these also sees that the state has changed */
+    /* a reader that sees one of these also sees the changed state */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&entry->time_ns, block->time_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->invoke, block->invoke, __ATOMIC_RELAXED);
@@ -165,7 +165,7 @@ bool sonde__registry_release(const struct sonde__registry *registry, uint32_t pl
     do {
         uint64_t counted = state & REFERENCES;
         if (counted == 0 || references == UINT32_MAX) {
-            return false; /* released too often; or never freed */
+            return false; /* released too often, or never freed */
         }
         is_last = counted == 1 || references == 1;
     } while (!__atomic_compare_exchange_n(&entry->state, &state,
@@ -195,7 +195,7 @@ bool sonde__registry_get(const struct sonde__registry *registry, uint32_t place,
     struct sonde__registry_block block;
     const uint64_t *at = address_at(registry, place);
     if (__atomic_load_n(at, __ATOMIC_RELAXED) == 0) {
-        return false; /* maybe a place whose entry was never touched */
+        return false; /* free: do not touch the memory of its entry */
     }
     const struct entry *entry = entry_at(registry, place);
     uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);

@@ -12,7 +12,7 @@ const char *const sonde__registry_functions[SONDE__REGISTRY_FUNCTIONS] = {
     [SONDE__REGISTRY_DISPOSE] = "_Block_object_dispose",
 };
 
-/* The fields of a block literal that all runtimes have. */
+/* Fields of a block literal in all runtimes. */
 struct literal {
     uint64_t isa;
     uint32_t flags, reserved;
@@ -25,16 +25,16 @@ enum {
     TWO_MASK = 0xfffe,
     SMALL_DESCRIPTOR = 1 << 22,
     NEEDS_FREE = 1 << 24,
-    /* flags of a captured field: it is a block; bits that make it something else */
+    /* flags of a captured field: the kind of blocks, and bits that exclude it */
     FIELD_BLOCK = 7,
     FIELD_MASK = 128 | 16 | 8 | 7,
 };
 
-/* Static TLS, a few words: the first touch in a handler must not allocate. */
+/* Static TLS of a few words, because the first touch in a handler must not allocate. */
 static __thread struct {
-    uint64_t assigning; /* the argument of the innermost _Block_object_assign ... */
-    bool is_copied;     /* ... for which _Block_copy was called inside and counted */
-    uint64_t releasing; /* _Block_object_dispose counted this one; _Block_release must not */
+    uint64_t assigning; /* argument of the innermost _Block_object_assign ... */
+    bool is_copied;     /* ... which called _Block_copy inside, and that was counted */
+    uint64_t releasing; /* counted by _Block_object_dispose, before _Block_release */
     uint32_t tid;
 } own;
 
@@ -56,7 +56,7 @@ static const struct literal *literal_at(uint64_t address)
     return (const struct literal *)(uintptr_t)address;
 }
 
-/* Is it a new block? It has one reference. */
+/* The form of a new block, which has one reference. */
 static uint32_t form_of(const struct literal *block)
 {
     if ((block->flags & NEEDS_FREE) == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How another process finds the registry that a program keeps itself: a page in a file whose name
- * is in the program's memory map. (The one of `sonde run --blocks` is in the shared memory.)
+/* Lets another process find the registry that a program keeps itself: a page in a file, whose name
+ * is in the program's memory map. (`sonde run --blocks` keeps its registry in shared memory.)
  * Readers trust nothing in it. The layout is private to one build. */
 #ifndef SONDE_REGISTRY_DOOR_H
 #define SONDE_REGISTRY_DOOR_H

@@ -25,7 +25,7 @@ int sonde__registry_group_order(const struct sonde__registry_group *a,
     return order != 0 ? order : ORDER(a->invoke, b->invoke);
 }
 
-/* Restore the heap below groups[root], whose subtrees are heaps. */
+/* Restore the heap at groups[root], whose subtrees are heaps. */
 static void sift(struct sonde__registry_group *groups, uint32_t root, uint32_t count)
 {
     struct sonde__registry_group group = groups[root];
@@ -43,7 +43,7 @@ static void sift(struct sonde__registry_group *groups, uint32_t root, uint32_t c
     groups[root] = group;
 }
 
-/* Heapsort: in place, and no input makes it slow. */
+/* Heapsort: in place, and fast on any input. */
 static void sort(struct sonde__registry_group *groups, uint32_t count)
 {
     for (uint32_t i = count / 2; i-- > 0;) {

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Groups live blocks by function and stack. Context: handler; the memory is the caller's. */
+/* Groups live blocks by function and stack. Context: handler; the caller provides the memory. */
 #ifndef SONDE_REGISTRY_GROUP_H
 #define SONDE_REGISTRY_GROUP_H
 
 #include "registry.h"
 
 struct sonde__registry_group {
-    uint32_t stack; /* of the depot */
+    uint32_t stack; /* id in the depot */
     uint32_t tid;   /* 0: several threads */
     uint64_t invoke;
     uint64_t count, size_bytes;
     uint64_t oldest_ns, newest_ns;
 };
 
-/* A group of one. */
 struct sonde__registry_group sonde__registry_group_of(const struct sonde__registry_block *block);
 
 /* The order of groups: by stack, then by function. */
 int sonde__registry_group_order(const struct sonde__registry_group *a,
                                 const struct sonde__registry_group *b);
 
-/* Sort the groups and merge those of one stack and function. Returns how many are left. */
+/* Sort the groups and merge those with equal stack and function. Returns their number. */
 uint32_t sonde__registry_unite(struct sonde__registry_group *groups, uint32_t count);
 
-/* The number of live blocks, which may change until they are read. */
+/* Number of live blocks, which may change before they are read. */
 uint32_t sonde__registry_count(const struct sonde__registry *registry);
 
-/* The groups of all live blocks, in order.
- * most: blocks that there is room for; more are left out.
- * ret_blocks: how many were read. */
+/* Sorted groups of all live blocks.
+ * most: room for blocks; more are left out.
+ * ret_blocks: number of blocks read. */
 uint32_t sonde__registry_groups(const struct sonde__registry *registry,
                                 struct sonde__registry_group *groups, uint32_t most,
                                 uint32_t *ret_blocks);
