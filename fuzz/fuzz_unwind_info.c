@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: a section __unwind_info of any content. Entries ascend, none is empty, and what is
- * found covers what was sought. */
+ * found covers what was sought. Each encoding becomes a rule, or none; the input is the code, and
+ * the call frame information, too. */
 #include "fuzz.h"
-#include "image_unwind_info.h"
+#include "unwind_encoding.h"
 
 #define BASE         0x100000000u
 #define ENTRIES_MAX  1000u
@@ -16,6 +17,20 @@ static void must_cover(const struct sonde__unwind_info *info, uint64_t vaddr)
     }
 }
 
+static void decode(const struct sonde__cfi *cfi, const struct sonde__unwind_info_entry *entry)
+{
+    static const unsigned arches[] = {SONDE_ARCH_X86_64, SONDE_ARCH_AARCH64};
+    for (unsigned i = 0; i < 2; i++) {
+        struct sonde__encoded encoded;
+        sonde__encoding_decode(cfi, arches[i], entry, &encoded);
+        FUZZ_MUST(encoded.count <= SONDE__ENCODED_SAVED_MAX);
+        for (unsigned k = 0; k < encoded.count; k++) {
+            FUZZ_MUST(encoded.saved[k].reg < SONDE__REG_COUNT && encoded.saved[k].offset < 0);
+        }
+        (void)sonde__encoding_find(cfi, arches[i], entry->start);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sonde__unwind_info info;
@@ -26,11 +41,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!sonde__unwind_info_open(data, size, BASE, &info)) {
         return 0;
     }
+    struct sonde__cfi cfi = {.unwind_info = info,
+                             .eh_frame = data,
+                             .eh_frame_size = size,
+                             .eh_frame_vaddr = BASE,
+                             .text = data,
+                             .text_size = size};
     uint32_t count_max = sonde__unwind_info_count_max(&info);
     sonde__unwind_info_begin(&info, &walk);
     while (count < ENTRIES_MAX && sonde__unwind_info_next(&walk, &entry)) {
         FUZZ_MUST(entry.start >= covered && entry.start < entry.end);
         covered = entry.end;
+        decode(&cfi, &entry);
         must_cover(&info, entry.start);
         must_cover(&info, entry.end - 1);
         count++;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "image_go.h"
+#include "image_unwind_info.h"
 
 /* GNU build-id note or Mach-O UUID. */
 #define SONDE__BUILD_ID_MAX 32
@@ -36,6 +37,9 @@ struct sonde__cfi {
     /* Value to add to a pointer in the section, to get a vaddr; 0 for files. Loaded
      * images have pc-relative pointers (right as they are) and rarely absolute ones. */
     uint64_t absolute_bias;
+    struct sonde__unwind_info unwind_info; /* of Mach-O; asked first where it is there */
+    const uint8_t *text;                   /* of Mach-O: the image's header and its code; or null */
+    size_t text_size;
 };
 
 enum sonde__image_flags {

@@ -2,6 +2,7 @@ set(sources
     unwind_async.c
     unwind_build.c
     unwind_compact.c
+    unwind_encoding.c
     unwind_entry.c
     unwind_expression.c
     unwind_full.c

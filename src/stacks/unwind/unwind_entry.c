@@ -6,7 +6,9 @@
  * into the exit system call (a thread's start in musl's clone); and the place that glibc's
  * makecontext() leaves as a return address, the very start of a function that drops the stack. A
  * zero in a frame pointer or in a return address is none of these: a stack that was overwritten has
- * zeros as well. Context: handler. */
+ * zeros as well. On Darwin both are zero in the first frame of a thread and of a program, and no
+ * header or table names these functions: there the two together are taken for the end.
+ * Context: handler. */
 #include "arch_x86_insn.h"
 #include "base_bytes.h"
 #include "unwind_step.h"
@@ -129,6 +131,9 @@ bool sonde__step_is_start(struct sonde__walker *walker)
     uint64_t begin = 0, end = 0, start = 0;
     sonde__walker_locate(walker, pc);
     const struct sonde__image *image = walker->image;
+    if (image != NULL && image->cfi.unwind_info.data != NULL) {
+        return walker->frame.fp_known && walker->frame.fp == 0;
+    }
     return image != NULL && find_start(walker, &start) &&
            sonde__cfi_fde_bounds(&image->cfi, walker->arch, pc - image->bias, &begin, &end) &&
            start - image->bias == begin;

@@ -4,6 +4,7 @@
  *
  * Registers without a rule keep their value, caller-saved ones too: assembler that bases its CFA
  * on one keeps it over its calls, and says so by leaving it out. gdb does the same. */
+#include "unwind_encoding.h"
 #include "unwind_expression.h"
 #include "unwind_go.h"
 #include "unwind_step.h"
@@ -205,28 +206,83 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
     return SONDE__STEP_ON;
 }
 
+static enum sonde__step step_by_fde(struct sonde__walker *walker, const struct sonde__cfi_fde *fde,
+                                    uint64_t vaddr)
+{
+    struct full_row row;
+    for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
+        row.cell_of[reg] = (uint8_t)reg;
+    }
+    sonde__program_init(&row.program, &walker->image->cfi, row.cell_of, row.cells,
+                        SONDE__REG_COUNT + 1);
+    return sonde__program_seek(&row.program, fde, vaddr) ? apply_row(walker, &row)
+                                                         : SONDE__STEP_NO_CFI;
+}
+
+/* By the rule of an encoding; then the registers that it says are saved. */
+static enum sonde__step step_by_encoding(struct sonde__walker *walker,
+                                         const struct sonde__encoded *encoded)
+{
+    struct sonde__regs *regs = walker->regs;
+    enum sonde__step step = sonde__rule_apply(walker, &encoded->rule);
+    if (step != SONDE__STEP_ON) {
+        return step;
+    }
+    uint64_t cfa = walker->frame.sp;
+    for (unsigned i = 0; i < encoded->count; i++) {
+        uint64_t value = 0;
+        regs->known &= ~((uint64_t)1 << encoded->saved[i].reg);
+        if (sonde__reader_word(walker->reader, cfa + (uint64_t)(int64_t)encoded->saved[i].offset,
+                               &value)) {
+            sonde__regs_set(regs, encoded->saved[i].reg, value);
+        }
+    }
+    regs->known &= ~((uint64_t)1 << sonde__arch_fp(walker->arch));
+    if (walker->frame.fp_known) {
+        sonde__regs_set(regs, sonde__arch_fp(walker->arch), walker->frame.fp);
+    }
+    sonde__regs_set(regs, sonde__arch_sp(walker->arch), cfa);
+    regs->pc = walker->frame.pc;
+    return SONDE__STEP_ON;
+}
+
+static enum sonde__step step_by_unwind_info(struct sonde__walker *walker, uint64_t vaddr)
+{
+    const struct sonde__cfi *cfi = &walker->image->cfi;
+    struct sonde__unwind_info_entry entry;
+    struct sonde__encoded encoded;
+    struct sonde__cfi_fde fde;
+    if (!sonde__unwind_info_find(&cfi->unwind_info, vaddr, &entry)) {
+        return SONDE__STEP_NO_CFI;
+    }
+    sonde__encoding_decode(cfi, walker->arch, &entry, &encoded);
+    if (encoded.rule.cfa != SONDE__RULE_OTHER) {
+        return step_by_encoding(walker, &encoded);
+    }
+    return sonde__encoding_fde(cfi, walker->arch, &entry, vaddr, &fde)
+               ? step_by_fde(walker, &fde, vaddr)
+               : SONDE__STEP_NO_CFI;
+}
+
 enum sonde__step sonde__step_full(struct sonde__walker *walker)
 {
     static const enum sonde__cfi_section sections[] = {SONDE__CFI_EH_FRAME, SONDE__CFI_DEBUG_FRAME};
     const struct sonde__image *image = walker->image;
-    struct full_row row;
+    uint64_t vaddr = image != NULL ? sonde__frame_lookup_pc(&walker->frame) - image->bias : 0;
     struct sonde__cfi_fde fde;
+    if (image != NULL && image->cfi.unwind_info.data != NULL) {
+        return step_by_unwind_info(walker, vaddr);
+    }
     for (unsigned i = 0; image != NULL && i < 2; i++) {
-        uint64_t vaddr = sonde__frame_lookup_pc(&walker->frame) - image->bias;
         struct sonde__rule rule;
         if (sections[i] == SONDE__CFI_DEBUG_FRAME && sonde__go_rule(walker, vaddr, &rule)) {
             break;
         }
-        if (!sonde__cfi_fde_find_in(&image->cfi, walker->arch, sections[i], vaddr, &fde)) {
-            continue;
-        }
-        for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
-            row.cell_of[reg] = (uint8_t)reg;
-        }
-        sonde__program_init(&row.program, &image->cfi, row.cell_of, row.cells,
-                            SONDE__REG_COUNT + 1);
-        if (sonde__program_seek(&row.program, &fde, vaddr)) {
-            return apply_row(walker, &row);
+        if (sonde__cfi_fde_find_in(&image->cfi, walker->arch, sections[i], vaddr, &fde)) {
+            enum sonde__step step = step_by_fde(walker, &fde, vaddr);
+            if (step != SONDE__STEP_NO_CFI) {
+                return step;
+            }
         }
     }
     return SONDE__STEP_NO_CFI;

@@ -5,9 +5,10 @@
  * heap, calls no libc. Bounded by the stack's capacity for what it keeps and by
  * SONDE__WALK_FRAMES_MAX for what it counts. Context: handler.
  *
- * Rules in order: compiled table of the image, .eh_frame_hdr in place (same result), .debug_frame,
- * else the frame-pointer chain where it is plausible. Rows with an expression or a CFA in another
- * register than sp/fp restart the walk with the full register interpreter. */
+ * Rules in order: __unwind_info where an image has it; else compiled table of the image,
+ * .eh_frame_hdr in place (same result), .debug_frame, else the frame-pointer chain where it is
+ * plausible. Rows with an expression or a CFA in another register than sp/fp restart the walk with
+ * the full register interpreter. */
 #ifndef SONDE_UNWIND_WALK_H
 #define SONDE_UNWIND_WALK_H
 
