@@ -1,7 +1,7 @@
 # ./dev test [--long] [STAGE|MODULE...]: what CI runs, or the tests of a module (modules.sh). Each stage prints its seconds; the last line is
 # "N passed, N failed, N skipped" over all of them.
 
-stages_all=(lint layers ports gcc clang sanitize tsan aarch64 fuzz tidy demo) # and with --long: fresh loaded
+stages_all=(lint layers ports darwin gcc clang sanitize tsan aarch64 fuzz tidy demo) # and with --long: fresh loaded
 
 stage_help() {
     cat <<'EOF'
@@ -13,6 +13,7 @@ Stages:
   lint      format and house rules
   layers    the build refuses a wrong include and an unsafe call in handler code
   ports     the portable files compile for macOS, arm64 and x86-64, against Apple's headers; nothing is linked
+  darwin    Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64
   gcc       build with gcc -Werror, bench programs too; no circles of files; unit and integration tests
   clang     build with clang -Werror; unit tests
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
@@ -112,6 +113,26 @@ stage_ports() {
         (compile "darwin-$arch") || rc=$?
         tally "portable files for darwin-$arch" $rc
     done
+}
+
+stage_darwin() {
+    local line rc=0
+    if [ ! -d "$SONDE_DARWIN_HEADERS" ]; then
+        say "    no headers of macOS ($SONDE_DARWIN_HEADERS): skipped"
+        count_skipped=$((count_skipped + 1))
+        return 0
+    fi
+    mkdir -p build/darwin
+    (compile darwin-x86_64) || { tally "darwin: build" 1; return; }
+    tests/darwin/run.sh build/darwin build/darwin-x86_64 "$SONDE_DARWIN_HEADERS" >build/darwin/run.log 2>&1 || rc=$?
+    [ $rc = 0 ] || sed 's/^/    /' build/darwin/run.log
+    while read -r line; do
+        case $line in
+            ok\ *) tally "darwin: ${line#ok }" 0 ;;
+            not\ ok\ *) tally "darwin: ${line#not ok }" 1 ;;
+        esac
+    done <build/darwin/run.log
+    [ $rc = 0 ] || tally "darwin: all of run.sh" $rc
 }
 
 stage_gcc() { # the one build of the bench programs

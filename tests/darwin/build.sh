@@ -1,0 +1,46 @@
+#!/bin/sh
+# build.sh OUT HEADERS: the Mach-O host and the simulated libSystem, in the folder OUT. HEADERS: Apple's headers of libSystem
+# (tools/npm-packages.list).
+# build.sh OUT HEADERS NAME CFLAGS LDFLAGS SOURCE...: also a Mach-O program OUT/NAME of these sources, linked with the simulated
+# libSystem. Objects and archives among the flags of the linker are linked, too.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+out=$1 headers=$2
+arch=x86_64
+warnings='-Wall -Wextra -Werror'
+
+apple() { clang-19 --target=$arch-apple-macos11 -nostdlibinc -isystem "$headers" $warnings "$@"; }
+link() { ld64.lld-19 -arch $arch -platform_version macos 13 13 "$@"; }
+
+mkdir -p "$out"
+if [ $# -gt 2 ]; then
+    name=$3 cflags=$4 ldflags=$5
+    shift 5
+    objects=
+    for source in "$@"; do
+        object=$out/$name-$(basename "$source").o
+        # shellcheck disable=SC2086 # flags are several words
+        apple $cflags -I"$root/include" -c "$source" -o "$object"
+        objects="$objects $object"
+    done
+    # shellcheck disable=SC2086
+    link $objects $ldflags "$out/libSystem.dylib" -o "$out/$name"
+    exit
+fi
+
+# The host: a Linux program, on sonde's reader of Mach-O.
+# shellcheck disable=SC2086
+cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/common/base" -I"$root/src/machine/arch" \
+    -I"$here/host" "$here"/host/*.c "$here/host/border_$arch.S" "$root"/src/images/image/image_macho*.c \
+    "$root"/src/common/base/*.c -o "$out/machohost"
+
+# The simulated libSystem: a Mach-O of its own. It defines what the compiler takes for its own functions.
+objects=
+for source in "$here"/sim/*.c; do
+    object=$out/sim-$(basename "$source").o
+    apple -O1 -fno-builtin -c "$source" -o "$object"
+    objects="$objects $object"
+done
+# shellcheck disable=SC2086
+link -dylib -install_name /usr/lib/libSystem.B.dylib -undefined dynamic_lookup $objects -o "$out/libSystem.dylib"

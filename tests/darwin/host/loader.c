@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Mach-O files -> images in memory that can run, by what sonde's reader says of the files.
+ *
+ * What dyld does and this does not: search for libraries (they are given in order), two-level
+ * names (a name is looked up in all images, in order, as with -flat_namespace), lazy binding (all
+ * is bound at once), weak definitions across images, and unloading. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host.h"
+
+/* Types of sections (mach-o/loader.h) that the reader has no use for. */
+enum {
+    S_INIT_POINTERS = 0x9,
+    S_THREAD_LOCAL_REGULAR = 0x11,
+    S_THREAD_LOCAL_ZERO = 0x12,
+    S_THREAD_LOCAL_DESCRIPTORS = 0x13,
+    S_INIT_OFFSETS = 0x16,
+};
+enum { PROT_MACH_READ = 1, PROT_MACH_WRITE = 2, PROT_MACH_EXECUTE = 4, IMAGE_ALIGN = 1 << 14 };
+
+struct host_image host_images[HOST_IMAGES_MAX];
+unsigned host_image_count;
+__thread uint8_t *host_tls;
+static uint64_t tls_used; /* bytes of host_tls that images have */
+
+static void open_image(struct host_image *image, const char *path)
+{
+    struct stat status;
+    struct sonde_error error;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        host_fail("%s: cannot be read", path);
+    }
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED ||
+        sonde__macho_open(bytes, (size_t)status.st_size, &image->macho, &error) != SONDE_OK ||
+        image->macho.damage != NULL) {
+        host_fail("%s: not a Mach-O that can be loaded", path);
+    }
+    image->path = path;
+}
+
+/* A segment without protection (__PAGEZERO) takes no memory. */
+static bool is_mapped(const struct sonde__macho_segment *segment)
+{
+    return segment->vmsize != 0 && (segment->protection != 0 || segment->filesize != 0);
+}
+
+/* Copy the segments to an address that the system chooses. */
+static void map_image(struct host_image *image)
+{
+    const struct sonde__macho *macho = &image->macho;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < macho->segment_count; i++) {
+        const struct sonde__macho_segment *segment = &macho->segments[i];
+        if (is_mapped(segment) && segment->vaddr + segment->vmsize > end) {
+            end = segment->vaddr + segment->vmsize;
+        }
+    }
+    image->size = end - macho->base;
+    uint8_t *memory = mmap(NULL, image->size + IMAGE_ALIGN, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        host_fail("%s: no memory", image->path);
+    }
+    image->header = memory + (-(uintptr_t)memory & (IMAGE_ALIGN - 1));
+    image->slide = (uint64_t)(uintptr_t)image->header - macho->base;
+    for (uint32_t i = 0; i < macho->segment_count; i++) {
+        const struct sonde__macho_segment *segment = &macho->segments[i];
+        if (is_mapped(segment)) {
+            memcpy((void *)(uintptr_t)(segment->vaddr + image->slide),
+                   macho->file.begin + segment->offset, segment->filesize);
+        }
+    }
+}
+
+static void protect_image(const struct host_image *image)
+{
+    const struct sonde__macho *macho = &image->macho;
+    for (uint32_t i = 0; i < macho->segment_count; i++) {
+        const struct sonde__macho_segment *segment = &macho->segments[i];
+        int protection = (segment->protection & PROT_MACH_READ ? PROT_READ : 0) |
+                         (segment->protection & PROT_MACH_WRITE ? PROT_WRITE : 0) |
+                         (segment->protection & PROT_MACH_EXECUTE ? PROT_EXEC : 0);
+        if (is_mapped(segment)) {
+            mprotect((void *)(uintptr_t)(segment->vaddr + image->slide), segment->vmsize,
+                     protection);
+        }
+    }
+}
+
+/* --- names --- */
+
+uint64_t host_find_export(const char *name)
+{
+    static struct sonde__macho_exports exports;
+    struct sonde__macho_export found;
+    for (unsigned i = 0; i < host_image_count; i++) {
+        sonde__macho_exports_begin(&host_images[i].macho, &exports);
+        while (sonde__macho_exports_next(&exports, &found)) {
+            if (strcmp(found.name, name) == 0) {
+                return found.vaddr + host_images[i].slide;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Where calls of a name lead that nobody has. */
+static _Noreturn void call_of_nothing(const char *name)
+{
+    host_fail("call of %s, which the simulated libSystem lacks", name);
+}
+
+#if defined(__x86_64__)
+/* mov $name, %rdi; mov $call_of_nothing, %rax; jmp *%rax */
+enum { NAME_AT = 2, TARGET_AT = 12 };
+static const uint8_t stub_code[] = {0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,    0x48,
+                                    0xb8, 0,    0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+#else
+/* ldr x0, name; ldr x16, target; br x16; nop */
+enum { NAME_AT = 16, TARGET_AT = 24 };
+static const uint8_t stub_code[32] = {0x80, 0x00, 0x00, 0x58, 0xb0, 0x00, 0x00, 0x58,
+                                      0x00, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
+#endif
+
+/* A function that says which name was called: partial ports still run. */
+static uint64_t make_missing(const char *name)
+{
+    uint8_t *code =
+        mmap(NULL, sizeof stub_code, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*target)(const char *) = call_of_nothing;
+    if (code == MAP_FAILED) {
+        host_fail("no memory");
+    }
+    memcpy(code, stub_code, sizeof stub_code);
+    memcpy(code + NAME_AT, &name, sizeof name);
+    memcpy(code + TARGET_AT, &target, sizeof target);
+    mprotect(code, sizeof stub_code, PROT_READ | PROT_EXEC);
+    __builtin___clear_cache((char *)code, (char *)code + sizeof stub_code);
+    if (getenv("MACHOHOST_VERBOSE") != NULL) {
+        fprintf(stderr, "machohost: nobody has %s\n", name);
+    }
+    return (uint64_t)(uintptr_t)code;
+}
+
+static uint64_t resolve(const struct sonde__macho_fixup *fixup)
+{
+    uint64_t address = host_find_primitive(fixup->import);
+    if (address == 0) {
+        address = strcmp(fixup->import, "__tlv_bootstrap") == 0
+                      ? (uint64_t)(uintptr_t)border_thread_local
+                      : host_find_export(fixup->import);
+    }
+    return address != 0 || fixup->weak ? address : make_missing(fixup->import);
+}
+
+static bool apply_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
+{
+    const struct host_image *image = ctx;
+    uint64_t value = fixup->target + image->slide;
+    if (fixup->import != NULL) {
+        value = resolve(fixup) + (uint64_t)fixup->addend;
+    }
+    memcpy((void *)(uintptr_t)(fixup->vaddr + image->slide), &value, sizeof value);
+    return true;
+}
+
+/* --- sections --- */
+
+/* Thread-local variables: the image's template goes into the memory of each thread at one place,
+ * which the descriptors are told in the word that dyld uses for its key. */
+static void place_thread_locals(const struct host_image *image)
+{
+    struct sonde__macho_section section;
+    uint64_t start = UINT64_MAX, end = 0;
+    for (uint32_t i = 0; sonde__macho_section(&image->macho, i, &section); i++) {
+        uint32_t type = section.flags & SONDE__S_TYPE;
+        if (type == S_THREAD_LOCAL_REGULAR || type == S_THREAD_LOCAL_ZERO) {
+            start = section.vaddr < start ? section.vaddr : start;
+            end = section.vaddr + section.size > end ? section.vaddr + section.size : end;
+        }
+    }
+    for (uint32_t i = 0; sonde__macho_section(&image->macho, i, &section); i++) {
+        if ((section.flags & SONDE__S_TYPE) != S_THREAD_LOCAL_DESCRIPTORS) {
+            continue;
+        }
+        uint64_t *words = (uint64_t *)(uintptr_t)(section.vaddr + image->slide);
+        for (uint64_t at = 0; at + 24 <= section.size; at += 24, words += 3) {
+            words[1] = tls_used; /* thunk, key, offset in the template */
+        }
+    }
+    if (end == 0) {
+        return;
+    }
+    if (host_tls == NULL) {
+        host_tls = calloc(1, HOST_TLS_BYTES);
+    }
+    if (host_tls == NULL || end - start > HOST_TLS_BYTES - tls_used) {
+        host_fail("%s: too many thread-local variables", image->path);
+    }
+    memcpy(host_tls + tls_used, (void *)(uintptr_t)(start + image->slide), end - start);
+    tls_used += (end - start + 63) & ~(uint64_t)63;
+}
+
+static void run_initialisers(const struct host_image *image)
+{
+    struct sonde__macho_section section;
+    for (uint32_t i = 0; sonde__macho_section(&image->macho, i, &section); i++) {
+        uint32_t type = section.flags & SONDE__S_TYPE;
+        unsigned unit = type == S_INIT_OFFSETS ? 4 : 8;
+        if (type != S_INIT_POINTERS && type != S_INIT_OFFSETS) {
+            continue;
+        }
+        for (uint64_t at = 0; at + unit <= section.size; at += unit) {
+            uint64_t value = 0;
+            memcpy(&value, (void *)(uintptr_t)(section.vaddr + image->slide + at), unit);
+            if (type == S_INIT_OFFSETS) {
+                value += (uint64_t)(uintptr_t)image->header;
+            }
+            ((void (*)(void))(uintptr_t)value)();
+        }
+    }
+}
+
+void host_load(const char *const *paths, unsigned count)
+{
+    for (unsigned i = 0; i < count && i < HOST_IMAGES_MAX; i++) {
+        struct host_image *image = &host_images[i];
+        open_image(image, paths[i]);
+        map_image(image);
+        host_image_count = i + 1;
+        const char *problem = sonde__macho_each_fixup(&image->macho, apply_fixup, image);
+        if (problem != NULL) {
+            host_fail("%s: %s", paths[i], problem);
+        }
+        place_thread_locals(image);
+        protect_image(image);
+    }
+    for (unsigned i = 0; i < host_image_count; i++) {
+        run_initialisers(&host_images[i]);
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the simulated libSystem asks of Linux, and the program itself:
+ *
+ *     machohost LIBSYSTEM PROGRAM [ARGUMENT...]
+ *
+ * A primitive takes and returns words, pointers and 32-bit numbers only, at most six, so that
+ * nothing about the layout of either system's structs crosses the border. Each is named in the
+ * table below, and seen by images as _host_NAME. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host.h"
+
+enum { STACK_BYTES = 1 << 20 };
+
+static char *stack; /* of the main thread */
+
+void host_fail(const char *format, ...)
+{
+    va_list arguments;
+    fputs("machohost: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(125);
+}
+
+/* --- primitives --- */
+
+static int64_t host_write(int32_t fd, const void *bytes, uint64_t size)
+{
+    ssize_t written = write(fd, bytes, size);
+    return written >= 0 ? written : -1;
+}
+
+static _Noreturn void host_exit(int32_t status)
+{
+    exit(status);
+}
+
+static int32_t host_getpid(void)
+{
+    return getpid();
+}
+
+static uint64_t host_gettid(void)
+{
+    return (uint64_t)syscall(SYS_gettid);
+}
+
+static uint64_t host_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t host_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Zeroed pages; null: none to be had. */
+static void *host_map(uint64_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static int32_t host_unmap(void *memory, uint64_t size)
+{
+    return munmap(memory, size);
+}
+
+/* Memory that may be bad: a pipe's write refuses what cannot be read, also where
+ * process_vm_readv(2) is missing (emulators). All of it, or false. */
+static int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size)
+{
+    int ends[2];
+    uint64_t done = 0;
+    if (pipe(ends) != 0) {
+        return 0;
+    }
+    while (done < size) {
+        uint64_t part = size - done < 4096 ? size - done : 4096;
+        if (write(ends[1], (const void *)(uintptr_t)(address + done), part) != (ssize_t)part ||
+            read(ends[0], (char *)ret_bytes + done, part) != (ssize_t)part) {
+            break;
+        }
+        done += part;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return done == size;
+}
+
+static uint64_t host_stack_end(void)
+{
+    return (uint64_t)(uintptr_t)stack + STACK_BYTES;
+}
+
+static uint64_t host_stack_size(void)
+{
+    return STACK_BYTES;
+}
+
+static uint32_t host_count_images(void)
+{
+    return host_image_count;
+}
+
+/* What dyld knows of image `index`: its header in memory, slide and path. */
+static void host_get_image(uint32_t index, const void **ret_header, uint64_t *ret_slide,
+                           const char **ret_path)
+{
+    *ret_header = host_images[index].header;
+    *ret_slide = host_images[index].slide;
+    *ret_path = host_images[index].path;
+}
+
+#define PRIMITIVE(name)                                                                            \
+    {                                                                                              \
+        "_host_" #name, (uint64_t)(uintptr_t)host_##name                                           \
+    }
+
+uint64_t host_find_primitive(const char *name)
+{
+    const struct {
+        const char *name;
+        uint64_t address;
+    } all[] = {
+        PRIMITIVE(write),     PRIMITIVE(exit),       PRIMITIVE(getpid),
+        PRIMITIVE(gettid),    PRIMITIVE(now_ns),     PRIMITIVE(cpu_ns),
+        PRIMITIVE(map),       PRIMITIVE(unmap),      PRIMITIVE(read_memory),
+        PRIMITIVE(stack_end), PRIMITIVE(stack_size), PRIMITIVE(count_images),
+        PRIMITIVE(get_image),
+    };
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i].name, name) == 0) {
+            return all[i].address;
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv, char **envp)
+{
+    if (argc < 3) {
+        host_fail("usage: machohost LIBSYSTEM PROGRAM [ARGUMENT...]");
+    }
+    host_load((const char *const *)argv + 1, 2);
+    uint64_t start = host_find_export("_sim_start"), program = host_find_export("_main");
+    stack = host_map(STACK_BYTES);
+    if (start == 0 || program == 0 || stack == NULL) {
+        host_fail("%s: no program", argv[2]);
+    }
+    border_start(start, host_stack_end(), argc - 2, argv + 2, envp, program);
+}

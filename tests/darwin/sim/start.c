@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The start of a program, strings and output: the part of libSystem that every program uses. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+/* The first function of the program: it has no caller, as dyld's `start` has none. */
+_Noreturn void sim_start(int argc, char **argv, char **envp,
+                         int (*program)(int argc, char **argv, char **envp));
+_Noreturn void sim_start(int argc, char **argv, char **envp,
+                         int (*program)(int argc, char **argv, char **envp))
+{
+    exit(program(argc, argv, envp));
+}
+
+void exit(int status)
+{
+    host_exit(status);
+}
+
+void abort(void)
+{
+    host_exit(134);
+}
+
+/* The thunk in descriptors of thread-local variables, until the loader puts its own there. */
+void _tlv_bootstrap(void);
+void _tlv_bootstrap(void)
+{
+    abort();
+}
+
+/* Asked by lazy pointers, of which the loader leaves none. */
+void bind_lazily(void) __asm__("dyld_stub_binder");
+void bind_lazily(void)
+{
+    abort();
+}
+
+size_t strlen(const char *s)
+{
+    size_t length = 0;
+    while (s[length] != '\0') {
+        length++;
+    }
+    return length;
+}
+
+int strcmp(const char *a, const char *b)
+{
+    while (*a == *b && *a != '\0') {
+        a++;
+        b++;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    return (ssize_t)host_write(fd, bytes, size);
+}
+
+static void put_number(uint64_t value, unsigned base)
+{
+    char digits[32];
+    unsigned at = sizeof digits;
+    do {
+        digits[--at] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value != 0);
+    host_write(STDOUT_FILENO, digits + at, sizeof digits - at);
+}
+
+/* Not buffered; of the conversions %s, %c, %d, %u and %x, with l before them or not. Any other one
+ * ends the program. */
+int printf(const char *restrict format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    for (; *format != '\0'; format++) {
+        if (*format != '%') {
+            host_write(STDOUT_FILENO, format, 1);
+            continue;
+        }
+        format++;
+        _Bool is_long = *format == 'l';
+        while (*format == 'l') {
+            format++;
+        }
+        if (*format == 's') {
+            const char *text = va_arg(arguments, const char *);
+            host_write(STDOUT_FILENO, text, strlen(text));
+        } else if (*format == 'c') {
+            char c = (char)va_arg(arguments, int);
+            host_write(STDOUT_FILENO, &c, 1);
+        } else if (*format == 'd') {
+            int64_t value = is_long ? va_arg(arguments, long) : va_arg(arguments, int);
+            host_write(STDOUT_FILENO, "-", value < 0);
+            put_number(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
+        } else if (*format == 'u' || *format == 'x') {
+            uint64_t value =
+                is_long ? va_arg(arguments, unsigned long) : va_arg(arguments, unsigned);
+            put_number(value, *format == 'u' ? 10 : 16);
+        } else {
+            host_write(STDERR_FILENO, "printf: conversion\n", 19);
+            host_exit(125);
+        }
+    }
+    va_end(arguments);
+    return 0;
+}
