@@ -16,7 +16,9 @@ for fuse in no yes; do
     fi
     want 'blocked in (fdatasync|fsync)'
     want 'sqlite3_step'
-    want 'python3\.11\+0x[0-9a-f]+'
+    want '^  main blocked .* under take_order \(orders\.py:9\)$'
+    want '^  heaviest app function  take_order orders\.py:9  '
+    want '^    #[0-9]+ +take_order +/.*/examples/demo/orders\.py:9  \[Python\]$'
     want '_start'
     want 'clock_nanosleep'
     want 'What to try next'

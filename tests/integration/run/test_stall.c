@@ -418,3 +418,36 @@ TIMED_TEST(a_slow_exit_is_reported, 60)
     CHECK(strstr(run.err, "exit stall") == NULL);
     test_run_done(&run);
 }
+
+/* The function of the script, with file and line, is what a stall is named after; the interpreter's
+ * own functions are not shown. */
+TIMED_TEST(a_stall_of_python_names_its_function, 60)
+{
+    char path[512], stall[32], script[1024], line[560];
+    if (access("/usr/bin/python3", X_OK) != 0) {
+        SKIP("no python3");
+    }
+    set_paths();
+    snprintf(path, sizeof path, "%s/orders.py", test_folder());
+    snprintf(script, sizeof script,
+             "import asyncio, time\n"
+             "class Orders:\n"
+             "    def commit(self):\n"
+             "        time.sleep(0.6 * %u)\n"
+             "async def take_order(orders):\n"
+             "    for i in range(10): await asyncio.sleep(0.02)\n"
+             "    orders.commit()\n"
+             "asyncio.run(take_order(Orders()))\n",
+             test_slack());
+    test_write_file(path, script, strlen(script));
+    snprintf(stall, sizeof stall, "--stall=%ums", 300 * test_slack());
+    const char *const argv[] = {sonde_path, "run", stall, "--", "/usr/bin/python3", path, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 50);
+    CHECK_CONTAINS(run.err, " in clock_nanosleep under Orders.commit (orders.py:4)\n");
+    CHECK_CONTAINS(run.err, "\n  heaviest app function  Orders.commit orders.py:4  ");
+    CHECK_CONTAINS(run.err, "← Orders.commit orders.py:4 ← take_order orders.py:7 ← ");
+    snprintf(line, sizeof line, "%s:4  [Python]\n", path);
+    CHECK_CONTAINS(run.err, line);
+    CHECK(strstr(run.err, "_PyEval_EvalFrameDefault") == NULL);
+    test_run_done(&run);
+}
