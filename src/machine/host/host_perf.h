@@ -45,6 +45,11 @@ SONDE_NODISCARD enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t p
                                                         int32_t *ret_os_error);
 /* Take the oldest sample. False: none is there. */
 bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret);
+/* Is the thread off its processor since the last sample that was taken, and at rest there until
+ * now? It may have run on between the sample and that moment. False also where the kernel does not
+ * tell.
+ */
+bool sonde__host_perf_is_off(const struct sonde__host_perf *perf);
 /* Forget samples that were not taken, and start the sampling again after a pause. */
 void sonde__host_perf_restart(struct sonde__host_perf *perf);
 /* Stop and start the sampling (an open event samples). */

@@ -19,7 +19,8 @@ struct sonde__host_thread {
     uint64_t start_ticks;            /* since boot: with the tid it names a thread for ever */
     uint64_t user_ticks, system_ticks;
     uint64_t major_faults;
-    bool kernel; /* a kernel thread */
+    uint32_t processor; /* where it ran last */
+    bool kernel;        /* a kernel thread */
 };
 
 /* Parse the text of a `stat` file. The name is between the first '(' and the last ')': it may hold

@@ -18,6 +18,7 @@ set(sources
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
     ${SONDE_PORT}/host_perf.c
+    ${SONDE_PORT}/host_pin.c
     ${SONDE_PORT}/host_present.c
     ${SONDE_PORT}/host_process.c
     ${SONDE_PORT}/host_ptrace.c

@@ -167,6 +167,13 @@ static const char *read_delimited(const struct python *python, struct sonde__vie
     return begin == chain->count ? NULL : unfit;
 }
 
+/* A call of the loop links its _PyCFrame before it sets it: until then the frame in it is one of an
+ * earlier call, and lies beyond the top of the stack of frames, or has no caller. */
+static bool is_stale(const struct python_layout *l, const uint8_t *state, uint64_t first)
+{
+    return first >= word(state, l->ts_top) && first < word(state, l->ts_top + 8u);
+}
+
 const char *python_read_chain(const struct python *python, struct sonde__view *view,
                               uint64_t thread_state, struct python_chain *chain)
 {
@@ -185,10 +192,14 @@ const char *python_read_chain(const struct python *python, struct sonde__view *v
     if (call == 0) {
         return NULL; /* not attached yet */
     }
-    if (l->frames == PYTHON_ENTRY_FLAGS) {
-        return read_flagged(python, view, thread_state, call, chain);
-    }
     const uint8_t *bytes = sonde__view_at(view, call, l->cframe_previous + 8u, false);
-    return bytes == NULL ? unreadable
-                         : read_delimited(python, view, word(bytes, l->cframe_current), chain);
+    if (bytes == NULL) {
+        return unreadable;
+    }
+    uint64_t first = word(bytes, l->cframe_current);
+    if (is_stale(l, state, first)) {
+        return "it enters the interpreter's loop";
+    }
+    return l->frames == PYTHON_ENTRY_FLAGS ? read_flagged(python, view, thread_state, call, chain)
+                                           : read_delimited(python, view, first, chain);
 }

@@ -37,6 +37,7 @@ struct python_layout {
     uint16_t gil_locked, gil_holder; /* in the runtime, or in what interp_gil points to */
     uint16_t ts_bytes, ts_prev, ts_next, ts_interp, ts_thread_id, ts_native_id;
     uint16_t ts_cframe, ts_frame;
+    uint16_t ts_top; /* of the stack of frames, and then its limit; where ts_cframe is */
     uint16_t cframe_current, cframe_previous;
     uint16_t frame_bytes, frame_previous, frame_code, frame_instr, frame_owner, frame_entry;
     uint16_t frame_lineno; /* of a frame object */

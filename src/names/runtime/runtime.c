@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One look at a thread: find its state, read its frames, name them.
- *
- * A thread that may run meanwhile is read twice, and again after names were read: the frames, the
- * code that they run, and where their callers are have to be the same each time. A frame keeps its
- * code object alive, so a name that was read in between is of that object. */
+/* One look at a thread: find its state, read its frames, name them. A frame keeps its code object
+ * alive, so a name is of that object as long as the thread does not run. Lists of threads may
+ * change meanwhile: those are read again. */
 #include "runtime.h"
 
 #include <stdio.h>
@@ -15,8 +13,7 @@
 #include "python_lines.h"
 #include "runtime_private.h"
 
-/* Looks at a thread that changes meanwhile. */
-enum { ATTEMPTS = 12, STATES_MAX = 4 };
+enum { ATTEMPTS = 3, STATES_MAX = 4 };
 
 void sonde__runtime_close(struct sonde__runtime *runtime)
 {
@@ -132,38 +129,6 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sond
     return why == NULL ? touch_codes(r) : why;
 }
 
-/* The innermost frame goes on; all others wait for it where they are. */
-static bool is_same_chain(const struct python_chain *a, const struct python_chain *b)
-{
-    if (a->count != b->count || a->run_count != b->run_count || a->lost_count != b->lost_count) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->count; i++) {
-        const struct python_frame *x = &a->frames[i], *y = &b->frames[i];
-        if (x->at != y->at || x->code != y->code || x->anchor != y->anchor || x->run != y->run ||
-            (i > 0 && x->instr != y->instr)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void copy_chain(struct python_chain *to, const struct python_chain *from)
-{
-    memcpy(to->frames, from->frames, from->count * sizeof *from->frames);
-    to->count = from->count;
-    to->run_count = from->run_count;
-    to->lost_count = from->lost_count;
-}
-
-/* Look again. False: it changed. */
-static bool is_still(struct sonde__runtime *r, uint64_t tid, struct sonde__script *script)
-{
-    copy_chain(&r->before, &r->chain);
-    sonde__view_again(&r->view);
-    return look_once(r, tid, script) == NULL && is_same_chain(&r->before, &r->chain);
-}
-
 /* --- names --- */
 
 static uint8_t kind_of(const struct python_code *code)
@@ -228,61 +193,28 @@ static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
 
 /* --- all of it --- */
 
-static const char *try_to_read(struct sonde__runtime *r, uint64_t tid, bool frozen,
-                               struct sonde__script *script, bool *ret_torn)
-{
-    size_t codes = r->python.codes.count;
-    uint32_t count = 0;
-    /* frame objects lie in the order in which they were first used, so that reads of them take
-     * longer to see, and a function's next call has the object of the last one */
-    unsigned checks = frozen ? 0 : r->python.layout.frames == PYTHON_FRAME_OBJECTS ? 3 : 1;
-    const char *why = look_once(r, tid, script);
-    *ret_torn = !frozen;
-    if (why != NULL) {
-        return why;
-    }
-    for (unsigned i = 0; i < checks && r->chain.count != 0; i++) {
-        if (!is_still(r, tid, script)) {
-            return "it ran while it was read";
-        }
-    }
-    why = name_frames(r, &count);
-    if (why != NULL) {
-        return why;
-    }
-    if (!frozen && r->python.codes.count != codes && !is_still(r, tid, script)) {
-        return "it ran while it was read";
-    }
-    script->count = count;
-    return NULL;
-}
-
-void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid, bool frozen,
+void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script)
 {
     struct sonde__script script = {.language = "Python", .frames = runtime->frames};
     struct sonde__runtime_kept *kept = kept_of(runtime, tid);
-    const char *why = NULL;
-    bool torn = false;
     python_codes_trim(&runtime->python.codes);
     kept->age = ++runtime->look;
-    for (unsigned i = 0; i < (frozen ? 1u : (unsigned)ATTEMPTS); i++) {
+    for (unsigned i = 0; i == 0 || (i < ATTEMPTS && script.why != NULL); i++) {
         sonde__view_begin(&runtime->view, kept->blocks, kept->count);
-        why = try_to_read(runtime, tid, frozen, &script, &torn);
-        if (why == NULL) {
-            keep(runtime, kept);
-            break;
-        }
-        keep(runtime, kept); /* what it needed, so that the next attempt takes less time */
-        runtime->python.heads = 0;
+        script.why = look_once(runtime, tid, &script);
+        script.why = script.why == NULL ? name_frames(runtime, &script.count) : script.why;
+        keep(runtime, kept); /* what it needed, so that the next one takes less time */
+        runtime->python.heads = script.why == NULL ? runtime->python.heads : 0;
     }
-    script.run_count = why == NULL ? runtime->chain.run_count : 0;
-    script.lost_count = why == NULL ? runtime->chain.lost_count : 0;
-    script.state = why != NULL
-                       ? (uint8_t)(torn ? SONDE__SCRIPT_TORN : SONDE__SCRIPT_DAMAGED)
-                       : (uint8_t)(script.count != 0 ? SONDE__SCRIPT_READ : SONDE__SCRIPT_NONE);
-    script.count = why == NULL ? script.count : 0;
-    script.why = why;
+    if (script.why == NULL) {
+        script.run_count = runtime->chain.run_count;
+        script.lost_count = runtime->chain.lost_count;
+        script.state = (uint8_t)(script.count != 0 ? SONDE__SCRIPT_READ : SONDE__SCRIPT_NONE);
+    } else {
+        script.count = 0;
+        script.state = SONDE__SCRIPT_DAMAGED;
+    }
     *ret_script = script;
 }
 

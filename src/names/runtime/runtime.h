@@ -3,8 +3,8 @@
  *
  * A runtime is found by its image; for each of its threads it gives the functions of the script,
  * with file and line, and which of them each call of the interpreter's loop runs. Sans I/O: memory
- * comes through the caller's callback. That memory is hostile and may change while it is read: what
- * contradicts itself costs the thread's script frames and is reported, and no name comes from it.
+ * comes through the caller's callback. That memory is hostile: what contradicts itself costs the
+ * thread's script frames and is reported, and no name comes from it.
  * Context: any thread, one at a time per runtime. */
 #ifndef SONDE_RUNTIME_H
 #define SONDE_RUNTIME_H
@@ -70,7 +70,7 @@ enum sonde__script_lock {
 enum sonde__script_state {
     SONDE__SCRIPT_NONE, /* the thread runs no script */
     SONDE__SCRIPT_READ,
-    SONDE__SCRIPT_TORN,    /* it changed while it was read */
+    SONDE__SCRIPT_TORN,    /* set by the caller: it ran while it was read */
     SONDE__SCRIPT_DAMAGED, /* unreadable, or it contradicts itself */
 };
 
@@ -108,9 +108,10 @@ void sonde__runtime_close(struct sonde__runtime *runtime);
 /* "Python 3.11.2", in the runtime's memory. */
 const char *sonde__runtime_name(const struct sonde__runtime *runtime);
 
-/* Read the script frames of thread `tid` (the system's id). frozen: it does not run meanwhile, so
- * that one read is enough; else all is read twice and compared. */
-void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid, bool frozen,
+/* Read the script frames of thread `tid` (the system's id), which does not run meanwhile: the
+ * caller sees to that. Two equal reads of a thread that runs prove nothing: a loop is at the same
+ * places again each time. */
+void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script);
 
 /* A thread at one instant: its registers, and the inner end of its native stack. */

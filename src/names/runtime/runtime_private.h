@@ -26,7 +26,7 @@ struct sonde__runtime {
     uint32_t loop_count;
     struct python python;
     struct sonde__view view;
-    struct python_chain chain, before;
+    struct python_chain chain;
     struct sonde__script_frame frames[SONDE__SCRIPT_FRAMES_MAX];
     struct sonde__runtime_kept kept[SONDE__RUNTIME_KEPT];
     uint64_t look; /* number of this one */

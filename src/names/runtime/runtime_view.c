@@ -18,13 +18,12 @@ static struct sonde__view_block *place(struct sonde__view *view, uint64_t addres
 }
 
 /* The blocks from `first` on; one that could not be read whole is as long as was read. */
-static void read_from(struct sonde__view *view, uint32_t first, bool last_first)
+static void read_from(struct sonde__view *view, uint32_t first)
 {
     struct sonde__runtime_piece pieces[SONDE__VIEW_BLOCKS];
     uint32_t count = view->count - first;
     for (uint32_t i = 0; i < count; i++) {
-        const struct sonde__view_block *block =
-            &view->blocks[last_first ? view->count - 1 - i : first + i];
+        const struct sonde__view_block *block = &view->blocks[first + i];
         pieces[i] = (struct sonde__runtime_piece){block->address, view->bytes + block->offset,
                                                   block->size, 0};
     }
@@ -34,7 +33,7 @@ static void read_from(struct sonde__view *view, uint32_t first, bool last_first)
     view->reads++;
     view->memory.read(view->memory.ctx, pieces, count);
     for (uint32_t i = 0; i < count; i++) {
-        view->blocks[last_first ? view->count - 1 - i : first + i].size = pieces[i].got;
+        view->blocks[first + i].size = pieces[i].got;
     }
 }
 
@@ -47,21 +46,7 @@ void sonde__view_begin(struct sonde__view *view, const struct sonde__view_block 
             break;
         }
     }
-    read_from(view, 0, false);
-}
-
-void sonde__view_again(struct sonde__view *view)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < view->count; i++) {
-        if (view->blocks[i].used) {
-            view->blocks[kept++] = view->blocks[i]; /* its bytes go where they were */
-            view->blocks[kept - 1].used = false;
-        }
-    }
-    view->count = kept;
-    view->last = 0;
-    read_from(view, 0, true);
+    read_from(view, 0);
 }
 
 static bool holds(const struct sonde__view_block *block, uint64_t address, uint32_t size)
@@ -96,7 +81,7 @@ void sonde__view_ahead(struct sonde__view *view, const struct sonde__view_block 
             (void)place(view, wanted[i].address, wanted[i].size);
         }
     }
-    read_from(view, first, false);
+    read_from(view, first);
 }
 
 /* Read a block of `wanted` bytes. Null: fewer than `size` are there from `address` on. */
@@ -107,7 +92,7 @@ static struct sonde__view_block *fetch(struct sonde__view *view, uint64_t start,
     if (block == NULL) {
         return NULL;
     }
-    read_from(view, view->count - 1, false);
+    read_from(view, view->count - 1);
     if (!holds(block, address, size)) {
         view->bytes_used = block->offset;
         view->count--;

@@ -33,10 +33,6 @@ struct sonde__view {
 /* Begin a look, with what the blocks of `ahead` hold now. */
 void sonde__view_begin(struct sonde__view *view, const struct sonde__view_block *ahead,
                        uint32_t count);
-/* Begin it again with all blocks that were used, read in the opposite order: what changed during
- * both reads does not look the same. */
-void sonde__view_again(struct sonde__view *view);
-
 /* Read what will be asked for by one call: addresses and sizes of `wanted`. */
 void sonde__view_ahead(struct sonde__view *view, const struct sonde__view_block *wanted,
                        uint32_t count);

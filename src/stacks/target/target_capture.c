@@ -15,6 +15,7 @@
 
 #include "base_status.h"
 #include "host_denied.h"
+#include "host_pin.h"
 #include "host_process.h"
 #include "host_ptrace.h"
 #include "mem_heap.h"
@@ -103,7 +104,8 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
     sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &regs, true, sonde__window_read, p->window, stack);
-    sonde__target_read_script(&p->base, tid, NULL, stack);
+    sonde__target_read_script(&p->base, tid);
+    sonde__target_join_script(&p->base, NULL, stack);
     after = *before;
     status = look(&after);
     capture->by = SONDE__CAPTURED_PASSIVE;
@@ -185,7 +187,6 @@ static enum sonde_status start_event(struct sonde__target_process *p, uint64_t t
                                      int32_t *ret_os_error)
 {
     if (p->perf_tid == tid) {
-        sonde__host_perf_restart(&p->perf);
         return SONDE_OK;
     }
     sonde__target_process_rest(&p->base);
@@ -194,11 +195,43 @@ static enum sonde_status start_event(struct sonde__target_process *p, uint64_t t
     return SONDE_OK;
 }
 
+enum seen { SEEN, SEEN_TORN, SEEN_BETWEEN };
+
+/* One sample. With a script, this thread waits for it on the processor of that one: it gets the
+ * processor when the sample is there, and the other one cannot run on before this one has read its
+ * frames and sleeps again. Whether it was so, the event tells. Frames that do not fit each other
+ * are those of a call that was just being made. */
+static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, bool script,
+                                enum seen *ret_seen)
+{
+    struct sonde__host_pin pin = {.bytes = 0};
+    struct sonde__host_thread now;
+    if (script && sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK) {
+        (void)sonde__host_pin(&pin, now.processor);
+    }
+    sonde__host_perf_restart(&p->perf);
+    enum outcome outcome = await_sample(p, tid, &p->perf);
+    *ret_seen = SEEN;
+    if (outcome == DONE && script) {
+        sonde__target_read_script(&p->base, tid);
+        bool fits = sonde__target_script(&p->base)->script.state != SONDE__SCRIPT_DAMAGED;
+        *ret_seen = !sonde__host_perf_is_off(&p->perf) ? SEEN_TORN : fits ? SEEN : SEEN_BETWEEN;
+    }
+    if (outcome == DONE) {
+        sonde__host_perf_pause(&p->perf, true);
+    }
+    sonde__host_unpin(&pin);
+    return outcome;
+}
+
 static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde_stack *stack, struct sonde__capture *capture,
                                  int32_t *ret_os_error)
 {
-    enum outcome outcome;
+    enum { SAMPLES = 4 };
+    enum outcome outcome = DONE;
+    enum seen seen = SEEN_TORN;
+    bool script = sonde__target_has_script(&p->base);
     *ret_os_error = 0;
     if (p->sample == NULL && (p->sample = sonde__mem_alloc(sizeof *p->sample)) == NULL) {
         return REFUSED;
@@ -206,10 +239,10 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
     if (start_event(p, tid, ret_os_error) != SONDE_OK) {
         return REFUSED;
     }
-    outcome = await_sample(p, tid, &p->perf);
-    if (outcome == DONE) {
-        sonde__host_perf_pause(&p->perf, true);
-    } else {
+    for (unsigned i = 0; i < SAMPLES && outcome == DONE && seen != SEEN; i++) {
+        outcome = take_sample(p, tid, script, &seen);
+    }
+    if (outcome != DONE) {
         sonde__target_process_rest(&p->base); /* perhaps of an earlier thread of this number */
         return outcome;
     }
@@ -223,7 +256,10 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
         .size = p->sample->stack_size,
         .is_cut = p->sample->stack_size == sizeof p->sample->stack,
     };
-    sonde__target_read_script(&p->base, tid, &moment, stack);
+    if (seen == SEEN_TORN) {
+        sonde__target_tear_script(&p->base);
+    }
+    sonde__target_join_script(&p->base, &moment, stack);
     capture->status = SONDE_OK;
     capture->by = SONDE__CAPTURED_PERF;
     return DONE;

@@ -142,17 +142,36 @@ const char *sonde__target_runtime(struct sonde__target *target, const char **ret
 
 /* --- a thread --- */
 
-void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
+bool sonde__target_has_script(struct sonde__target *target)
+{
+    return target->scripts.wanted && runtime_of(target) != NULL;
+}
+
+void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    if (sonde__target_has_script(target)) {
+        sonde__runtime_read(s->runtime, tid, &s->last.script);
+    }
+}
+
+void sonde__target_tear_script(struct sonde__target *target)
+{
+    struct sonde__script *script = &target->scripts.last.script;
+    if (script->state != SONDE__SCRIPT_NONE) {
+        script->state = SONDE__SCRIPT_TORN;
+        script->why = "it ran while it was read";
+        script->count = script->run_count = 0;
+        script->lost_count = 0;
+    }
+}
+
+void sonde__target_join_script(struct sonde__target *target,
                                const struct sonde__runtime_moment *moment,
                                struct sonde_stack *stack)
 {
     struct sonde__target_scripts *s = &target->scripts;
     struct sonde__target_script *last = &s->last;
-    struct sonde__runtime *runtime = s->wanted ? runtime_of(target) : NULL;
-    if (runtime == NULL) {
-        return;
-    }
-    sonde__runtime_read(runtime, tid, moment == NULL, &last->script);
     if (last->script.state != SONDE__SCRIPT_READ) {
         return;
     }
@@ -163,10 +182,10 @@ void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
     }
     memcpy(s->frames, last->script.frames, last->script.count * sizeof *s->frames);
     last->script.frames = s->frames;
-    if (moment != NULL && !sonde__runtime_agrees(runtime, moment)) {
+    if (moment != NULL && !sonde__runtime_agrees(s->runtime, moment)) {
         last->apart = "read later";
         return;
     }
-    last->joined = sonde__runtime_join(runtime, stack, last->script.run_count, s->frames,
+    last->joined = sonde__runtime_join(s->runtime, stack, last->script.run_count, s->frames,
                                        &last->script.count, &last->apart);
 }

@@ -41,9 +41,15 @@ const char *sonde__target_runtime(struct sonde__target *target, const char **ret
 bool sonde__target_is_interpreter(const struct sonde__target *target,
                                   const struct sonde__image *image);
 
-/* Read the script frames of a thread whose native stack was just taken. moment: it may have run
- * since that instant; null: it has not. */
-void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
+/* Are script frames asked for, and is there a runtime? */
+bool sonde__target_has_script(struct sonde__target *target);
+/* Read the script frames of a thread, which does not run meanwhile. */
+void sonde__target_read_script(struct sonde__target *target, uint64_t tid);
+/* It did run: forget them, and say so. */
+void sonde__target_tear_script(struct sonde__target *target);
+/* Join what was read with the native stack. moment: when the stack was taken, if the thread may
+ * have run between that and the reading of the script; else null. */
+void sonde__target_join_script(struct sonde__target *target,
                                const struct sonde__runtime_moment *moment,
                                struct sonde_stack *stack);
 void sonde__target_scripts_done(struct sonde__target_scripts *scripts);

@@ -61,5 +61,6 @@ void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
     ret_capture->by = SONDE__CAPTURED_PTRACE;
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
-    sonde__target_read_script(&p->base, tid, NULL, stack);
+    sonde__target_read_script(&p->base, tid);
+    sonde__target_join_script(&p->base, NULL, stack);
 }

@@ -92,6 +92,7 @@ enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     attr.wakeup_events = 1;
+    attr.context_switch = 1;
     attr.sample_stack_user = SONDE__PERF_STACK_BYTES;
     for (unsigned i = 0; i < REGISTER_COUNT; i++) {
         attr.sample_regs_user |= (uint64_t)1 << register_bit(i);
@@ -223,4 +224,30 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
     }
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
     return found;
+}
+
+/* The kernel writes PERF_RECORD_SWITCH when it takes the thread off a processor, and before it lets
+ * it run again. */
+bool sonde__host_perf_is_off(const struct sonde__host_perf *perf)
+{
+    const struct perf_event_mmap_page *page = perf->ring;
+    size_t head_size = sonde__os_page_size();
+    struct ring r = {(const uint8_t *)perf->ring + head_size, perf->ring_size - head_size,
+                     page->data_tail, 0};
+    enum { ROOM = 64 }; /* in a full ring, a record may be missing */
+    bool is_off = false;
+    r.end = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
+    while (r.at < r.end) {
+        struct perf_event_header header;
+        uint64_t next = r.at;
+        if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
+            header.type == PERF_RECORD_LOST || header.size > r.end - next) {
+            return false;
+        }
+        if (header.type == PERF_RECORD_SWITCH) {
+            is_off = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+        }
+        r.at = next + header.size;
+    }
+    return is_off && r.size - (size_t)(r.end - page->data_tail) >= ROOM;
 }

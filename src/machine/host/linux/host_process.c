@@ -44,7 +44,7 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
     thread.letter = close[2];
     /* fields are counted as proc(5) does: the letter is the third */
     at = close + 2;
-    for (unsigned field = 3; field <= 22 && at < end; field++) {
+    for (unsigned field = 3; field <= 39 && at < end; field++) {
         uint64_t value = strtoull(at, NULL, 10);
         switch (field) {
         case 9: /* PF_KTHREAD of Linux include/linux/sched.h */
@@ -61,6 +61,9 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
             break;
         case 22:
             thread.start_ticks = value;
+            break;
+        case 39:
+            thread.processor = (uint32_t)value;
             break;
         default:
             break;

@@ -2,6 +2,7 @@
 /* Threads, perf events and ptrace of the port, on live processes. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "host_perf.h"
+#include "host_pin.h"
 #include "host_process.h"
 #include "host_ptrace.h"
 #include "mem_heap.h"
@@ -31,6 +33,7 @@ TEST(stat_texts)
     CHECK_EQ(t.user_ticks, 21);
     CHECK_EQ(t.system_ticks, 22);
     CHECK_EQ(t.start_ticks, 8813);
+    CHECK_EQ(t.processor, 0); /* the text ends before it */
     CHECK(!sonde__host_parse_stat("", 0, &t));
     CHECK(!sonde__host_parse_stat("1 (x", 4, &t));
     CHECK(!sonde__host_parse_stat("1 )x(", 5, &t));
@@ -130,6 +133,58 @@ static pid_t start_spinning(void)
         spin();
     }
     return child;
+}
+
+TEST(stat_text_has_the_processor)
+{
+    static const char text[] =
+        "7 (a) R 1 7 7 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 88 1 2 3 4 5 6 7 8 9 10 "
+        "11 12 13 14 15 17 3 0 0\n";
+    struct sonde__host_thread t;
+    CHECK(sonde__host_parse_stat(text, sizeof text - 1, &t));
+    CHECK_EQ(t.start_ticks, 88);
+    CHECK_EQ(t.processor, 3);
+}
+
+/* On the processor of a thread that computes, this one has it when the sample is there. */
+TEST(pinned_to_the_sampled_thread_it_is_off)
+{
+    static struct sonde__host_perf_sample sample;
+    struct sonde__host_perf perf;
+    pid_t child = start_spinning();
+    unsigned off = 0;
+    if (sonde__host_perf_open((uint64_t)child, 1000000, &perf, NULL) != SONDE_OK) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        SKIP("perf events are refused here");
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        struct sonde__host_pin pin;
+        struct sonde__host_thread thread;
+        uint64_t before[SONDE__HOST_PROCESSORS_MAX / 64] = {0};
+        uint64_t after[SONDE__HOST_PROCESSORS_MAX / 64] = {0};
+        syscall(SYS_sched_getaffinity, 0, sizeof before, before);
+        CHECK_OK(sonde__host_thread_read(child, (uint64_t)child, &thread));
+        CHECK(sonde__host_pin(&pin, thread.processor));
+        CHECK_EQ(sched_getcpu(), thread.processor);
+        sonde__host_perf_restart(&perf);
+        do {
+            CHECK_OK(sonde__host_wait_readable(perf.fd, 20000000000));
+        } while (!sonde__host_perf_next(&perf, &sample));
+        off += sonde__host_perf_is_off(&perf);
+        sonde__host_perf_pause(&perf, true);
+        sonde__host_unpin(&pin);
+        syscall(SYS_sched_getaffinity, 0, sizeof after, after);
+        CHECK_EQ(memcmp(before, after, sizeof before), 0);
+    }
+    CHECK(off >= 10); /* the system may move the other one */
+    sonde__host_perf_close(&perf);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    struct sonde__host_pin none;
+    CHECK(!sonde__host_pin(&none, SONDE__HOST_PROCESSORS_MAX - 1));
+    CHECK(!sonde__host_pin(&none, UINT32_MAX));
+    sonde__host_unpin(&none);
 }
 
 TEST(perf_samples_a_running_thread)

@@ -56,8 +56,8 @@ static void check_version(unsigned minor, uint32_t runs)
     CHECK(sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL) ==
           SONDE_OK);
     CHECK(strncmp(sonde__runtime_name(runtime), "Python 3.", 9) == 0);
-    for (int frozen = 0; frozen < 2; frozen++) {
-        sonde__runtime_read(runtime, recorded.tid, frozen != 0, &script);
+    for (int again = 0; again < 2; again++) {
+        sonde__runtime_read(runtime, recorded.tid, &script);
         CHECK_EQ(script.state, SONDE__SCRIPT_READ);
         CHECK_EQ(script.count, DEPTH);
         CHECK_EQ(script.run_count, runs);
@@ -70,7 +70,7 @@ static void check_version(unsigned minor, uint32_t runs)
             CHECK_EQ(script.frames[i].kind, stack[i].kind);
         }
     }
-    sonde__runtime_read(runtime, recorded.tid + 1, true, &script);
+    sonde__runtime_read(runtime, recorded.tid + 1, &script);
     CHECK_EQ(script.state, SONDE__SCRIPT_NONE);
     sonde__runtime_close(runtime);
     free(data);
@@ -116,13 +116,53 @@ TEST(damaged_memory_gives_frames_or_a_reason)
             data[at] ^= 0x18;
             if (sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime,
                                        NULL) == SONDE_OK) {
-                sonde__runtime_read(runtime, recorded.tid, true, &script);
+                sonde__runtime_read(runtime, recorded.tid, &script);
                 CHECK(script.state != SONDE__SCRIPT_READ || script.count > 0);
                 CHECK(script.state != SONDE__SCRIPT_DAMAGED || script.why != NULL);
                 sonde__runtime_close(runtime);
             }
             data[at] = kept;
         }
+        free(data);
+    }
+}
+
+/* Set the word at an address, in all pieces that have it. */
+static void poke(struct recorded_memory *m, uint8_t *data, uint64_t address, uint64_t word)
+{
+    for (size_t at = RECORDED_HEAD; m->size - at >= RECORDED_PIECE;) {
+        uint64_t start = sonde__base_le64(data + at);
+        uint32_t bytes = sonde__base_le32(data + at + 8);
+        at += RECORDED_PIECE;
+        if (address >= start && address + 8 <= start + bytes) {
+            memcpy(data + at + (address - start), &word, 8);
+        }
+        at += bytes;
+    }
+}
+
+/* A call of the loop that has just begun: the frame in its _PyCFrame is an earlier one's, beyond
+ * the top of the stack of frames. */
+TEST(frames_beyond_the_top_are_not_taken)
+{
+    static const char *const names[] = {"python3.11", "python3.12"};
+    for (size_t n = 0; n < 2; n++) {
+        struct recorded_memory recorded;
+        struct sonde__runtime *runtime;
+        struct sonde__script script;
+        uint8_t *data = load(names[n], &recorded);
+        const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+        CHECK_OK(
+            sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL));
+        sonde__runtime_read(runtime, recorded.tid, &script);
+        CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+        uint64_t at = runtime->python.threads[0].state + runtime->python.layout.ts_top;
+        poke(&recorded, data, at, runtime->chain.frames[0].at);
+        poke(&recorded, data, at + 8, runtime->chain.frames[0].at + 8);
+        sonde__runtime_read(runtime, recorded.tid, &script);
+        CHECK_EQ(script.state, SONDE__SCRIPT_DAMAGED);
+        CHECK_STR(script.why, "it enters the interpreter's loop");
+        sonde__runtime_close(runtime);
         free(data);
     }
 }

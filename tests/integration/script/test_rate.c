@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A running interpreter, sampled 1,000 times a second: each stack of script functions is one that
+ * its program can have (calls.py), and few are torn. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os.h"
+#include "target.h"
+#include "target_script.h"
+#include "test.h"
+
+enum { FRAMES = 128, PERIOD_NS = 1000000 };
+
+/* --- what calls.py can do --- */
+
+struct call {
+    const char *caller;
+    uint32_t line;
+    const char *callee;
+};
+
+static const struct call calls[] = {
+    {"<module>", 41, "main"}, {"main", 34, "top"},     {"main", 35, "mid_1"},
+    {"main", 36, "leaf_1"},   {"main", 37, "leaf_2"},  {"top", 26, "mid_1"},
+    {"top", 27, "mid_2"},     {"top", 28, "mid_1"},    {"top", 29, "leaf_2"},
+    {"mid_1", 16, "leaf_1"},  {"mid_1", 17, "leaf_1"}, {"mid_2", 21, "leaf_2"},
+    {"mid_2", 22, "leaf_2"},
+};
+
+static const struct {
+    const char *name;
+    uint32_t first, last;
+} lines[] = {{"leaf_1", 7, 8},  {"leaf_2", 11, 12}, {"mid_1", 15, 17},
+             {"mid_2", 20, 22}, {"top", 25, 29},    {"main", 32, 38}};
+
+static bool may_be_innermost(const struct sonde__script_frame *frame)
+{
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (strcmp(frame->function, lines[i].name) == 0) {
+            return frame->line >= lines[i].first && frame->line <= lines[i].last;
+        }
+    }
+    return false;
+}
+
+static bool may_call(const struct sonde__script_frame *caller,
+                     const struct sonde__script_frame *callee)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(calls[i].caller, caller->function) == 0 && calls[i].line == caller->line &&
+            strcmp(calls[i].callee, callee->function) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_possible(const struct sonde__script *script)
+{
+    const struct sonde__script_frame *f = script->frames;
+    if (script->count == 0 || !may_be_innermost(&f[0]) ||
+        strcmp(f[script->count - 1].function, "<module>") != 0) {
+        return false;
+    }
+    for (uint32_t i = 1; i < script->count; i++) {
+        if (!may_call(&f[i], &f[i - 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- sampling --- */
+
+struct counts {
+    unsigned samples, joined, apart, torn, damaged, none, wrong;
+};
+
+static void say(const struct sonde__script *script)
+{
+    for (uint32_t i = 0; i < script->count; i++) {
+        fprintf(stderr, "  %s:%u", script->frames[i].function, script->frames[i].line);
+    }
+    fprintf(stderr, "\n");
+}
+
+static void count(const struct sonde__target_script *read, struct counts *counts)
+{
+    counts->samples++;
+    switch (read->script.state) {
+    case SONDE__SCRIPT_READ:
+        counts->joined += read->joined;
+        counts->apart += !read->joined;
+        if (!is_possible(&read->script)) {
+            counts->wrong++;
+            say(&read->script);
+        }
+        break;
+    case SONDE__SCRIPT_TORN:
+        counts->torn++;
+        break;
+    case SONDE__SCRIPT_DAMAGED:
+        counts->damaged++;
+        fprintf(stderr, "  %s\n", read->script.why);
+        break;
+    default:
+        counts->none++;
+        break;
+    }
+}
+
+static void sleep_until(uint64_t ns)
+{
+    const struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static struct counts sample(pid_t pid, unsigned ms)
+{
+    static const struct sonde__target_options options = {
+        .scripts = true, .restricted = true, .ways = SONDE__TARGET_BY_PERF};
+    struct counts counts = {0};
+    struct sonde__target *target = NULL;
+    struct sonde_error error = {0};
+    struct sonde__thread thread;
+    uint64_t pcs[FRAMES];
+    uint8_t how[FRAMES];
+    CHECK_OK(sonde__target_open_process(pid, &options, &target, &error));
+    uint64_t begin_ns = sonde__os_now_ns();
+    for (uint64_t at = begin_ns; at < begin_ns + ms * 1000000ull; at += PERIOD_NS) {
+        struct sonde_stack stack = {0};
+        struct sonde__capture capture = {0};
+        stack.pcs = pcs;
+        stack.how = how;
+        stack.capacity = FRAMES;
+        sleep_until(at);
+        CHECK_OK(sonde__target_thread(target, (uint64_t)pid, &thread));
+        sonde__target_capture(target, &thread, &stack, &capture);
+        if (capture.by == SONDE__CAPTURED_PERF) {
+            count(sonde__target_script(target), &counts);
+        }
+        uint64_t now_ns = sonde__os_now_ns();
+        at = now_ns > at + PERIOD_NS ? now_ns - PERIOD_NS : at;
+    }
+    sonde__target_close(target);
+    return counts;
+}
+
+static pid_t start(const char *python)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/integration/script/calls.py", test_source_dir());
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        execl(python, python, path, (char *)NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+static void check_rate(const char *python)
+{
+    if (access(python, X_OK) != 0) {
+        SKIP("%s is not here", python);
+    }
+    pid_t child = start(python);
+    sleep_until(sonde__os_now_ns() + 500000000u * test_slack());
+    struct counts c = sample(child, test_long() ? 60000 : 1500);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    fprintf(stderr,
+            "%u samples: %u joined, %u read later, %u torn, %u damaged, %u without, %u wrong\n",
+            c.samples, c.joined, c.apart, c.torn, c.damaged, c.none, c.wrong);
+    if (c.samples == 0) {
+        SKIP("no perf sample came");
+    }
+    CHECK_ALWAYS(c.wrong == 0);
+    CHECK_ALWAYS(c.damaged == 0);
+    CHECK(100 * (c.torn + c.none) < 2 * c.samples);
+}
+
+static void check_version(const char *version)
+{
+    char python[1024];
+    const char *home = getenv("HOME");
+    snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
+             version);
+    check_rate(python);
+}
+
+TIMED_TEST(stacks_of_a_running_program_are_possible, 100)
+{
+    check_rate("/usr/bin/python3");
+}
+TIMED_TEST(stacks_of_a_running_program_3_8, 100)
+{
+    check_version("3.8.18");
+}
+TIMED_TEST(stacks_of_a_running_program_3_10, 100)
+{
+    check_version("3.10.13");
+}
+TIMED_TEST(stacks_of_a_running_program_3_12, 100)
+{
+    check_version("3.12.1");
+}
+TIMED_TEST(stacks_of_a_running_program_3_13, 100)
+{
+    check_version("3.13.0");
+}
