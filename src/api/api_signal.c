@@ -96,9 +96,9 @@ static bool is_pending_anywhere(void)
 }
 
 /* When a signal becomes ignored, the system discards pending ones in every thread, even those that
- * a thread of the program blocks and will take by sigwait() or a signalfd. So our handler stays
- * while one is pending, which does not affect such a thread, and while the program's handler could
- * get one of ours. The next capture tries again. */
+ * a thread of the program blocks and takes by sigwait() or a signalfd. So our handler stays while
+ * one is pending, which does not affect such a thread, and while the program's handler could get
+ * one of ours. The next capture tries again. */
 static void restore_handler_locked(void)
 {
     struct sigaction now;

@@ -92,7 +92,7 @@ static uint32_t reach(const struct merge *m, const struct sonde__block_claim *cl
     return end;
 }
 
-/* Code may show the parts of what a name calls one object. */
+/* The code may show parts where a name has one object. */
 static void add_object(struct merge *m, const struct sonde__block_claim *claim, uint32_t end)
 {
     struct sonde__block_capture *capture = find(m, claim->offset, false);

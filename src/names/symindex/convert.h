@@ -36,11 +36,11 @@
 /* Names are cut here, as reports cut them; ceph's longest has 11 KiB. */
 #define CONVERT_NAME_MAX 16384u
 
-/* --- convert_die.c: what is kept of DIEs --- */
+/* --- convert_die.c: the attributes that are kept --- */
 
 enum die_kind { DIE_OTHER, DIE_FUNCTION, DIE_INLINED, DIE_SITE };
 
-/* The attributes kept of these DIEs. */
+/* Attributes kept of these DIEs. */
 enum slot {
     SLOT_LOW,
     SLOT_HIGH,
@@ -52,8 +52,8 @@ enum slot {
     SLOT_NAME,
     SLOT_LINKAGE,
     SLOT_EXTERNAL,
-    SLOT_ALL_CALLS, /* at least all tail calls of the function are described */
-    /* of a call site, whose SLOT_ORIGIN is what is called */
+    SLOT_ALL_CALLS, /* at least all of the function's tail calls are described */
+    /* of a call site; SLOT_ORIGIN is the callee */
     SLOT_RETURN,
     SLOT_CALL,
     SLOT_TAIL,
@@ -61,7 +61,7 @@ enum slot {
 };
 static_assert((int)SLOT_COUNT <= SONDE__DWARF_SLOTS, "each has a slot");
 
-/* Functions, inlined calls, call sites; and without call sites. */
+/* Kinds of DIEs and attributes to keep: with call sites, and without. */
 extern const struct sonde__dwarf_wanted convert_wanted, convert_wanted_calls;
 
 /* --- the state of a conversion --- */
@@ -72,7 +72,7 @@ struct scope {
     uint32_t call_file, call_line;
 };
 
-/* From `start` on to the next piece or the end of its chunk. */
+/* Extends from `start` to the next piece or the end of its chunk. */
 struct piece {
     uint32_t start;
     uint32_t scope; /* CONVERT_NONE: code of no function */
@@ -88,7 +88,7 @@ struct chunk {
 
 /* Interned strings: names, folders, file names, paths. */
 struct string {
-    const char *text; /* not always NUL-terminated: in the input, or in the arena */
+    const char *text; /* in the input or the arena; may lack a NUL */
     uint32_t size;
     uint32_t hash;
 };
@@ -96,11 +96,11 @@ struct string {
 struct strings {
     struct string *all; /* [0] is "" */
     size_t count, capacity;
-    uint32_t *slots; /* by content; 0: free; a power of two of them */
+    uint32_t *slots; /* hash table by content; 0: free; the number is a power of two */
     size_t slot_count;
 };
 
-/* A map from 64-bit keys to 32-bit values. All zero is an empty one. */
+/* A map from 64-bit keys to 32-bit values. A zeroed one is empty. */
 struct map {
     struct map_entry {
         uint64_t key; /* key + 1; 0: free */
@@ -121,7 +121,7 @@ struct alias {
     uint32_t symbol, name;
 };
 
-/* A function that other images may name: "name@version", or without one. */
+/* A function that other images may refer to as "name@version" or "name". */
 struct export
 {
     uint32_t name, start; /* start NONE: resolved at run time (ifunc) */
@@ -136,7 +136,7 @@ struct call {
 
 struct function {
     uint32_t name, file;
-    uint32_t line_base; /* lowest line of it; 0: none */
+    uint32_t line_base; /* lowest line of the function; 0: none */
 };
 
 struct range {
@@ -162,7 +162,7 @@ struct scope_range {
     uint32_t scope;
 };
 
-/* --- what the debug information says of calls (convert_sites.c) --- */
+/* --- calls in the debug information (convert_sites.c) --- */
 
 /* A function with code, as a DIE describes it. */
 struct site_function {
@@ -173,17 +173,17 @@ struct site_function {
 };
 enum site_flags {
     SITE_COMPLETE = 1, /* all of its tail calls are described */
-    SITE_EXTERNAL = 2, /* other units may name it */
+    SITE_EXTERNAL = 2, /* other units may refer to it */
 };
 struct site_part {
     uint32_t start, end;
     uint32_t function;
 };
 
-/* What call sites of one unit name as called. */
+/* A callee of call sites in one unit. */
 struct site_callee {
     uint64_t origin;    /* its DIE, while the unit is being read */
-    uint32_t entry;     /* NONE: not given directly */
+    uint32_t entry;     /* NONE: the call site gives no entry */
     uint32_t candidate; /* a function of the unit with the same abstract DIE; NONE */
     uint32_t name;      /* string; 0: none */
     bool external;
@@ -193,7 +193,7 @@ struct site_callee {
 struct site {
     uint32_t function;
     uint32_t at;     /* the return address of a call; an address in the jump of a tail call */
-    uint32_t callee; /* NONE: not known before the program runs */
+    uint32_t callee; /* NONE: known only at run time */
     bool is_tail;
 };
 

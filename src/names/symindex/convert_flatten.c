@@ -22,7 +22,7 @@ static void sort_few(struct scope_range *ranges, size_t count)
     }
 }
 
-/* Least-significant-digit radix sort by low; digits in which all agree are skipped. */
+/* LSD radix sort by low; skips digits that are equal in all. */
 static void sort_ranges(struct convert *c)
 {
     size_t count = c->scope_range_count;

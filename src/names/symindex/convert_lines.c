@@ -2,8 +2,8 @@
 /* A unit's line program, run into rows sorted by address (DWARF 5 §6.2).
  *
  * Only what an index needs is kept: a row with the file and line of the one before is dropped, and
- * of several rows at one address the last one counts. Sequences that the linker discarded or that
- * lie outside the image's code are dropped, and so is one whose addresses decrease. */
+ * of several rows at one address the last one counts. Sequences that the linker discarded, that lie
+ * outside the image's code, or whose addresses decrease are dropped. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /* Functions of a Mach-O's symbol table and exports.
  *
  * Mach-O symbols have no size: one extends to the next symbol, but not beyond the function that it
- * lies in (LC_FUNCTION_STARTS) nor its section. So a function whose symbol was stripped gets no
- * name, not that of the function before it. A dSYM may be linked to another address than the image:
- * addresses of the image are converted to those of the dSYM. */
+ * lies in (LC_FUNCTION_STARTS) nor its section. So a function without a symbol gets no name instead
+ * of its predecessor's. A dSYM and its image may be linked to different addresses; the image's are
+ * converted to the dSYM's. */
 #include <string.h>
 
 #include "base_search.h"

@@ -158,7 +158,7 @@ static uint32_t symbol_scope(struct merge *m, size_t symbol)
     return m->symbol_scopes[symbol];
 }
 
-/* [low, high) of no scope: the symbols that lie there. */
+/* Add the symbols in [low, high), which has no scope. */
 static void put_symbols(struct merge *m, uint32_t low, uint32_t high, uint32_t file, uint32_t line)
 {
     const struct convert *c = m->c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads units with several threads; the result is that of one thread.
+/* Reads units with several threads. The result does not depend on their number.
  *
  * The units are cut into slices of adjacent units. A thread takes the next slice and reads it into
  * a state of its own. The states are then appended in slice order: strings, files and scopes get

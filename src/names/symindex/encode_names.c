@@ -36,12 +36,12 @@ static void swap(struct key *a, struct key *b)
 struct sort_part {
     struct key *keys;
     size_t count;
-    size_t depth; /* bytes in which all agree */
+    size_t depth; /* bytes that are equal in all */
     bool loaded;
 };
 
-/* The smaller part is sorted first. Each entry on the stack is at most half of what it was split
- * from, so that there are at most two for each halving of 2^32. */
+/* The smaller part is sorted first, so each entry on the stack is at most half of the part that it
+ * was split from, and there are at most two for each halving of 2^32. */
 #define PARTS_MAX 80u
 
 static void push(struct sort_part *parts, size_t *n, struct sort_part part)

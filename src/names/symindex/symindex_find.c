@@ -156,7 +156,7 @@ struct asked {
     uint32_t number;
 };
 
-/* By vaddr, eight bits at a time; digits in which all agree are skipped. */
+/* LSD radix sort by vaddr; skips bytes that are equal in all. */
 static void sort_asked(struct asked **all, struct asked **scratch, size_t count)
 {
     uint64_t different = 0;

@@ -71,7 +71,7 @@ enum symindex_section {
     SYMINDEX_SYMBOLS = 12,
     SYMINDEX_ALIASES = 13,
     SYMINDEX_BAD_UNITS = 14,
-    SYMINDEX_TAIL_GRAPH = 15, /* their bytes are those of src/tail; empty: nothing is known */
+    SYMINDEX_TAIL_GRAPH = 15, /* content as in src/names/tail; empty: unknown */
     SYMINDEX_TAIL_SITES = 16,
     SYMINDEX_TAIL_ORIGIN = 17, /* struct sonde__tail_origin, its fields in their order */
     SYMINDEX_TAIL_EXTERNALS = 18,

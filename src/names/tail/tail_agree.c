@@ -11,7 +11,7 @@ struct agree {
     struct sonde__tail_input *input;
     struct sonde__tail_function *functions;
     const struct sonde__tail_input *described;
-    struct sonde__tail_jump *said; /* described jumps in numbers by function of the code */
+    struct sonde__tail_jump *said; /* described jumps, with functions of the code */
     size_t said_count;
     uint32_t *numbers; /* described function -> function of the code; NONE: not a function there */
     uint8_t *marks;    /* by function of the code */

@@ -217,7 +217,7 @@ enum sonde_status sonde__types_next_capture(struct sonde__types *t,
     return status;
 }
 
-/* --- what is held --- */
+/* --- ownership --- */
 
 /* The type without typedefs and qualifiers. sonde__type_strip() would search all units for the
  * definition of a declared class, whose name is enough here. */

@@ -4,7 +4,7 @@
  * is one line here. A new repeated message is one line of sonde__parts, its table and its accessors
  * in report_model.h.
  *
- * Fields are in ascending order of their numbers, in which they are written. */
+ * Fields are in ascending order of their numbers, and are written in this order. */
 #ifndef SONDE_REPORT_MESSAGES_H
 #define SONDE_REPORT_MESSAGES_H
 

@@ -21,8 +21,8 @@ struct sonde__report;
 /* The format that this code writes, and the newest that it understands completely. */
 #define SONDE__REPORT_FORMAT 2u
 
-/* Limits bound the cost of a hostile file, far above what a long watch of a real program needs.
- * What exceeds them is left out and counted (sonde__report_lost). */
+/* Limits bound the cost of a hostile file. They are far above what a long watch of a real program
+ * needs; what exceeds them is left out and counted (sonde__report_lost). */
 #define SONDE__REPORT_MEMORY_MAX        ((size_t)512 << 20) /* bytes of one model */
 #define SONDE__REPORT_STRING_BYTES_MAX  16384u /* longer (C++ names) are cut, with "..." */
 #define SONDE__REPORT_DEPTH_MAX         65536u /* nodes of one stack */

@@ -25,7 +25,7 @@ struct sonde__proto {
     uint8_t *data;
     size_t size;
     size_t capacity;
-    bool failed; /* out of memory; what was written since is lost */
+    bool failed; /* out of memory; later output is lost */
 };
 
 void sonde__proto_done(struct sonde__proto *p);
