@@ -270,7 +270,7 @@ static void say_absent(const struct symbolize_images *images, const char *name,
         sonde__cli_hint(NULL, path, !images->symbols->no_network, hint);
     }
     sonde__cli_error(images->command, "%s: no file or index of it%s%s%s%s%s",
-                     name[0] != '\0' ? name : "an address without a image",
+                     name[0] != '\0' ? name : "an address without an image",
                      build_id != NULL ? " with build-id " : "", build_id != NULL ? build_id : "",
                      hint[0] != '\0' ? " (" : "", hint, hint[0] != '\0' ? ")" : "");
 }
