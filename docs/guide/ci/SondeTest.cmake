@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sonde_add_test(NAME name COMMAND program argument...): as add_test(); a test that hangs says where.
+# sonde_add_test(NAME name COMMAND program argument...): like add_test(), but a test that hangs prints its stacks.
 set(SONDE_TEST_TIMEOUT 60 CACHE STRING "seconds until a test is ended, with its stacks in the log")
 find_program(SONDE_PROGRAM sonde)
 

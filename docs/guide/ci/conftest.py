@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test that takes longer than SONDE_TEST_TIMEOUT seconds (default 60) says where it is: the stacks
-of all threads, by `sonde stacks`, in the log and in sonde-TEST.sonde; then its process ends."""
+"""If a test takes longer than SONDE_TEST_TIMEOUT seconds (default 60), `sonde stacks` writes the stacks
+of all threads to the log and to sonde-TEST.sonde; then the test's process is ended."""
 import os
 import re
 import subprocess
