@@ -166,7 +166,8 @@ struct sonde__os_sender {
 struct sonde__os_sender sonde__os_sender(void);
 
 /* Send `signal` to a thread of this process; the handler finds `value` in si_value (its si_code is
- * SI_QUEUE). Returns OK | ABSENT (no such thread) | BUSY (signal queue full) | DENIED | OS. */
+ * SI_QUEUE). Returns OK | ABSENT (no such thread) | BUSY (signal queue full) | DENIED | OS |
+ * UNSUPPORTED (Darwin). */
 SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender,
                                                           uint64_t tid, int32_t signal,
                                                           uint64_t value);

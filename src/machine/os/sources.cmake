@@ -10,3 +10,13 @@ set(sources
     ${SONDE_PORT}/linux_threads.c
     ${SONDE_PORT}/linux_time.c
 )
+# of Darwin's port what there is
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    list(APPEND sources
+        darwin/darwin_code.c
+        darwin/darwin_images.c
+        darwin/darwin_memory.c
+        darwin/darwin_self.c
+        darwin/darwin_signals.c
+    )
+endif()

@@ -81,6 +81,18 @@ static size_t bytes_from(const struct sonde__os_image *found, uint64_t at)
     return at >= found->start && at < found->end ? (size_t)(found->end - at) : TABLE_BYTES_MAX;
 }
 
+static void add_macho_tables(struct sonde__image *image, const struct sonde__os_image *found)
+{
+    struct sonde__cfi *cfi = &image->cfi;
+    cfi->text = (const uint8_t *)(uintptr_t)found->start;
+    cfi->text_size = (size_t)(found->end - found->start);
+    cfi->eh_frame = (const uint8_t *)(uintptr_t)found->eh_frame;
+    cfi->eh_frame_size = (size_t)found->eh_frame_size;
+    cfi->eh_frame_vaddr = found->eh_frame;
+    (void)sonde__unwind_info_open((const uint8_t *)(uintptr_t)found->unwind_info,
+                                  (size_t)found->unwind_info_size, found->start, &cfi->unwind_info);
+}
+
 /* An image from what the loader says, in coordinates of addresses (bias 0): pc-relative pointers
  * come out right, and absolute ones were relocated. The section ends at the mapping's end at the
  * latest; its records are found by the search table, not by scanning. The object cannot go away:
@@ -94,6 +106,10 @@ static void make_image(struct sonde__image *image, const struct sonde__os_image 
     image->start = found->start;
     image->end = found->end;
     image->arch = SONDE__ARCH_HOST;
+    if (found->unwind_info != 0) {
+        add_macho_tables(image, found);
+        return;
+    }
     if (hdr == 0 || bytes_from(found, hdr) < HDR_SIZE_MIN || bytes[0] != HDR_VERSION) {
         return; /* no call frame information, but its bounds are known */
     }

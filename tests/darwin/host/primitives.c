@@ -53,6 +53,16 @@ static int32_t host_getpid(void)
     return getpid();
 }
 
+static uint32_t host_getuid(void)
+{
+    return getuid();
+}
+
+static int32_t host_close(int32_t fd)
+{
+    return close(fd);
+}
+
 static uint64_t host_gettid(void)
 {
     return (uint64_t)syscall(SYS_gettid);
@@ -106,6 +116,27 @@ static int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size
     return done == size;
 }
 
+/* The mapping that holds `address`, or the first one behind it. Returns the protection as Mach has
+ * it: 1 read, 2 write, 4 execute; -1: there is none. */
+static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+{
+    char line[512], mode[8];
+    int32_t protection = -1;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && protection < 0 && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long start, end;
+        if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && address < end) {
+            *ret_start = start;
+            *ret_end = end;
+            protection = (mode[0] == 'r') | (mode[1] == 'w') << 1 | (mode[2] == 'x') << 2;
+        }
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return protection;
+}
+
 static uint64_t host_stack_end(void)
 {
     return (uint64_t)(uintptr_t)stack + STACK_BYTES;
@@ -141,11 +172,12 @@ uint64_t host_find_primitive(const char *name)
         const char *name;
         uint64_t address;
     } all[] = {
-        PRIMITIVE(write),     PRIMITIVE(exit),       PRIMITIVE(getpid),
-        PRIMITIVE(gettid),    PRIMITIVE(now_ns),     PRIMITIVE(cpu_ns),
-        PRIMITIVE(map),       PRIMITIVE(unmap),      PRIMITIVE(read_memory),
-        PRIMITIVE(stack_end), PRIMITIVE(stack_size), PRIMITIVE(count_images),
-        PRIMITIVE(get_image),
+        PRIMITIVE(write),     PRIMITIVE(exit),        PRIMITIVE(getpid),
+        PRIMITIVE(gettid),    PRIMITIVE(now_ns),      PRIMITIVE(cpu_ns),
+        PRIMITIVE(map),       PRIMITIVE(unmap),       PRIMITIVE(read_memory),
+        PRIMITIVE(stack_end), PRIMITIVE(stack_size),  PRIMITIVE(count_images),
+        PRIMITIVE(get_image), PRIMITIVE(find_region), PRIMITIVE(getuid),
+        PRIMITIVE(close),
     };
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i].name, name) == 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The start of a program, strings and output: the part of libSystem that every program uses. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,20 @@ void _tlv_bootstrap(void)
     abort();
 }
 
+/* Functions that the compiler calls, which no header declares. */
+extern void *__stack_chk_guard;
+_Noreturn void __stack_chk_fail(void);
+
 /* Asked by lazy pointers, of which the loader leaves none. */
 void bind_lazily(void) __asm__("dyld_stub_binder");
 void bind_lazily(void)
+{
+    abort();
+}
+
+void *__stack_chk_guard = (void *)0xa5000000ff0a;
+
+void __stack_chk_fail(void)
 {
     abort();
 }
@@ -62,6 +74,27 @@ int strcmp(const char *a, const char *b)
 ssize_t write(int fd, const void *bytes, size_t size)
 {
     return (ssize_t)host_write(fd, bytes, size);
+}
+
+/* One thread, one errno; a failed close is EBADF. */
+int *__error(void)
+{
+    static int value;
+    return &value;
+}
+
+int close(int fd)
+{
+    int result = host_close(fd);
+    if (result != 0) {
+        errno = EBADF;
+    }
+    return result;
+}
+
+uid_t getuid(void)
+{
+    return host_getuid();
 }
 
 static void put_number(uint64_t value, unsigned base)

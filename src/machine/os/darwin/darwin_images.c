@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The loaded images, as dyld tells them, for look-ups without a lock.
+ *
+ * dyld calls back for every image that is there and for each that comes and goes, one call at a
+ * time; an image's code runs only after the call for it. So a frame's image is in the table and
+ * stays there while the frame does. A look-up copies an entry and checks its version: one that
+ * changed meanwhile is of an image that comes or goes, so of no frame.
+ *
+ * Entries are looked at one after the other, newest first: a walk asks once for each run of frames
+ * of one image, and a program has some hundred images (1 ns each). dyld's own functions were
+ * rejected: they take its lock, which a stopped thread may hold.
+ * Context: handler (look-up); dyld's callback (the rest). */
+#include <mach-o/dyld.h>
+#include <mach-o/loader.h>
+
+#include "os.h"
+
+/* A program of many frameworks has a thousand. Further images are not known: frames in them end a
+ * walk, which says so. */
+enum { IMAGES_MAX = 4096 };
+
+static struct entry {
+    uint32_t version;             /* odd: in change */
+    struct sonde__os_image image; /* end 0: free */
+} entries[IMAGES_MAX];
+static uint32_t entry_count; /* none beyond was ever used */
+
+/* The pairs of segment and section names are compared as the 16 bytes that they have. */
+static bool has_name(const char name[16], const char *wanted)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        if (name[i] != wanted[i]) {
+            return false;
+        }
+        if (wanted[i] == '\0') {
+            return true;
+        }
+    }
+    return true;
+}
+
+static void note_sections(struct sonde__os_image *image, const struct segment_command_64 *text,
+                          uint64_t slide)
+{
+    const struct section_64 *sections = (const struct section_64 *)(text + 1);
+    for (uint32_t i = 0; i < text->nsects; i++) {
+        if (has_name(sections[i].sectname, "__unwind_info")) {
+            image->unwind_info = sections[i].addr + slide;
+            image->unwind_info_size = sections[i].size;
+        } else if (has_name(sections[i].sectname, "__eh_frame")) {
+            image->eh_frame = sections[i].addr + slide;
+            image->eh_frame_size = sections[i].size;
+        }
+    }
+}
+
+/* What the image's header says. dyld has checked it, and has it mapped. */
+static bool read_image(const struct mach_header *header, uint64_t slide,
+                       struct sonde__os_image *ret_image)
+{
+    const struct mach_header_64 *header64 = (const struct mach_header_64 *)header;
+    const char *at = (const char *)(header64 + 1);
+    for (uint32_t i = 0; header->magic == MH_MAGIC_64 && i < header->ncmds; i++) {
+        const struct load_command *command = (const struct load_command *)(const void *)at;
+        const struct segment_command_64 *segment = (const void *)at;
+        if (command->cmd == LC_SEGMENT_64 && has_name(segment->segname, "__TEXT")) {
+            struct sonde__os_image image = {
+                .start = (uint64_t)(uintptr_t)header,
+                .end = segment->vmaddr + slide + segment->vmsize,
+                .key = (uint64_t)(uintptr_t)header,
+            };
+            note_sections(&image, segment, slide);
+            *ret_image = image;
+            return true;
+        }
+        at += command->cmdsize;
+    }
+    return false;
+}
+
+static void set_entry(struct entry *entry, const struct sonde__os_image *image)
+{
+    __atomic_store_n(&entry->version, entry->version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    entry->image = *image;
+    __atomic_store_n(&entry->version, entry->version + 1, __ATOMIC_RELEASE);
+}
+
+static void add_image(const struct mach_header *header, intptr_t slide)
+{
+    struct sonde__os_image image;
+    uint32_t at = 0;
+    if (!read_image(header, (uint64_t)slide, &image)) {
+        return;
+    }
+    while (at < entry_count && entries[at].image.end != 0) {
+        at++;
+    }
+    if (at == IMAGES_MAX) {
+        return;
+    }
+    set_entry(&entries[at], &image);
+    if (at == entry_count) {
+        __atomic_store_n(&entry_count, at + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void remove_image(const struct mach_header *header, intptr_t slide)
+{
+    static const struct sonde__os_image none = {.end = 0};
+    (void)slide;
+    for (uint32_t i = 0; i < entry_count; i++) {
+        if (entries[i].image.end != 0 && entries[i].image.key == (uint64_t)(uintptr_t)header) {
+            set_entry(&entries[i], &none);
+        }
+    }
+}
+
+/* Before main(): dyld calls add_image() for all that is there before this returns. */
+__attribute__((constructor)) static void watch_images(void)
+{
+    _dyld_register_func_for_add_image(add_image);
+    _dyld_register_func_for_remove_image(remove_image);
+}
+
+bool sonde__os_loader_answers(void)
+{
+    return true;
+}
+
+bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
+{
+    uint32_t count = __atomic_load_n(&entry_count, __ATOMIC_ACQUIRE);
+    while (count-- > 0) {
+        const struct entry *entry = &entries[count];
+        uint32_t version = __atomic_load_n(&entry->version, __ATOMIC_ACQUIRE);
+        if (pc - entry->image.start >= entry->image.end - entry->image.start) {
+            continue;
+        }
+        struct sonde__os_image image = entry->image;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if ((version & 1) == 0 && version == __atomic_load_n(&entry->version, __ATOMIC_RELAXED)) {
+            *ret_image = image;
+            return true;
+        }
+    }
+    return false;
+}

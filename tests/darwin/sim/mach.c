@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Memory by Mach's calls. The calls of vm_read_overwrite are counted: tests limit them. */
+#include <mach/mach_init.h>
+#include <mach/vm_map.h>
+#include <mach/vm_statistics.h>
+
+#include "sim.h"
+
+/* <mach/mach_init.h> makes a macro of the function's name. */
+#undef mach_task_self
+mach_port_t mach_task_self_ = 0x103;
+
+uint64_t sim_reads;
+
+kern_return_t vm_read_overwrite(vm_map_read_t task, vm_address_t address, vm_size_t size,
+                                vm_address_t data, vm_size_t *ret_size)
+{
+    sim_reads++;
+    if (task != mach_task_self_) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    if (host_read_memory(address, (void *)data, size) == 0) {
+        return KERN_INVALID_ADDRESS;
+    }
+    *ret_size = size;
+    return KERN_SUCCESS;
+}
+
+kern_return_t vm_allocate(vm_map_t task, vm_address_t *ret_address, vm_size_t size, int flags)
+{
+    if (task != mach_task_self_ || flags != VM_FLAGS_ANYWHERE) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    *ret_address = (vm_address_t)host_map(size);
+    return *ret_address != 0 ? KERN_SUCCESS : KERN_NO_SPACE;
+}
+
+kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size)
+{
+    if (task != mach_task_self_) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    return host_unmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
+}
+
+/* The region that holds the address, or the first one behind it. */
+kern_return_t vm_region_64(vm_map_read_t task, vm_address_t *address, vm_size_t *ret_size,
+                           vm_region_flavor_t flavor, vm_region_info_t ret_info,
+                           mach_msg_type_number_t *count, mach_port_t *ret_object)
+{
+    struct vm_region_basic_info_64 *info = (struct vm_region_basic_info_64 *)ret_info;
+    uint64_t start = 0, end = 0;
+    if (task != mach_task_self_ || flavor != VM_REGION_BASIC_INFO_64 ||
+        *count < VM_REGION_BASIC_INFO_COUNT_64) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    int32_t protection = host_find_region(*address, &start, &end);
+    if (protection < 0) {
+        return KERN_INVALID_ADDRESS;
+    }
+    *address = start;
+    *ret_size = end - start;
+    *ret_object = MACH_PORT_NULL;
+    *count = VM_REGION_BASIC_INFO_COUNT_64;
+    *info = (struct vm_region_basic_info_64){.protection = protection};
+    return KERN_SUCCESS;
+}

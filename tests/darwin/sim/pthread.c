@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The calling thread, of which there is one as yet. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+/* What a pthread_t points to is libSystem's own affair. */
+static struct _opaque_pthread_t main_thread;
+
+pthread_t pthread_self(void)
+{
+    return &main_thread;
+}
+
+int pthread_threadid_np(pthread_t thread, uint64_t *ret_id)
+{
+    (void)thread;
+    *ret_id = host_gettid();
+    return 0;
+}
+
+void *pthread_get_stackaddr_np(pthread_t thread)
+{
+    (void)thread;
+    return (void *)host_stack_end();
+}
+
+size_t pthread_get_stacksize_np(pthread_t thread)
+{
+    (void)thread;
+    return host_stack_size();
+}
+
+pid_t getpid(void)
+{
+    return host_getpid();
+}
