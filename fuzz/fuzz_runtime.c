@@ -9,6 +9,12 @@ static void check(const struct sonde__script *script)
     FUZZ_MUST(script->count <= SONDE__SCRIPT_FRAMES_MAX);
     FUZZ_MUST((script->state == SONDE__SCRIPT_READ) == (script->count != 0));
     FUZZ_MUST((script->why != NULL) == (script->state == SONDE__SCRIPT_DAMAGED));
+    FUZZ_MUST(script->waiting_count <= SONDE__RUNTIME_WAITING);
+    FUZZ_MUST(script->waiting_count == 0 ||
+              script->waiting[script->waiting_count - 1].task != NULL);
+    for (uint32_t i = 0; i < script->waiting_count; i++) {
+        FUZZ_MUST(script->waiting[i].function != NULL && script->waiting[i].file != NULL);
+    }
     for (uint32_t i = 0; i < script->count; i++) {
         FUZZ_MUST(script->frames[i].function[0] != '\0' || script->frames[i].file != NULL);
         FUZZ_MUST(i == 0 || script->frames[i].run >= script->frames[i - 1].run);

@@ -28,12 +28,20 @@ struct python_thread {
     uint64_t native; /* address of the system's record of it; 0: the state has its id */
 };
 
+/* Tasks that were found, by their coroutines: those of the loops of a program. */
+enum { PYTHON_TASKS_KEPT = 16 };
+struct python_task {
+    uint64_t coroutine, task;
+};
+
 struct python {
     struct python_layout layout;
     uint64_t runtime; /* address of _PyRuntime */
     struct python_codes codes;
     struct python_thread *threads;
     size_t thread_count, thread_capacity;
+    struct python_task tasks[PYTHON_TASKS_KEPT];
+    uint32_t next_task;
     uint64_t heads; /* what the lists of threads began with when they were read */
 };
 
@@ -49,6 +57,21 @@ const char *python_read_chain(const struct python *python, struct sonde__view *v
  * object */
 bool python_agrees(const struct python *python, const struct python_chain *chain,
                    uint64_t code_bytes, const struct sonde__runtime_moment *moment);
+
+/* --- python_task.c --- */
+
+/* The address of the Task that runs the coroutine of an outermost frame; 0: none was found. Between
+ * the addresses `low` and `high` of the native stack are the calls that run it. */
+uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_t frame,
+                        uint64_t low, uint64_t high);
+/* The Task that awaits another one; 0: none, or something else does. */
+uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task);
+bool python_task_name(struct python *python, struct sonde__view *view, uint64_t task,
+                      char *ret_name, size_t capacity);
+/* The frames of a Task's coroutine, which does not run, and of those that it awaits, outermost
+ * first. Returns how many. */
+uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
+                            struct python_frame *ret_frames, uint32_t capacity);
 
 /* --- python_threads.c --- */
 

@@ -40,9 +40,7 @@ static uint64_t word(const uint8_t *object, unsigned offset)
 
 /* --- types --- */
 
-/* Is the object of the type `known`, or, if that is not known yet, of the one of that name? (A
- * program that refers to a type may have a copy of it: symbols would not tell.) */
-static bool is_of_type(const struct python_codes *codes, struct sonde__view *view,
+bool python_is_of_type(const struct python_codes *codes, struct sonde__view *view,
                        const uint8_t *head, const char *name, uint64_t *known)
 {
     enum { TP_NAME = 24 }; /* of a PyTypeObject, after its PyVarObject */
@@ -77,16 +75,15 @@ static size_t put_utf8(char *to, uint32_t c)
     return more + 1;
 }
 
-/* Copy a str object as UTF-8. False: it is none, or it cannot be read. */
-static bool read_text(struct python_codes *codes, struct sonde__view *view, uint64_t address,
-                      char ret_text[4 * PYTHON_TEXT_MAX + 4], size_t *ret_size)
+bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t address,
+                 char ret_text[4 * PYTHON_TEXT_MAX + 4], size_t *ret_size)
 {
     const struct python_layout *l = codes->layout;
     const uint8_t *head = sonde__view_at(view, address, l->text_compact_bytes, false);
     if (head == NULL) {
         head = sonde__view_at(view, address, l->text_ascii_bytes, false);
     }
-    if (head == NULL || !is_of_type(codes, view, head, "str", &codes->types.text)) {
+    if (head == NULL || !python_is_of_type(codes, view, head, "str", &codes->types.text)) {
         return false;
     }
     uint64_t length = word(head, l->text_length);
@@ -126,7 +123,7 @@ static bool find_bytes(struct python_codes *codes, struct sonde__view *view, uin
 {
     const struct python_layout *l = codes->layout;
     const uint8_t *head = sonde__view_at(view, address, l->bytes_start, false);
-    if (head == NULL || !is_of_type(codes, view, head, "bytes", &codes->types.bytes)) {
+    if (head == NULL || !python_is_of_type(codes, view, head, "bytes", &codes->types.bytes)) {
         return false;
     }
     uint64_t size = word(head, l->bytes_size);
@@ -142,7 +139,7 @@ static bool find_bytes(struct python_codes *codes, struct sonde__view *view, uin
 
 static bool is_code(struct python_codes *codes, struct sonde__view *view, const uint8_t *head)
 {
-    return is_of_type(codes, view, head, "code", &codes->types.code);
+    return python_is_of_type(codes, view, head, "code", &codes->types.code);
 }
 
 /* Counters in the object's head change: its reference count, how warm it is. What is compared: its
@@ -196,10 +193,10 @@ static struct python_code *read_code(struct python_codes *codes, struct sonde__v
         return NULL;
     }
     read_ahead(codes, view, head);
-    if (!read_text(codes, view,
-                   word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
-                   function, &function_size) ||
-        !read_text(codes, view, word(head, l->code_filename), file, &file_size) ||
+    if (!python_text(codes, view,
+                     word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
+                     function, &function_size) ||
+        !python_text(codes, view, word(head, l->code_filename), file, &file_size) ||
         !find_bytes(codes, view, word(head, l->code_linetable), &lines, &lines_size)) {
         return NULL;
     }

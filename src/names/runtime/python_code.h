@@ -17,7 +17,7 @@
 
 /* Addresses of the types whose objects are expected; 0: none was met yet. */
 struct python_types {
-    uint64_t code, text, bytes;
+    uint64_t code, text, bytes, number, task, coroutine, bound;
 };
 
 struct python_code {
@@ -40,6 +40,15 @@ struct python_codes {
 void python_codes_done(struct python_codes *codes);
 /* Forget all if there are too many: before a look, whose results point to them. */
 void python_codes_trim(struct python_codes *codes);
+
+/* Is the object of the type `known`, or, if that is not known yet, of the one of that name? (A
+ * program that refers to a type may have a copy of it: symbols would not tell.) head: of the
+ * object, its type at least. */
+bool python_is_of_type(const struct python_codes *codes, struct sonde__view *view,
+                       const uint8_t *head, const char *name, uint64_t *known);
+/* Copy a str object as UTF-8. False: it is none, or it cannot be read. */
+bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t address,
+                 char ret_text[4 * PYTHON_TEXT_MAX + 4], size_t *ret_size);
 
 /* Ask the view for what python_codes_find() will need; false: it cannot be read. */
 bool python_codes_touch(struct python_codes *codes, struct sonde__view *view, uint64_t address);

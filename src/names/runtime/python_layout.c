@@ -52,6 +52,8 @@ static const struct python_layout layouts[] = {
         .bytes_size = 16,
         .bytes_start = 32,
         .object_type = 8,
+        .coroutine_frame = PYTHON_NO,
+        .task_coroutine = PYTHON_NO,
     },
     {
         .minor = 9,
@@ -96,6 +98,8 @@ static const struct python_layout layouts[] = {
         .bytes_size = 16,
         .bytes_start = 32,
         .object_type = 8,
+        .coroutine_frame = PYTHON_NO,
+        .task_coroutine = PYTHON_NO,
     },
     {
         .minor = 10,
@@ -141,6 +145,8 @@ static const struct python_layout layouts[] = {
         .bytes_size = 16,
         .bytes_start = 32,
         .object_type = 8,
+        .coroutine_frame = PYTHON_NO,
+        .task_coroutine = PYTHON_NO,
     },
     {
         .minor = 11,
@@ -188,6 +194,8 @@ static const struct python_layout layouts[] = {
         .bytes_size = 16,
         .bytes_start = 32,
         .object_type = 8,
+        .coroutine_frame = 80,
+        .task_coroutine = 136,
     },
     {
         .minor = 12,
@@ -235,6 +243,8 @@ static const struct python_layout layouts[] = {
         .bytes_size = 16,
         .bytes_start = 32,
         .object_type = 8,
+        .coroutine_frame = 72,
+        .task_coroutine = 136,
     },
     /* what the table of offsets does not state; 3.13 and 3.14 */
     {
@@ -250,6 +260,8 @@ static const struct python_layout layouts[] = {
         .text_compact_bytes = 56,
         .text_kind_shift = 2,
         .object_type = 8,
+        .coroutine_frame = 72,
+        .task_coroutine = 120,
     },
 };
 
@@ -379,6 +391,7 @@ bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layou
     layout.gil_locked = 16;
     layout.gil_holder = 8;
     layout.text_kind_shift = is_14 ? 16 : 2;
+    layout.task_coroutine = is_14 ? PYTHON_NO : layout.task_coroutine;
     *ret_layout = layout;
     return true;
 }

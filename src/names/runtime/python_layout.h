@@ -47,6 +47,9 @@ struct python_layout {
     uint16_t text_kind_shift; /* in the state: 3 bits kind, then compact, ascii */
     uint16_t bytes_size, bytes_start;
     uint16_t object_type;
+    /* a coroutine's frame in its object; a Task of _asyncio: its coroutine, then its name.
+     * PYTHON_NO: tasks are not looked for */
+    uint16_t coroutine_frame, task_coroutine;
 };
 
 /* Null: none is known for 3.`minor`. */

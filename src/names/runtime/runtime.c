@@ -154,38 +154,48 @@ static uint8_t kind_of(const struct python_code *code)
                                                         : SONDE__SCRIPT_FUNCTION;
 }
 
-static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
+bool sonde__runtime_name_frame(struct sonde__runtime *r, const struct python_frame *frame,
+                               struct sonde__script_frame *ret_frame)
 {
     const struct python_layout *l = &r->python.layout;
     enum { OWNER_GENERATOR = 1, CODE_BYTES_MAX = 1 << 26 };
+    const struct python_code *code = python_codes_find(&r->python.codes, &r->view, frame->code);
+    *ret_frame = (struct sonde__script_frame){.function = NULL};
+    if (code == NULL) {
+        return false;
+    }
+    if (code->first_traced != 0 && frame->owner != OWNER_GENERATOR &&
+        frame->instr < code->first_traced) {
+        return true; /* it is not entered yet */
+    }
+    int64_t lasti = l->code_start == PYTHON_NO
+                        ? (int64_t)frame->instr * (1 << l->lasti_shift)
+                        : (int64_t)(frame->instr - frame->code - l->code_start);
+    if (lasti < -2 || lasti > CODE_BYTES_MAX) {
+        return false;
+    }
+    *ret_frame = (struct sonde__script_frame){
+        .function = code->function,
+        .file = code->file,
+        .line = frame->line != 0
+                    ? frame->line
+                    : python_line(l->lines, code->lines, code->lines_size, code->first_line, lasti),
+        .kind = kind_of(code),
+        .run = frame->run,
+        .anchor = frame->anchor,
+        .at = frame->at,
+    };
+    return true;
+}
+
+static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
+{
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->chain.count; i++) {
-        const struct python_frame *frame = &r->chain.frames[i];
-        const struct python_code *code = python_codes_find(&r->python.codes, &r->view, frame->code);
-        if (code == NULL) {
-            return "a code object cannot be read";
+        if (!sonde__runtime_name_frame(r, &r->chain.frames[i], &r->frames[count])) {
+            return "a frame is not in its code, or that cannot be read";
         }
-        if (code->first_traced != 0 && frame->owner != OWNER_GENERATOR &&
-            frame->instr < code->first_traced) {
-            continue; /* it is not entered yet: Python shows none, either */
-        }
-        int64_t lasti = l->code_start == PYTHON_NO
-                            ? (int64_t)frame->instr * (1 << l->lasti_shift)
-                            : (int64_t)(frame->instr - frame->code - l->code_start);
-        if (lasti < -2 || lasti > CODE_BYTES_MAX) {
-            return "a frame is not in its code";
-        }
-        r->frames[count++] = (struct sonde__script_frame){
-            .function = code->function,
-            .file = code->file,
-            .line = frame->line != 0 ? frame->line
-                                     : python_line(l->lines, code->lines, code->lines_size,
-                                                   code->first_line, lasti),
-            .kind = kind_of(code),
-            .run = frame->run,
-            .anchor = frame->anchor,
-            .at = frame->at,
-        };
+        count += r->frames[count].function != NULL;
     }
     *ret_count = count;
     return NULL;
@@ -204,6 +214,9 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
         sonde__view_begin(&runtime->view, kept->blocks, kept->count);
         script.why = look_once(runtime, tid, &script);
         script.why = script.why == NULL ? name_frames(runtime, &script.count) : script.why;
+        if (script.why == NULL) {
+            sonde__runtime_add_tasks(runtime, &script);
+        }
         keep(runtime, kept); /* what it needed, so that the next one takes less time */
         runtime->python.heads = script.why == NULL ? runtime->python.heads : 0;
     }
@@ -212,7 +225,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
         script.lost_count = runtime->chain.lost_count;
         script.state = (uint8_t)(script.count != 0 ? SONDE__SCRIPT_READ : SONDE__SCRIPT_NONE);
     } else {
-        script.count = 0;
+        script.count = script.waiting_count = 0;
         script.state = SONDE__SCRIPT_DAMAGED;
     }
     *ret_script = script;

@@ -58,6 +58,7 @@ struct sonde__script_frame {
                              the innermost call */
     uint64_t anchor;      /* address on the native stack, in the frame of that call; 0: not known */
     uint64_t at;          /* address of the frame in the runtime's memory */
+    const char *task;     /* the task whose outermost frame this is; null: none is known */
 };
 
 /* What a thread does with the lock that only one thread of the interpreter has at a time. */
@@ -80,9 +81,13 @@ struct sonde__script {
     const struct sonde__script_frame *frames;
     uint32_t count;
     uint32_t run_count;
-    uint64_t lost_count;  /* outermost ones that were left out */
-    uint8_t state;        /* enum sonde__script_state */
-    uint8_t lock;         /* enum sonde__script_lock */
+    uint64_t lost_count; /* outermost ones that were left out */
+    uint8_t state;       /* enum sonde__script_state */
+    uint8_t lock;        /* enum sonde__script_lock */
+    /* What awaits the innermost task, then what awaits that: the frames of each, innermost first;
+     * the last one of each has its name in `task`. */
+    const struct sonde__script_frame *waiting;
+    uint32_t waiting_count;
     const char *language; /* "Python" */
     const char *why;      /* of TORN and DAMAGED: what was wrong */
 };

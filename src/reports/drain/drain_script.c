@@ -2,7 +2,8 @@
 #include "drain_script.h"
 
 static uint32_t add_frame(struct sonde__report *report, const struct sonde__script *script,
-                          const struct sonde__script_frame *frame, uint32_t parent)
+                          const struct sonde__script_frame *frame, uint32_t parent,
+                          uint32_t awaiter)
 {
     const struct sonde__report_frame record = {
         .kind = SONDE__REPORT_FRAME_SCRIPT,
@@ -11,16 +12,55 @@ static uint32_t add_frame(struct sonde__report *report, const struct sonde__scri
         .line = frame->line,
         .language = sonde__report_string(report, script->language),
     };
-    uint32_t id = sonde__report_add_frame(report, &record);
-    return id != 0 ? sonde__report_add_node(report, parent, id) : 0;
+    const struct sonde__report_node node = {
+        .parent = parent,
+        .frame = sonde__report_add_frame(report, &record),
+        .awaiter = awaiter,
+        .task = frame->task != NULL ? sonde__report_string(report, frame->task) : 0,
+    };
+    return node.frame != 0 ? sonde__report_add_node_value(report, &node) : 0;
+}
+
+/* The stacks of the tasks that wait, the one that waits for the others first. Returns the innermost
+ * frame of the one that awaits the running task; 0: none does. */
+static uint32_t add_waiting(struct sonde__report *report, const struct sonde__script *script)
+{
+    uint32_t node = 0;
+    for (uint32_t i = script->waiting_count; i > 0; i--) {
+        const struct sonde__script_frame *frame = &script->waiting[i - 1];
+        bool begins = frame->task != NULL;
+        node = add_frame(report, script, frame, begins ? 0 : node, begins ? node : 0);
+        if (node == 0) {
+            return 0;
+        }
+    }
+    return node;
+}
+
+/* Is it the outermost frame of the innermost task? */
+static bool is_awaited(const struct sonde__script *script, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (script->frames[i].task != NULL) {
+            return false;
+        }
+    }
+    return script->frames[index].task != NULL;
+}
+
+static uint32_t add_at(struct sonde__report *report, const struct sonde__script *script,
+                       uint32_t index, uint32_t parent)
+{
+    uint32_t awaiter = is_awaited(script, index) ? add_waiting(report, script) : 0;
+    return add_frame(report, script, &script->frames[index], parent, awaiter);
 }
 
 uint32_t drain_script_run(struct sonde__report *report, const struct sonde__script *script,
                           uint32_t run, uint32_t parent)
 {
     for (uint32_t i = script->count; i > 0; i--) {
-        const struct sonde__script_frame *frame = &script->frames[i - 1];
-        if (frame->run == run && (parent = add_frame(report, script, frame, parent)) == 0) {
+        if (script->frames[i - 1].run == run &&
+            (parent = add_at(report, script, i - 1, parent)) == 0) {
             return 0;
         }
     }
@@ -38,7 +78,7 @@ uint32_t drain_script_all(struct sonde__report *report, const struct sonde__scri
 {
     uint32_t node = add_gap(report, script->lost_count);
     for (uint32_t i = script->count; i > 0; i--) {
-        node = add_frame(report, script, &script->frames[i - 1], node);
+        node = add_at(report, script, i - 1, node);
         if (node == 0) {
             return 0;
         }

@@ -112,7 +112,7 @@ static uint32_t copy_frame(struct sonde__report_copy *copy, uint32_t id)
     return copy->frames[id];
 }
 
-/* The awaiter is not copied: no watch writes one. */
+/* Of an awaiter, the new id is known: it is copied before what it awaits. */
 static uint32_t copy_node(struct sonde__report_copy *copy, uint32_t id, uint32_t parent)
 {
     const struct sonde__report_node *node = sonde__report_node(copy->from, id);
@@ -125,13 +125,14 @@ static uint32_t copy_node(struct sonde__report_copy *copy, uint32_t id, uint32_t
         .frame = copy_frame(copy, node->frame),
         .tail_calls = calls,
         .tail_call_count = node->tail_call_count,
+        .awaiter = node->awaiter < id ? copy->nodes[node->awaiter] : 0,
         .task = copy_text(copy, node->task),
     };
     copy->nodes[id] = sonde__report_add_node_value(copy->to, &value);
     return copy->nodes[id];
 }
 
-static uint32_t copy_stack(struct sonde__report_copy *copy, uint32_t id)
+static uint32_t copy_path(struct sonde__report_copy *copy, uint32_t id)
 {
     uint32_t count = 0, node = 0;
     while (id != 0 && id <= sonde__report_node_count(copy->from) && copy->nodes[id] == 0 &&
@@ -145,6 +146,33 @@ static uint32_t copy_stack(struct sonde__report_copy *copy, uint32_t id)
         if (node == 0) {
             return 0; /* the model counts what it cannot keep */
         }
+    }
+    return node;
+}
+
+/* The innermost awaiter of a stack; 0: none. */
+static uint32_t awaiter_of(const struct sonde__report *report, uint32_t id)
+{
+    uint32_t awaiter = 0;
+    for (uint32_t i = 0; id != 0 && awaiter == 0 && i < SONDE__REPORT_DEPTH_MAX; i++) {
+        awaiter = sonde__report_node(report, id)->awaiter;
+        id = sonde__report_node(report, id)->parent;
+    }
+    return awaiter;
+}
+
+static uint32_t copy_stack(struct sonde__report_copy *copy, uint32_t id)
+{
+    enum { AWAITERS_MAX = 256 };
+    uint32_t stacks[AWAITERS_MAX], count = 0, node = 0;
+    if (id != 0 && id <= sonde__report_node_count(copy->from) && copy->nodes[id] != 0) {
+        return copy->nodes[id];
+    }
+    for (; id != 0 && count < AWAITERS_MAX; id = awaiter_of(copy->from, id)) {
+        stacks[count++] = id;
+    }
+    while (count > 0) {
+        node = copy_path(copy, stacks[--count]);
     }
     return node;
 }

@@ -27,28 +27,47 @@ static const char *put_text(char **at, const char *text)
     return copy;
 }
 
-/* The frames and then their texts, in one block. */
-static bool keep_script(struct sonde__script *script)
+static size_t text_bytes(const struct sonde__script_frame *frames, uint32_t count)
 {
     size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += strlen(frames[i].function) + strlen(frames[i].file) + 2;
+        bytes += frames[i].task != NULL ? strlen(frames[i].task) + 1 : 0;
+    }
+    return bytes;
+}
+
+static void copy_frames(struct sonde__script_frame *to, const struct sonde__script_frame *from,
+                        uint32_t count, char **text)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].function = put_text(text, from[i].function);
+        to[i].file = put_text(text, from[i].file);
+        to[i].task = from[i].task != NULL ? put_text(text, from[i].task) : NULL;
+    }
+}
+
+/* The frames, those that wait, and then their texts, in one block. */
+static bool keep_script(struct sonde__script *script)
+{
     if (script->count == 0) {
-        script->frames = NULL;
+        script->frames = script->waiting = NULL;
+        script->waiting_count = 0;
         return true;
     }
-    for (uint32_t i = 0; i < script->count; i++) {
-        bytes += strlen(script->frames[i].function) + strlen(script->frames[i].file) + 2;
-    }
-    struct sonde__script_frame *frames = sonde__mem_alloc(script->count * sizeof *frames + bytes);
+    size_t count = (size_t)script->count + script->waiting_count;
+    size_t bytes = text_bytes(script->frames, script->count) +
+                   text_bytes(script->waiting, script->waiting_count);
+    struct sonde__script_frame *frames = sonde__mem_alloc(count * sizeof *frames + bytes);
     if (frames == NULL) {
         return false;
     }
-    char *text = (char *)(frames + script->count);
-    for (uint32_t i = 0; i < script->count; i++) {
-        frames[i] = script->frames[i];
-        frames[i].function = put_text(&text, frames[i].function);
-        frames[i].file = put_text(&text, frames[i].file);
-    }
+    char *text = (char *)(frames + count);
+    copy_frames(frames, script->frames, script->count, &text);
+    copy_frames(frames + script->count, script->waiting, script->waiting_count, &text);
     script->frames = frames;
+    script->waiting = frames + script->count;
     return true;
 }
 
@@ -77,21 +96,32 @@ void sonde__sample_done(struct sonde__sample *sample)
     memset(sample, 0, sizeof *sample);
 }
 
-static bool is_same_script(const struct sonde__target_script *a,
-                           const struct sonde__target_script *b)
+static bool is_same_text(const char *a, const char *b)
 {
-    const struct sonde__script *x = &a->script, *y = &b->script;
-    if (x->state != y->state || x->count != y->count || a->joined != b->joined) {
-        return false;
-    }
-    for (uint32_t i = 0; i < x->count; i++) {
-        if (x->frames[i].line != y->frames[i].line || x->frames[i].run != y->frames[i].run ||
-            strcmp(x->frames[i].function, y->frames[i].function) != 0 ||
-            strcmp(x->frames[i].file, y->frames[i].file) != 0) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool are_same_frames(const struct sonde__script_frame *x,
+                            const struct sonde__script_frame *y, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (x[i].line != y[i].line || x[i].run != y[i].run ||
+            !is_same_text(x[i].function, y[i].function) || !is_same_text(x[i].file, y[i].file) ||
+            !is_same_text(x[i].task, y[i].task)) {
             return false;
         }
     }
     return true;
+}
+
+static bool is_same_script(const struct sonde__target_script *a,
+                           const struct sonde__target_script *b)
+{
+    const struct sonde__script *x = &a->script, *y = &b->script;
+    return x->state == y->state && x->count == y->count && a->joined == b->joined &&
+           x->waiting_count == y->waiting_count &&
+           are_same_frames(x->frames, y->frames, x->count) &&
+           are_same_frames(x->waiting, y->waiting, x->waiting_count);
 }
 
 bool sonde__sample_is_same(const struct sonde__sample *a, const struct sonde__sample *b)

@@ -161,7 +161,7 @@ void sonde__target_tear_script(struct sonde__target *target)
     if (script->state != SONDE__SCRIPT_NONE) {
         script->state = SONDE__SCRIPT_TORN;
         script->why = "it ran while it was read";
-        script->count = script->run_count = 0;
+        script->count = script->run_count = script->waiting_count = 0;
         script->lost_count = 0;
     }
 }

@@ -419,11 +419,11 @@ TIMED_TEST(a_slow_exit_is_reported, 60)
     test_run_done(&run);
 }
 
-/* The function of the script, with file and line, is what a stall is named after; the interpreter's
- * own functions are not shown. */
+/* The function of the script, with file and line, is what a stall is named after, with its task and
+ * what awaits that; the interpreter's own functions are not shown. */
 TIMED_TEST(a_stall_of_python_names_its_function, 60)
 {
-    char path[512], stall[32], script[1024], line[560];
+    char path[512], stall[32], script[1024], line[640];
     if (access("/usr/bin/python3", X_OK) != 0) {
         SKIP("no python3");
     }
@@ -437,7 +437,9 @@ TIMED_TEST(a_stall_of_python_names_its_function, 60)
              "async def take_order(orders):\n"
              "    for i in range(10): await asyncio.sleep(0.02)\n"
              "    orders.commit()\n"
-             "asyncio.run(take_order(Orders()))\n",
+             "async def serve():\n"
+             "    await asyncio.create_task(take_order(Orders()), name='order 7')\n"
+             "asyncio.run(serve())\n",
              test_slack());
     test_write_file(path, script, strlen(script));
     snprintf(stall, sizeof stall, "--stall=%ums", 300 * test_slack());
@@ -447,6 +449,11 @@ TIMED_TEST(a_stall_of_python_names_its_function, 60)
     CHECK_CONTAINS(run.err, "\n  heaviest app function  Orders.commit orders.py:4  ");
     CHECK_CONTAINS(run.err, "← Orders.commit orders.py:4 ← take_order orders.py:7 ← ");
     snprintf(line, sizeof line, "%s:4  [Python]\n", path);
+    CHECK_CONTAINS(run.err, line);
+    snprintf(line, sizeof line, "%s:7  [Python]  [task order 7]\n", path);
+    CHECK_CONTAINS(run.err, line);
+    snprintf(line, sizeof line, "\n    awaited by\n    #0  serve   %s:9  [Python]  [task Task-1]\n",
+             path);
     CHECK_CONTAINS(run.err, line);
     CHECK(strstr(run.err, "_PyEval_EvalFrameDefault") == NULL);
     test_run_done(&run);

@@ -104,7 +104,8 @@ TEST(frames_of_3_13)
 /* Whatever byte is damaged: frames, or a reason why there are none. */
 TEST(damaged_memory_gives_frames_or_a_reason)
 {
-    static const char *const names[] = {"python3.8", "python3.10", "python3.11", "python3.12"};
+    static const char *const names[] = {"python3.8", "python3.10", "python3.11", "python3.12",
+                                        "python3.11-tasks"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         struct recorded_memory recorded;
         struct sonde__runtime *runtime;
@@ -119,6 +120,8 @@ TEST(damaged_memory_gives_frames_or_a_reason)
                 sonde__runtime_read(runtime, recorded.tid, &script);
                 CHECK(script.state != SONDE__SCRIPT_READ || script.count > 0);
                 CHECK(script.state != SONDE__SCRIPT_DAMAGED || script.why != NULL);
+                CHECK(script.waiting_count == 0 ||
+                      script.waiting[script.waiting_count - 1].task != NULL);
                 sonde__runtime_close(runtime);
             }
             data[at] = kept;
@@ -165,4 +168,99 @@ TEST(frames_beyond_the_top_are_not_taken)
         sonde__runtime_close(runtime);
         free(data);
     }
+}
+
+/* --- tasks --- */
+
+/* A program whose task "save order 7" blocks; "client 3" awaits it, and Task-1 that. */
+static struct sonde__script read_tasks(const struct sonde__runtime_memory *memory,
+                                       struct sonde__runtime **ret_runtime)
+{
+    struct sonde__script script;
+    const struct recorded_memory *recorded = memory->ctx;
+    CHECK_OK(
+        sonde__runtime_open_at(recorded->runtime, recorded->version, memory, ret_runtime, NULL));
+    sonde__runtime_read(*ret_runtime, recorded->tid, &script);
+    CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+    CHECK_EQ(script.count, 9);
+    CHECK_STR(script.frames[1].function, "save");
+    return script;
+}
+
+TEST(tasks_and_what_awaits_them)
+{
+    static const struct {
+        const char *function, *task;
+        uint32_t line;
+    } waiting[] = {{"handle", NULL, 9}, {"serve", "client 3", 11}, {"main", "Task-1", 13}};
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint8_t *data = load("python3.11-tasks", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    struct sonde__script script = read_tasks(&memory, &runtime);
+    for (uint32_t i = 0; i < script.count; i++) {
+        if (i == 1) {
+            CHECK_STR(script.frames[i].task, "save order 7");
+        } else {
+            CHECK(script.frames[i].task == NULL);
+        }
+    }
+    CHECK_EQ(script.waiting_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_STR(script.waiting[i].function, waiting[i].function);
+        CHECK_STR(script.waiting[i].file, "/srv/app/app.py");
+        CHECK_EQ(script.waiting[i].line, waiting[i].line);
+        CHECK_STR(script.waiting[i].task != NULL ? script.waiting[i].task : "",
+                  waiting[i].task != NULL ? waiting[i].task : "");
+    }
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* A task that has another coroutine now is not the one that runs; one that nobody awaits is alone.
+ */
+TEST(a_task_of_another_coroutine_is_not_taken)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint8_t *data = load("python3.11-tasks", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    struct sonde__script script = read_tasks(&memory, &runtime);
+    const struct python *python = &runtime->python;
+    uint64_t task = python->tasks[0].task, coroutine = python->tasks[0].coroutine;
+    uint16_t member = python->layout.task_coroutine;
+    poke(&recorded, data, task + 24, 0); /* its first callback */
+    sonde__runtime_read(runtime, recorded.tid, &script);
+    CHECK_STR(script.frames[1].task, "save order 7");
+    CHECK_EQ(script.waiting_count, 0);
+    poke(&recorded, data, task + member, coroutine + 16);
+    sonde__runtime_read(runtime, recorded.tid, &script);
+    CHECK_EQ(script.count, 9);
+    CHECK(script.frames[1].task == NULL);
+    CHECK_EQ(script.waiting_count, 0);
+    poke(&recorded, data, task + member, coroutine);
+    poke(&recorded, data, task + 8, python->codes.types.text); /* its type */
+    sonde__runtime_read(runtime, recorded.tid, &script);
+    CHECK(script.frames[1].task == NULL);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* A circle of tasks that await each other ends. */
+TEST(tasks_that_await_each_other_end)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint8_t *data = load("python3.11-tasks", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    struct sonde__script script = read_tasks(&memory, &runtime);
+    uint64_t first = runtime->python.tasks[0].task, bound = 0, second = 0;
+    CHECK_EQ(recorded_copy(&recorded, first + 24, (uint8_t *)&bound, 8), 8);
+    CHECK_EQ(recorded_copy(&recorded, bound + 24, (uint8_t *)&second, 8), 8);
+    poke(&recorded, data, second + 24, bound); /* "client 3" awaits itself */
+    sonde__runtime_read(runtime, recorded.tid, &script);
+    CHECK_EQ(script.count, 9);
+    CHECK_EQ(script.waiting_count, 2); /* once */
+    sonde__runtime_close(runtime);
+    free(data);
 }

@@ -94,3 +94,53 @@ TEST(copied_stall_has_the_texts_of_the_original)
     check_texts(to, sonde__report_stall(to, 0));
     sonde__report_destroy(to);
 }
+
+/* A chain of two tasks that await the one that runs. */
+static uint32_t add_tasks(struct sonde__report *report)
+{
+    static const char *const names[] = {"Task-1", "client 3", "order 7"};
+    uint32_t node = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct sonde__report_frame frame = {
+            .kind = SONDE__REPORT_FRAME_SCRIPT, .name = string(report, names[i]), .line = i + 1};
+        const struct sonde__report_node outer = {.frame = sonde__report_add_frame(report, &frame),
+                                                 .awaiter = node,
+                                                 .task = string(report, names[i])};
+        node = sonde__report_add_node_value(report, &outer);
+        const struct sonde__report_frame inner = {
+            .kind = SONDE__REPORT_FRAME_SCRIPT, .name = string(report, "await"), .line = i + 10};
+        node = sonde__report_add_node(report, node, sonde__report_add_frame(report, &inner));
+    }
+    return node;
+}
+
+TEST(copied_stack_has_its_awaiters)
+{
+    static const char *const names[] = {"order 7", "client 3", "Task-1"};
+    struct sonde__report *from, *to;
+    struct sonde__report_copy *copy;
+    CHECK_OK(sonde__report_create(&from));
+    CHECK_OK(sonde__report_create(&to));
+    (void)string(to, "other ids");
+    (void)add_stack(to);
+    (void)add_stack(from);
+    struct sonde__report_sample samples[2] = {{.stack = add_tasks(from)}};
+    samples[1].stack = samples[0].stack;
+    const struct sonde__report_stall stall = {.samples = samples, .sample_count = 2};
+    struct sonde__report_stall copied;
+    sonde__report_add_stall(from, &stall);
+    CHECK_OK(sonde__report_copy_create(from, to, &copy));
+    CHECK(sonde__report_copy_stall(copy, 0, &copied));
+    uint32_t node = copied.samples[0].stack;
+    CHECK_EQ(copied.samples[1].stack, node);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct sonde__report_node *outer =
+            sonde__report_node(to, sonde__report_node(to, node)->parent);
+        CHECK_STR(sonde__report_text(to, outer->task), names[i]);
+        node = outer->awaiter;
+    }
+    CHECK_EQ(node, 0);
+    sonde__report_copy_destroy(copy);
+    sonde__report_destroy(to);
+    sonde__report_destroy(from);
+}
