@@ -1,22 +1,21 @@
 #!/bin/sh
-# build.sh OUT HEADERS: the Mach-O host and the simulated libSystem, in the folder OUT. HEADERS: Apple's headers of libSystem
+# build.sh ARCH OUT HEADERS: for x86_64 or arm64, the Mach-O host and the simulated libSystem, in the folder OUT. HEADERS: Apple's headers of libSystem
 # (tools/npm-packages.list).
-# build.sh OUT HEADERS NAME CFLAGS LDFLAGS SOURCE...: also a Mach-O program OUT/NAME of these sources, linked with the simulated
+# build.sh ARCH OUT HEADERS NAME CFLAGS LDFLAGS SOURCE...: also a Mach-O program OUT/NAME of these sources, linked with the simulated
 # libSystem. Objects and archives among the flags of the linker are linked, too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
-out=$1 headers=$2
-arch=x86_64
+arch=$1 out=$2 headers=$3
 warnings='-Wall -Wextra -Werror'
 
 apple() { clang-19 --target=$arch-apple-macos11 -nostdlibinc -isystem "$headers" $warnings "$@"; }
 link() { ld64.lld-19 -arch $arch -platform_version macos 13 13 "$@"; }
 
 mkdir -p "$out"
-if [ $# -gt 2 ]; then
-    name=$3 cflags=$4 ldflags=$5
-    shift 5
+if [ $# -gt 3 ]; then
+    name=$4 cflags=$5 ldflags=$6
+    shift 6
     objects=
     for source in "$@"; do
         object=$out/$name-$(basename "$source").o
@@ -29,9 +28,13 @@ if [ $# -gt 2 ]; then
     exit
 fi
 
-# The host: a Linux program, on sonde's reader of Mach-O.
+# The host: a Linux program, on sonde's reader of Mach-O. That of arm64 needs no other file of that machine.
+case $arch in
+    arm64) cc='aarch64-linux-gnu-gcc -static' ;;
+    *) cc=cc ;;
+esac
 # shellcheck disable=SC2086
-cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/common/base" -I"$root/src/machine/arch" \
+$cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/common/base" -I"$root/src/machine/arch" \
     -I"$here/host" "$here"/host/*.c "$here/host/border_$arch.S" "$root"/src/images/image/image_macho*.c \
     "$root"/src/common/base/*.c -o "$out/machohost"
 

@@ -1,9 +1,13 @@
 #!/bin/sh
-# run.sh OUT OBJECTS HEADERS: build the host and the programs of this folder in OUT, and run them: a line "ok NAME" or
+# run.sh ARCH OUT OBJECTS HEADERS: for x86_64 or arm64, build the host and the programs of this folder in OUT, and run them: a line "ok NAME" or
 # "not ok NAME" for each. OBJECTS: the build folder of sonde's objects for Darwin. Returns 0 if all are ok.
 here=$(cd "$(dirname "$0")" && pwd)
-out=$1 objects=$2 headers=$3
+arch=$1 out=$2 objects=$3 headers=$4
 failed=0
+case $arch in
+    arm64) emulator=qemu-aarch64 signed=-mbranch-protection=pac-ret+leaf ;;
+    *) emulator='' signed=-O1 ;;
+esac
 
 # case_ NAME STATUS TEXT COMMAND...: the command ends with the status and prints the text, at least.
 case_() {
@@ -12,27 +16,28 @@ case_() {
     "$@" >"$out/out.txt" 2>&1
     got=$?
     if [ $got = "$status" ] && { [ -z "$text" ] || grep -qF -- "$text" "$out/out.txt"; }; then
-        echo "ok $name"
+        echo "ok $arch: $name"
     else
-        echo "not ok $name"
+        echo "not ok $arch: $name"
         echo "    ended with $got, not $status; wanted: $text"
         sed 's/^/    /' "$out/out.txt"
         failed=1
     fi
 }
 
-run() { program=$1; shift; timeout 60 "$out/machohost" "$out/libSystem.dylib" "$out/$program" "$@"; }
+# shellcheck disable=SC2086 # no emulator is no word
+run() { program=$1; shift; timeout 60 $emulator "$out/machohost" "$out/libSystem.dylib" "$out/$program" "$@"; }
 
-"$here/build.sh" "$out" "$headers" || { echo "not ok the host is built"; exit 1; }
+"$here/build.sh" "$arch" "$out" "$headers" || { echo "not ok the host is built"; exit 1; }
 
 for fixups in -fixup_chains -no_fixup_chains; do
     for level in -O0 -O2; do
-        "$here/build.sh" "$out" "$headers" hello $level $fixups "$here/programs/hello.c" ||
+        "$here/build.sh" "$arch" "$out" "$headers" hello $level $fixups "$here/programs/hello.c" ||
             { echo "not ok hello is built"; exit 1; }
         case_ "a program runs: $level $fixups" 3 'pointers in data -12 34 abcdef0123' run hello argument
     done
 done
-"$here/build.sh" "$out" "$headers" missing -O1 '-undefined dynamic_lookup' "$here/programs/missing.c" ||
+"$here/build.sh" "$arch" "$out" "$headers" missing -O1 '-undefined dynamic_lookup' "$here/programs/missing.c" ||
     { echo "not ok missing is built"; exit 1; }
 case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' run missing
 
@@ -41,15 +46,15 @@ rm -f "$out/libsonde.a"
 for module in base arch image depot unwind os capture; do
     find "$objects/src/CMakeFiles/sonde_$module.dir" -name '*.o'
 done | xargs llvm-ar-19 rcs "$out/libsonde.a"
-for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer'; do
-    "$here/build.sh" "$out" "$headers" capture "-fno-optimize-sibling-calls $flags" \
+for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" capture "-fno-optimize-sibling-calls $flags" \
         "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/capture.c" ||
         { echo "not ok capture is built"; exit 1; }
     case_ "the stack of the own thread: $flags" 0 '0 mistakes' run capture
 done
 
 # each function of Apple's that sonde calls has a name that Apple's libSystem has
-case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch x86_64 -platform_version macos 13 13 \
+case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
     -U _swift_task_getCurrent -U _sim_reads -o "$out/capture-apple"
 exit $failed

@@ -13,7 +13,8 @@ Stages:
   lint      format and house rules
   layers    the build refuses a wrong include and an unsafe call in handler code
   ports     the portable files compile for macOS, arm64 and x86-64, against Apple's headers; nothing is linked
-  darwin    Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64
+  darwin    Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64,
+            and arm64 under qemu-user
   gcc       build with gcc -Werror, bench programs too; no circles of files; unit and integration tests
   clang     build with clang -Werror; unit tests
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
@@ -116,23 +117,27 @@ stage_ports() {
 }
 
 stage_darwin() {
-    local line rc=0
+    local line arch rc
     if [ ! -d "$SONDE_DARWIN_HEADERS" ]; then
         say "    no headers of macOS ($SONDE_DARWIN_HEADERS): skipped"
         count_skipped=$((count_skipped + 1))
         return 0
     fi
-    mkdir -p build/darwin
-    (compile darwin-x86_64) || { tally "darwin: build" 1; return; }
-    tests/darwin/run.sh build/darwin build/darwin-x86_64 "$SONDE_DARWIN_HEADERS" >build/darwin/run.log 2>&1 || rc=$?
-    [ $rc = 0 ] || sed 's/^/    /' build/darwin/run.log
-    while read -r line; do
-        case $line in
-            ok\ *) tally "darwin: ${line#ok }" 0 ;;
-            not\ ok\ *) tally "darwin: ${line#not ok }" 1 ;;
-        esac
-    done <build/darwin/run.log
-    [ $rc = 0 ] || tally "darwin: all of run.sh" $rc
+    for arch in x86_64 arm64; do
+        (compile "darwin-$arch") || { tally "darwin $arch: build" 1; continue; }
+        mkdir -p "build/darwin/$arch"
+        rc=0
+        tests/darwin/run.sh "$arch" "build/darwin/$arch" "build/darwin-$arch" "$SONDE_DARWIN_HEADERS" \
+            >"build/darwin/$arch.log" 2>&1 || rc=$?
+        [ $rc = 0 ] || sed 's/^/    /' "build/darwin/$arch.log"
+        while read -r line; do
+            case $line in
+                ok\ *) tally "darwin: ${line#ok }" 0 ;;
+                not\ ok\ *) tally "darwin: ${line#not ok }" 1 ;;
+            esac
+        done <"build/darwin/$arch.log"
+        [ $rc = 0 ] || tally "darwin: all of run.sh, $arch" $rc
+    done
 }
 
 stage_gcc() { # the one build of the bench programs
