@@ -21,14 +21,14 @@ void sonde__cli_json_end(struct sonde__json *json);
  * member of the struct below. */
 // clang-format off
 #define SONDE__CLI_VIEW_OPTIONS(r, m)                                                              \
-    {"images", 0, NULL, "list the images with their build-ids; the device and the report's id",         \
+    {"images", 0, NULL, "list the images with their build-ids, the device and the report's id",         \
      sonde__cli_take_flag, offsetof(r, m.view.images)},                                            \
-    {"unfolded", 0, NULL, "each thread with its own stack, even if several are equal; beside "    \
-     "script frames those of their interpreter",                                                   \
+    {"unfolded", 0, NULL, "each thread's own stack, even if several are equal, and the "          \
+     "interpreter's frames next to script frames",                                                   \
      sonde__cli_take_flag, offsetof(r, m.view.unfolded)},                                          \
     {"app-only", 0, NULL, "the program's own frames, and the number of system frames left out",     \
      sonde__cli_take_flag, offsetof(r, m.view.app_only)},                                          \
-    {"no-demangle", 0, NULL, "C++ and Rust names as in the file",                                   \
+    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names",                                   \
      sonde__cli_take_flag, offsetof(r, m.view.raw_names)},                                         \
     {"style", 0, "STYLE",                                                                          \
      "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc",                \
@@ -72,10 +72,10 @@ sonde__cli_take sonde__cli_take_build;
 // clang-format off
 #define SONDE__CLI_ORIGIN_OPTIONS(r, m)                                                            \
     {"tag", 0, "KEY=VALUE",                                                                        \
-     "say this in the report (who tests, which case); may be repeated",                            \
+     "add a tag to the report (who tests, which case); may be repeated",                            \
      sonde__cli_take_tag, offsetof(r, m)},                                                         \
     {"build", 0, "NAME",                                                                           \
-     "which build the program is, for the report (default: its build-id)",                         \
+     "name of the program's build for the report (default: its build-id)",                         \
      sonde__cli_take_build, offsetof(r, m.build)}
 // clang-format on
 

@@ -19,8 +19,8 @@ const char *sonde__cli_scrub_rules(void);
 // clang-format off
 #define SONDE__CLI_SCRUB_OPTION                                                                    \
     {"scrub", 0, "RULES",                                                                          \
-     "what is taken out of texts before they are kept (sonde(1), PRIVACY), as ip,-user; may be "   \
-     "repeated",                                                                                   \
+     "what to remove from texts before they are stored (sonde(1), PRIVACY), as ip,-user; may "     \
+     "be repeated",                                                                                   \
      sonde__cli_take_scrub, 0}
 // clang-format on
 

@@ -18,7 +18,7 @@
      "where separate debug files are searched (default /usr/lib/debug)",                            \
      sonde__cli_take_text, offsetof(r, m.debug_root)},                                             \
     {"no-cache", 0, NULL,                                                                          \
-     "neither use nor keep indexes of debug information in the cache",                              \
+     "do not read or write the cache of indexes",                              \
      sonde__cli_take_flag, offsetof(r, m.no_cache)},                                               \
     {"no-network", 0, NULL,                                                                        \
      "do not ask debuginfod servers (without DEBUGINFOD_URLS none is asked anyway)",                \

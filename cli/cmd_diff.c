@@ -67,16 +67,16 @@ static const char *take_fail_on(const struct sonde__cli_option *option, const ch
 
 static const struct sonde__cli_option options[] = {
     {"fail-on", 0, "WHAT",
-     "new, worse (which includes new) or worse:FACTOR: exit with 8 if there is any, with 7 if that "
-     "could not be found out",
+     "new, worse (which includes new) or worse:FACTOR: exit with 8 if there is any, with 7 if "
+     "something is not comparable",
      take_fail_on, offsetof(struct request, fail)},
     {"factor", 0, "FACTOR",
-     "what is worse, or better: that many times as many, or as long, 1.01 to 10000 (default 1.5)",
-     take_factor, offsetof(struct request, percent)},
-    {"top", 0, "N", "that many new calls, as many gone ones, and so on, or all (default 20)",
-     sonde__cli_take_top, offsetof(struct request, view.top)},
+     "the factor for worse and better, in number or time, 1.01 to 10000 (default 1.5)", take_factor,
+     offsetof(struct request, percent)},
+    {"top", 0, "N", "show N calls of each state, or all (default 20)", sonde__cli_take_top,
+     offsetof(struct request, view.top)},
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
-    {"no-demangle", 0, NULL, "C++ and Rust names as in the file", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names", sonde__cli_take_flag,
      offsetof(struct request, view.raw_names)},
     {"json", 'j', NULL, "JSON (docs/guide/report-json.md)", sonde__cli_take_flag,
      offsetof(struct request, json)},
@@ -156,16 +156,15 @@ const struct sonde__cli_command sonde__cmd_diff = {
     .name = "diff",
     .summary = "what is new, worse, better or gone between two reports",
     .usage = "[OPTION...] OLD NEW",
-    .about = "Compares reports of `sonde run --report`, also of different builds of a\n"
+    .about = "Compares reports of `sonde run --report`, even of different builds of a\n"
              "program: causes of stalls by fingerprint, and recorded calls by function\n"
              "and by the program's own functions that led to them. OLD and NEW are\n"
-             "reports, or folders, of which all reports are taken together; then figures\n"
-             "are compared per report. - reads standard input.\n"
+             "reports, or folders, whose reports are added up; figures are compared per\n"
+             "report. - reads standard input.\n"
              "\n"
-             "Functions are compared by name. One without a name is known by its library\n"
-             "and where it starts in that; in another build that may have moved, and then\n"
-             "what only one side has is not comparable, and said to be so. --symbols gives\n"
-             "names.",
+             "Functions are compared by name. A function without a name is identified by\n"
+             "its library and start, which may move between builds; what only one side\n"
+             "has is then reported as not comparable. --symbols adds names.",
     .options = options,
     .examples = "  sonde diff before.sonde after.sonde\n"
                 "  sonde diff --fail-on new main-runs/ branch-runs/\n"

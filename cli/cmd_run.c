@@ -58,8 +58,8 @@ static const struct sonde__cli_option options[] = {
     {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
      offsetof(struct request, watch.report_name)},
     {"spool", 0, "DIR",
-     "keep reports of stalls in the folder DIR, also if all is killed (sonde spool); auto: your "
-     "own",
+     "keep reports of stalls in the folder DIR, even if everything is killed (sonde spool); "
+     "auto: your own",
      sonde__cli_take_text, offsetof(struct request, watch.spool)},
     {"upload", 0, "ADDRESS",
      "with --spool: when PROGRAM has ended, send the folder's reports to a collector or a Sentry "
@@ -76,8 +76,8 @@ static const struct sonde__cli_option options[] = {
      "write JSON when PROGRAM has ended, as sonde show --json prints it, instead of a report",
      sonde__cli_take_text, offsetof(struct request, json)},
     {"timeout", 't', "DUR",
-     "print the stacks of all threads if the program still runs after this long (more than 0), "
-     "also of the processes that it started",
+     "print the stacks of all threads, also of the processes that it started, if the program "
+     "still runs after this long (more than 0)",
      sonde__cli_take_duration, offsetof(struct request, watch.timeout_ns), 1},
     {"timeout-action", 0, "ACTION",
      "what to do then: stacks (the default; the program continues), abort (SIGABRT), core (SIGABRT "
@@ -89,7 +89,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_word, offsetof(struct request, watch.sampler),
      .words = sonde__watch_sampler_names},
     {"record", 'r', "LIST",
-     "instead of stalls, record calls of the functions in the file LIST, one name a line",
+     "instead of stalls, record calls of the functions in the file LIST, one name per line",
      sonde__cli_take_text, offsetof(struct request, record.list)},
     {"raw-syscalls", 0, NULL,
      "with --record: also system calls that PROGRAM makes itself (patches its code)",
@@ -97,29 +97,28 @@ static const struct sonde__cli_option options[] = {
     {"app-only", 0, NULL,
      "with --record: show the program's own frames, and the number of system frames left out",
      sonde__cli_take_flag, offsetof(struct request, record.app_only)},
-    {"keep-going", 'k', NULL,
-     "with --record: report and leave out lines of LIST that are not names", sonde__cli_take_flag,
-     offsetof(struct request, record.keep_going)},
+    {"keep-going", 'k', NULL, "with --record: report and skip lines of LIST that are not names",
+     sonde__cli_take_flag, offsetof(struct request, record.keep_going)},
     {"frames", 0, "N",
-     "with --record: room for N different frames of stacks (default 262144; 1024 to 4194304)",
+     "with --record: room for N distinct frames (default 262144; 1024 to 4194304)",
      sonde__cli_take_number, offsetof(struct request, record.frames), FRAMES_MIN, FRAMES_MAX},
     {"top", 0, "N",
-     "with --record: show the N stacks of each function with the most calls, 1 or more, or all "
+     "with --record: for each function show the N stacks with the most calls, 1 or more, or all "
      "(default 20)",
      sonde__cli_take_top, offsetof(struct request, record.top)},
     {"blocks", 'b', NULL,
-     "instead of stalls, record blocks (closures) on the heap and who made them",
+     "instead of stalls, record blocks (closures) on the heap and the stacks that made them",
      sonde__cli_take_flag, offsetof(struct request, blocks)},
     {"blocks-every", 0, "DUR", "with --blocks: show the changes every DUR, 100ms or more",
      sonde__cli_take_duration, offsetof(struct request, blocks_every_ns), BLOCKS_EVERY_MIN_NS},
     {"follow", 'f', NULL, "also watch the programs that children of PROGRAM execute",
      sonde__cli_take_flag, offsetof(struct request, watch.follow)},
     {"no-follow", 0, NULL,
-     "watch neither a program that PROGRAM's own process becomes nor children that it forks",
+     "do not watch programs that PROGRAM's process executes, or children that it forks",
      sonde__cli_take_flag, offsetof(struct request, watch.stay)},
     {"launch", 0, "DUR",
-     "also report a start of PROGRAM that takes this long until its main thread's loop first waits "
-     "(50ms to 60s)",
+     "also report a start of PROGRAM if its main thread's loop takes this long to reach its first "
+     "wait (50ms to 60s)",
      sonde__cli_take_duration, offsetof(struct request, watch.launch_ns), STALL_MIN_NS,
      60000000000u},
     {"fps", 0, "N", "count the frames that long turns drop at N a second (1 to 120)",
@@ -130,7 +129,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_number, offsetof(struct request, watch.equal_max), 0, UINT32_MAX},
     {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
      offsetof(struct request, color)},
-    {"quiet", 'q', NULL, "no line at the end that says what was watched", sonde__cli_take_flag,
+    {"quiet", 'q', NULL, "do not print the summary at the end", sonde__cli_take_flag,
      offsetof(struct request, watch.quiet)},
     {"verbose", 'v', NULL, "report what is watched, and how much was seen", sonde__cli_take_flag,
      offsetof(struct request, watch.verbose)},
@@ -368,42 +367,42 @@ const struct sonde__cli_command sonde__cmd_run = {
     .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
     .about = "Runs PROGRAM unchanged and watches its event loops from another process. If a\n"
              "loop does not return to its wait in time, the stacks of its thread are sampled\n"
-             "until it does. The stall is then shown on stderr: what the thread did, and\n"
+             "until it does. Then the stall is printed on stderr: what the thread did, and\n"
              "what it waited for.\n"
              "\n"
-             "Exit status, signals, job control, pid and environment are those of PROGRAM\n"
-             "without sonde. A program that its process becomes (sh -c 'exec ...') is watched\n"
-             "too, and so are up to 32 children at a time that it forks without executing\n"
-             "anything (workers of servers): not with --no-follow. Programs that children\n"
-             "execute are watched with --follow only. SIGQUIT to the supervisor (--verbose\n"
+             "Exit status, signals, job control, pid and environment are the same as without\n"
+             "sonde. If the process executes another program (sh -c 'exec ...'), that is\n"
+             "watched, too. So are up to 32 forked children at a time that execute nothing\n"
+             "(workers of servers), unless --no-follow is given. Programs that children\n"
+             "execute are watched only with --follow. SIGQUIT to the supervisor (--verbose\n"
              "shows its pid) prints the stacks of all threads.\n"
              "\n"
              "Running threads are sampled by perf events; if those are refused, by ptrace;\n"
-             "in containers that refuse both, by a signal (SIGURG). The report says which,\n"
-             "and how many system calls that ended early. --sampler selects one of them.\n"
+             "in containers that refuse both, by a signal (SIGURG). The report has the method\n"
+             "and the number of system calls that ended early. --sampler selects a method.\n"
              "\n"
              "Not followed are children that first wait after PROGRAM has ended (daemons),\n"
-             "programs that are executed by descriptor (fexecve()), by a system call of the\n"
-             "program's own (Go) or by posix_spawn() of a relative path with file actions,\n"
-             "and programs that cannot carry the probe. With --report each of these processes\n"
-             "with a stall writes FILE.PID. --timeout applies to PROGRAM only.\n"
+             "programs executed by descriptor (fexecve()), by a direct system call (Go) or by\n"
+             "posix_spawn() of a relative path with file actions, and programs that cannot\n"
+             "carry the probe. With --report each of these processes with a stall writes\n"
+             "FILE.PID. --timeout applies to PROGRAM only.\n"
              "\n"
-             "--record LIST: who calls the functions in the file LIST (one name a line), and\n"
-             "how often. Each different stack is shown once with its count, at the end of\n"
-             "PROGRAM and, so far, on SIGQUIT to the supervisor. Calls are counted exactly,\n"
-             "in all threads, from the first constructor on, including those of libraries\n"
-             "that are loaded later. -[Class selector] and +[Class selector] are methods of\n"
-             "Objective-C. syscall:NAME is a system call that no function of that name\n"
-             "makes: by the C library's syscall(), and with --raw-syscalls by code of\n"
+             "--record LIST: who calls the functions in the file LIST (one name per line),\n"
+             "and how often. Each distinct stack is printed with its count at the end of\n"
+             "PROGRAM, and with the count so far on SIGQUIT to the supervisor. Calls are\n"
+             "counted exactly, in all threads, from the first constructor on, including those\n"
+             "of libraries that are loaded later. -[Class selector] and +[Class selector] are\n"
+             "methods of Objective-C. syscall:NAME is a system call not made by a function of\n"
+             "that name: by the C library's syscall(), and with --raw-syscalls by code of\n"
              "PROGRAM and its libraries, which is patched in memory (x86-64; each function\n"
-             "of LIST then includes the system call of its name). --verbose lists what\n"
-             "cannot be seen, and why. Forked children are not recorded.\n"
+             "of LIST then includes the system call of its name). --verbose lists blind spots\n"
+             "with reasons. Forked children are not recorded.\n"
              "\n"
              "--blocks: live blocks (closures) on the heap, with the stack that made them,\n"
              "their age and thread, at the end of PROGRAM, on SIGQUIT to the supervisor, and\n"
-             "with --blocks-every what has changed. Calls of a blocks runtime that is linked\n"
-             "into PROGRAM itself are not seen; the output says where references may have\n"
-             "been missed. Forked children are not recorded.\n"
+             "with --blocks-every the changes. Calls of a blocks runtime that is linked into\n"
+             "PROGRAM itself are not seen; the output shows where references may have been\n"
+             "missed. Forked children are not recorded.\n"
              "\n"
              "Exit status: that of PROGRAM; 125 if sonde failed, 126 if PROGRAM cannot be\n"
              "executed, 127 if it is not found.",

@@ -214,19 +214,18 @@ const struct sonde__cli_command sonde__cmd_spool = {
     .summary = "list the reports that sonde run --spool keeps, or finish those of killed runs",
     .usage = "list [--json] [DIR]\nfinish [DIR]",
     .about = "Each run of `sonde run --spool DIR` with a stall leaves a report in the folder,\n"
-             "which `sonde show` shows. While a stall lasts it is in a file of the folder\n"
-             "itself (RUN.live), sample by sample. So what was seen is kept if the program is\n"
-             "killed, the supervisor, or both. The next run finishes the reports of killed\n"
-             "runs: a stall that was not over is fatal if the program ended. `finish` does the\n"
-             "same at once.\n"
+             "which `sonde show` shows. During a stall each sample is written to a file of the\n"
+             "folder (RUN.live), so it survives a kill of the program, the supervisor, or\n"
+             "both. The next run finishes the reports of killed runs: a stall that had not\n"
+             "ended is fatal if the program has ended. `finish` does so immediately.\n"
              "\n"
              "Without DIR, or with auto, the folder is $XDG_STATE_HOME/sonde/spool, else\n"
              "~/.local/state/sonde/spool. Only its owner may be able to write there.\n"
              "\n"
-             "The folder keeps the reports of 64 runs, 32 MiB and 14 days, and 8 MiB of a run;\n"
-             "of further stalls their number, total and longest. What is removed is counted\n"
+             "The folder keeps 64 reports, 32 MiB and 14 days, and 8 MiB of a run; further\n"
+             "stalls are counted, with total and longest duration. Removed reports are counted\n"
              "in counts.sonde in the same way.\n"
-             "A report may be removed with rm, while it is not running.",
+             "The report of a finished run may be removed with rm.",
     .options = options,
     .examples = "  sonde run --spool auto -- ./server\n  sonde spool list\n"
                 "  sonde show ~/.local/state/sonde/spool/20261123T164012Z-4242.sonde\n",

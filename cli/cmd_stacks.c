@@ -297,8 +297,8 @@ const struct sonde__cli_command sonde__cmd_stacks = {
     .usage = "[OPTION...] PID\n[OPTION...] --core=FILE [PROGRAM]",
     .about = "Shows the stack of every thread, innermost frame first, main thread first. The\n"
              "process is not stopped and none of its system calls is interrupted: blocked\n"
-             "threads are read from outside, running ones from a sample. Reports what could\n"
-             "not be read.",
+             "threads are read from outside, running ones are sampled. Failures to read are\n"
+             "reported.",
     .options = options,
     .examples = "  sonde stacks $(pidof nginx | cut -d' ' -f1)\n"
                 "  sonde stacks --thread main-loop --json 4711\n"

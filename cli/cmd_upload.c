@@ -37,8 +37,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_duration, offsetof(struct request, wait_ns)},
     {"keep", 'k', NULL, "do not remove reports that were stored; they are not sent again",
      sonde__cli_take_flag, offsetof(struct request, keep)},
-    {"plain-http", 0, NULL,
-     "allow http:// to another machine: whoever is on the way can read the reports",
+    {"plain-http", 0, NULL, "allow http:// to another machine: reports can be read on the way",
      sonde__cli_take_flag, offsetof(struct request, upload.plain_http)},
     {"quiet", 'q', NULL, "print nothing but errors", sonde__cli_take_flag,
      offsetof(struct request, quiet)},
@@ -277,21 +276,20 @@ const struct sonde__cli_command sonde__cmd_upload = {
     .name = "upload",
     .summary = "send reports to a collector, or to Sentry",
     .usage = "--to ADDRESS [OPTION...] [FILE|DIR]...",
-    .about = "Sends reports: of a spool folder (sonde run --spool), or single files.\n"
+    .about = "Sends the reports of a spool folder (sonde run --spool), or single files.\n"
              "ADDRESS is the URL of a collector (https://collector.example/), or a Sentry\n"
              "DSN (https://KEY@host/PROJECT), which gets an event for each stall. Without\n"
              "DIR, or with auto, the folder is your own, as for sonde spool.\n"
              "\n"
              "A report of the folder is removed when the server has confirmed that it is\n"
-             "stored. Otherwise it stays, and a file beside it says how often and when it\n"
-             "was tried. This command tries all of them at once, except where the server\n"
-             "itself has asked to wait. What a server refuses for good (400, 413) is not\n"
-             "sent again. A report that arrives twice is stored once. Single files are\n"
-             "never removed.\n"
+             "stored. Otherwise it stays, and a file next to it has the number and time of\n"
+             "tries. This command tries all of them at once, unless the server has asked to\n"
+             "wait. A report that a server refuses permanently (400, 413) is not sent again.\n"
+             "A report that arrives twice is stored once. Single files are never removed.\n"
              "\n"
              "The key of a collector is read from --key-file, or from SONDE_UPLOAD_KEY in\n"
-             "the environment. Nothing is sent where NetworkManager says that the network\n"
-             "is metered, unless --policy is always; where nobody knows, it counts as not\n"
+             "the environment. Nothing is sent if NetworkManager reports that the network\n"
+             "is metered, unless --policy is always; if that is unknown, it counts as not\n"
              "metered. http:// is for this machine only, unless --plain-http allows it.\n"
              "Reports have names of functions and files: see PRIVACY in sonde-upload(1).",
     .options = options,

@@ -40,21 +40,19 @@ static const struct sonde__cli_option options[] = {
     {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
      offsetof(struct request, watch.report_name)},
     {"spool", 0, "DIR",
-     "keep reports of stalls in the folder DIR, also if all is killed (sonde spool); auto: your "
-     "own",
+     "keep reports of stalls in the folder DIR, even if everything is killed (sonde spool); "
+     "auto: your own",
      sonde__cli_take_text, offsetof(struct request, watch.spool)},
     SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
     {"json", 'j', "FILE",
      "write JSON when the watch ends, as sonde show --json prints it, instead of a report",
      sonde__cli_take_text, offsetof(struct request, json)},
     {"sampler", 0, "HOW",
-     "how running threads are sampled: auto (the default; perf, or not at all), perf, ptrace "
-     "(stops "
+     "how running threads are sampled: auto (the default; perf, or none), perf, ptrace (stops "
      "them), none",
      sonde__cli_take_word, offsetof(struct request, watch.sampler),
      .words = sonde__watch_sampler_names},
-    {"follow", 'f', NULL,
-     "also watch the children of the processes, those that come later, and theirs",
+    {"follow", 'f', NULL, "also watch present and future descendants of the processes",
      sonde__cli_take_flag, offsetof(struct request, watch.follow)},
     {"fps", 0, "N", "count the frames that long turns drop at N a second (1 to 120)",
      sonde__cli_take_number, offsetof(struct request, watch.fps), 1, 120},
@@ -64,7 +62,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_number, offsetof(struct request, watch.equal_max), 0, UINT32_MAX},
     {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
      offsetof(struct request, color)},
-    {"quiet", 'q', NULL, "no line at the end that says what was watched", sonde__cli_take_flag,
+    {"quiet", 'q', NULL, "do not print the summary at the end", sonde__cli_take_flag,
      offsetof(struct request, watch.quiet)},
     {"verbose", 'v', NULL, "report what is watched, and how much was seen", sonde__cli_take_flag,
      offsetof(struct request, watch.verbose)},
@@ -219,15 +217,15 @@ const struct sonde__cli_command sonde__cmd_watch = {
     .name = "watch",
     .summary = "watch a program that runs, and report each stall of its event loops",
     .usage = "[OPTION...] PID...",
-    .about = "Watches the event loops of a process that runs already, from outside: nothing is\n"
-             "put into it, and none of its threads is stopped or signalled. Static programs,\n"
+    .about = "Watches the event loops of a running process from outside: nothing is loaded\n"
+             "into it, and none of its threads is stopped or signalled. Static programs,\n"
              "programs of other C libraries and processes in containers are watched, too.\n"
              "The watch ends when the process does, after --for, or by Ctrl-C.\n"
              "\n"
-             "Threads are looked at up to 100 times a second; a turn in between is not seen.\n"
-             "A thread that turns between two looks is not called stalled: for root, its turns\n"
-             "are counted, for others they are guessed, and stalls may be missed. Loops of Go\n"
-             "are not seen.\n"
+             "Threads are checked up to 100 times a second; turns between checks are not seen.\n"
+             "A thread that turns between two checks is not reported as stalled: for root its\n"
+             "turns are counted, for others they are estimated, and stalls may be missed.\n"
+             "Loops of Go programs are not seen.\n"
              "\n"
              "Options may also come from the environment: SONDE_WATCH_STALL=100ms.",
     .options = options,
