@@ -15,6 +15,7 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <locale.h>
+#include <malloc.h>
 #include <math.h>
 #include <pthread.h>
 #include <regex.h>
@@ -49,6 +50,7 @@ static struct timeval value;
 static struct tm broken;
 static time_t seconds;
 static cpu_set_t cpus;
+static void *allocated;
 static double whole;
 static int number;
 static int order[2] = {2, 1};
