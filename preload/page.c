@@ -38,6 +38,9 @@ int preload_take_environment(char **envp)
 {
     size_t count = 0;
     int fd = 0;
+    if (environ == NULL) {
+        environ = envp;
+    }
     while (envp[count] != NULL) {
         count++;
     }

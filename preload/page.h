@@ -25,8 +25,10 @@ static inline struct sonde__probe_page *preload_page(void)
     return guard != NULL ? guard->page : NULL;
 }
 
-/* Removes the last two entries of the vector, if `sonde run` added them. Returns the number of the
- * page's descriptor, or -1 (something else preloaded the library). */
+/* Removes the last two entries of the vector, if `sonde run` added them, and makes it libc's, which
+ * is not initialised: the first call of malloc() may come from us (dlsym() does), and jemalloc
+ * reads its options then, once. Returns the number of the page's descriptor, or -1 (something else
+ * preloaded the library). */
 int preload_take_environment(char **envp);
 
 /* Null: it cannot be mapped. */

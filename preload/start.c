@@ -16,13 +16,13 @@ static void start(int argc, char **argv, char **envp) __attribute__((constructor
 static void start(int argc, char **argv, char **envp)
 {
     (void)argc, (void)argv;
+    int fd = preload_take_environment(envp);
     for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
         (void)preload_real(c);
     }
     if (__tsan_init != NULL) {
         __tsan_init();
     }
-    int fd = preload_take_environment(envp);
     if (fd < 0) {
         return;
     }

@@ -137,8 +137,8 @@ static void start(int argc, char **argv, char **envp) __attribute__((constructor
 static void start(int argc, char **argv, char **envp)
 {
     (void)argc, (void)argv;
-    start_runtimes();
     int fd = preload_take_environment(envp);
+    start_runtimes();
     if (fd < 0) {
         return;
     }
