@@ -95,6 +95,31 @@ void sonde__audit_page_free(struct sonde__record_page *page)
     sonde__mem_free(page);
 }
 
+const char *sonde__audit_page_damaged(const struct sonde__record_page *page, uint32_t nodes,
+                                      uint32_t functions, uint32_t *ret_at)
+{
+    const struct {
+        const char *name;
+        uint32_t at;
+        bool is_damaged;
+    } fields[] = {
+        {"version", offsetof(struct sonde__record_page, version),
+         page->version != SONDE__RECORD_PAGE_VERSION},
+        {"nodes", offsetof(struct sonde__record_page, nodes), page->nodes != nodes},
+        {"function_count", offsetof(struct sonde__record_page, function_count),
+         page->function_count != functions},
+        {"state", offsetof(struct sonde__record_page, state),
+         atomic_load(&page->state) > SONDE__RECORD_FAILED},
+    };
+    for (uint32_t i = 0; i < COUNT_OF(fields); i++) {
+        if (fields[i].is_damaged) {
+            *ret_at = fields[i].at;
+            return fields[i].name;
+        }
+    }
+    return NULL;
+}
+
 bool sonde__audit_page_defines(const struct sonde__record_page *page, uint32_t function)
 {
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {

@@ -21,6 +21,12 @@ SONDE_NODISCARD enum sonde_status sonde__audit_page_copy(const void *memory,
 /* page: may be null */
 void sonde__audit_page_free(struct sonde__record_page *page);
 
+/* Which field of a copy holds what neither sonde nor the recorder writes there: `nodes` and
+ * `functions` are what the page began with. Its name, and its offset in the page; null: all are
+ * possible. */
+const char *sonde__audit_page_damaged(const struct sonde__record_page *page, uint32_t nodes,
+                                      uint32_t functions, uint32_t *ret_at);
+
 /* Text of a copy. */
 static inline const char *sonde__audit_page_text(const struct sonde__record_page *page, uint32_t at)
 {

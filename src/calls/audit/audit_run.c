@@ -222,10 +222,20 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
 }
 
 /* False: nothing was recorded, which was said. */
-static bool is_recorded(const struct sonde__record_page *page, struct sonde__say say)
+static bool is_recorded(const struct sonde__audit *audit, const struct sonde__record_page *page,
+                        struct sonde__say say)
 {
-    uint32_t state = atomic_load(&page->state);
-    if (state != SONDE__RECORD_RUNS) {
+    uint32_t state = atomic_load(&page->state), at;
+    const char *damaged =
+        sonde__audit_page_damaged(page, audit->options.nodes, audit->list.count, &at);
+    if (damaged != NULL) {
+        sonde__report_say(say,
+                          "%s: the program has damaged the memory that it shares with sonde (at "
+                          "offset %u: %s)",
+                          state == SONDE__RECORD_RUNS ? "what was recorded may be wrong"
+                                                      : "what was recorded is lost",
+                          (unsigned)at, damaged);
+    } else if (state != SONDE__RECORD_RUNS) {
         sonde__report_say(say, state == SONDE__RECORD_FAILED
                                    ? "nothing was recorded: the program had no memory for it"
                                    : "nothing was recorded: libsonde-record.so was not loaded");
@@ -325,7 +335,7 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         sonde__report_say(say, "out of memory: what was recorded could not be read");
         return;
     }
-    if (!is_recorded(page, say)) {
+    if (!is_recorded(audit, page, say)) {
         /* it is said */
     } else if (audit->options.blocks) {
         read_blocks(audit, memory, true, report, say);

@@ -2,11 +2,15 @@
 /* What a hostile program writes into the page that it shares. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "audit_page.h"
+#include "audit_run.h"
+#include "mem_heap.h"
 #include "test.h"
 
 static struct sonde__record_page *shared;
@@ -105,4 +109,49 @@ TEST(changed_while_it_is_copied)
     atomic_store(&is_over, true);
     CHECK_OK(pthread_join(thread, NULL));
     CHECK_OK(munmap(memory, size));
+}
+
+static void keep_line(void *ctx, const char *line)
+{
+    snprintf(ctx, 256, "%s", line);
+}
+
+/* The last line that is said of a page in which a program has written one word. */
+static const char *end_of_page(size_t at, uint32_t word)
+{
+    static char said[256];
+    const struct sonde__audit_options options = {.blocks = true};
+    struct sonde__audit *audit;
+    struct sonde__report *report;
+    size_t size = sonde__audit_shared_size(0) + sonde__audit_registry_size();
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    CHECK_OK(sonde__audit_create(&options, &audit, NULL));
+    CHECK_OK(sonde__report_create(&report));
+    sonde__audit_begin(audit, memory);
+    memcpy(memory + at, &word, sizeof word);
+    said[0] = '\0';
+    sonde__audit_end(audit, memory, report, (struct sonde__say){keep_line, said});
+    sonde__report_destroy(report);
+    sonde__mem_free(audit); /* one piece; a process of its own keeps it */
+    CHECK_OK(munmap(memory, size));
+    return said;
+}
+
+/* A library that was not loaded is another cause. */
+TEST(damage_is_not_taken_for_a_library_that_was_not_loaded)
+{
+    const size_t state = offsetof(struct sonde__record_page, state);
+    CHECK_STR(end_of_page(state, SONDE__RECORD_NOT_STARTED),
+              "nothing was recorded: libsonde-record.so was not loaded");
+    CHECK_STR(end_of_page(state, SONDE__RECORD_FAILED),
+              "nothing was recorded: the program had no memory for it");
+    CHECK_CONTAINS(end_of_page(state, 0x41414141), "(at offset 12: state)");
+    CHECK_CONTAINS(end_of_page(0, 0), "(at offset 0: version)");
+    CHECK_CONTAINS(end_of_page(offsetof(struct sonde__record_page, nodes), 1),
+                   "what was recorded is lost: the program has damaged the memory that it shares "
+                   "with sonde (at offset 4: nodes)");
+    CHECK_CONTAINS(end_of_page(offsetof(struct sonde__record_page, function_count), UINT32_MAX),
+                   "(at offset 8: function_count)");
 }
