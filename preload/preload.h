@@ -5,7 +5,7 @@
  * signal (except one that is ignored by default, where nothing else can sample running threads:
  * sampler.c); leaves the environment as it would be without it. A fork child has no page (the
  * kernel wipes the pointer to it), so it can never publish turns as its parent. A child of vfork
- * shares everything with its suspended parent, which is harmless: it ends its waits or execs.
+ * shares everything with its suspended parent, but waits without its slot (vfork.c).
  * Context of everything here but the constructor: handler. */
 #ifndef SONDE_PRELOAD_H
 #define SONDE_PRELOAD_H
@@ -79,6 +79,10 @@ static inline void *preload_real(struct preload_cell *cell)
 extern _Thread_local struct sonde__probe_slot *preload_slot;
 /* There was none for it. */
 extern _Thread_local bool preload_slotless;
+/* --- vfork.c. Before anything else in a wait that finds no slot. False: this is a child of
+ * vfork(), in the parent's memory. */
+bool preload_end_vfork(const struct sonde__probe_page *page);
+void preload_forget_vfork(void);
 /* In a new child: this thread's slot was the parent's. */
 void preload_forget_slot(void);
 /* The number of this thread, without a system call where that is possible. */

@@ -34,4 +34,5 @@ void preload_forget_slot(void)
 {
     preload_slot = NULL;
     preload_slotless = false;
+    preload_forget_vfork();
 }

@@ -125,6 +125,13 @@ static bool find_main(struct drain_tails *tails, const struct sonde__image_set *
     return false;
 }
 
+/* The probe's vfork() jumps to libc's. That frame is not the program's. */
+static bool is_of_probe(const struct place *place)
+{
+    const char *slash = strrchr(place->image->path, '/');
+    return slash != NULL && strcmp(slash, "/libsonde-preload.so") == 0;
+}
+
 /* Find the function that is entered by the call before `back`. */
 static bool find_callee(struct drain_tails *tails, const struct sonde__image_set *set,
                         uint64_t back, struct place *ret)
@@ -144,7 +151,7 @@ static bool find_callee(struct drain_tails *tails, const struct sonde__image_set
         return tails->target != NULL &&
                sonde__target_read(tails->target, vaddr + caller.image->bias, &word, sizeof word) ==
                    sizeof word &&
-               find_place(tails, set, word, ret);
+               find_place(tails, set, word, ret) && !is_of_probe(ret);
     default:
         return find_main(tails, set, &caller, ret);
     }

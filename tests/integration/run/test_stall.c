@@ -137,6 +137,26 @@ TIMED_TEST(wait_on_something_else_is_a_stall, 60)
     check_stall("poll:600", "PHASE_BLOCKED", "stall_poll");
 }
 
+/* The waits of the child are not those of the thread that it was made by. */
+TIMED_TEST(stall_in_vfork, 60)
+{
+    static const char *const ways[] = {"once", "often", "sleeps"};
+    char program[600], ms[32];
+    set_paths();
+    snprintf(program, sizeof program, "%s/tests/integration/run/run_vforks", test_build_dir());
+    snprintf(ms, sizeof ms, "%u", 700 * test_slack());
+    for (unsigned i = 0; i < 3; i++) {
+        const char *argv[] = {sonde_path, "run", "-v", stall_option(), "--", program,
+                              ways[i],    ms,    NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        CHECK_EQ(run.status, 0);
+        CHECK_EQ(count(run.err, "\nstall "), 1);
+        CHECK_CONTAINS(run.err, "vfork");
+        CHECK(strstr(run.err, "libsonde-preload") == NULL);
+        test_run_done(&run);
+    }
+}
+
 TIMED_TEST(idle_loop_is_no_stall, 700)
 {
     struct test_run run = run_turns(test_long() ? "idle:600000" : "idle:4000", NULL);
