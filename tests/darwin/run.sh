@@ -53,6 +53,10 @@ for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "
     case_ "the stack of the own thread: $flags" 0 '0 mistakes' run capture
 done
 
+"$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
+    "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
+case_ "memory, regions and images by the port" 0 'done' run port
+
 # each function of Apple's that sonde calls has a name that Apple's libSystem has
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \

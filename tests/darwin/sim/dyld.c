@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images, as dyld tells them. None is added or removed while a program runs, as yet. */
+/* The images, as dyld tells them. Tests say that one goes or comes: sim_tell_image(). */
 #include <mach-o/dyld.h>
 
 #include "sim.h"
@@ -21,20 +21,40 @@ const struct mach_header *_dyld_get_image_header(uint32_t index)
     return header;
 }
 
-/* Calls the function for every image that is there, before it returns. */
-void _dyld_register_func_for_add_image(void (*func)(const struct mach_header *mh, intptr_t slide))
+typedef void (*image_callback)(const struct mach_header *mh, intptr_t slide);
+
+enum { CALLBACKS_MAX = 8 };
+static image_callback on_add[CALLBACKS_MAX], on_remove[CALLBACKS_MAX];
+static unsigned add_count, remove_count;
+
+static void tell(image_callback callback, uint32_t index)
 {
+    const void *header = 0;
+    uint64_t slide = 0;
+    const char *path = 0;
+    host_get_image(index, &header, &slide, &path);
+    callback(header, (intptr_t)slide);
+}
+
+/* Calls the function for every image that is there, before it returns. */
+void _dyld_register_func_for_add_image(image_callback func)
+{
+    on_add[add_count++ % CALLBACKS_MAX] = func;
     for (uint32_t i = 0; i < host_count_images(); i++) {
-        const void *header = 0;
-        uint64_t slide = 0;
-        const char *path = 0;
-        host_get_image(i, &header, &slide, &path);
-        func(header, (intptr_t)slide);
+        tell(func, i);
     }
 }
 
-void _dyld_register_func_for_remove_image(void (*func)(const struct mach_header *mh,
-                                                       intptr_t slide))
+void _dyld_register_func_for_remove_image(image_callback func)
 {
-    (void)func;
+    on_remove[remove_count++ % CALLBACKS_MAX] = func;
+}
+
+/* For tests: tell that image `index` is there, or is gone. Its memory stays. */
+void sim_tell_image(uint32_t index, int is_there);
+void sim_tell_image(uint32_t index, int is_there)
+{
+    for (unsigned i = 0; i < (is_there ? add_count : remove_count) && i < CALLBACKS_MAX; i++) {
+        tell(is_there ? on_add[i] : on_remove[i], index);
+    }
 }
