@@ -83,9 +83,9 @@ enum { PYTHON_INTERPRETERS_MAX = 256, PYTHON_THREADS_MAX = 32768 };
 const char *python_find_thread(struct python *python, struct sonde__view *view, uint64_t tid,
                                struct python_thread *ret_states, uint32_t capacity,
                                uint32_t *ret_count);
-/* enum sonde__script_lock */
-uint8_t python_lock_of(const struct python *python, struct sonde__view *view,
-                       const struct python_thread *thread);
+/* The interpreter's lock, as the thread sees it: `lock` and what follows it in *script. */
+void python_lock_of(const struct python *python, struct sonde__view *view,
+                    const struct python_thread *thread, struct sonde__script *script);
 /* Is this a runtime of the layout? Its lists have to lead back to it. */
 bool python_is_consistent(const struct python *python, struct sonde__view *view);
 

@@ -204,20 +204,40 @@ const char *python_find_thread(struct python *python, struct sonde__view *view, 
     return why;
 }
 
-uint8_t python_lock_of(const struct python *python, struct sonde__view *view,
-                       const struct python_thread *thread)
+/* The thread of a state; 0: not known. */
+static uint64_t thread_of(const struct python *python, uint64_t state)
 {
+    for (size_t i = 0; i < python->thread_count; i++) {
+        if (python->threads[i].state == state) {
+            return python->threads[i].tid;
+        }
+    }
+    return 0;
+}
+
+void python_lock_of(const struct python *python, struct sonde__view *view,
+                    const struct python_thread *thread, struct sonde__script *script)
+{
+    enum {
+        BEFORE_HOLDER = 8,
+        GIL_BYTES = 208
+    }; /* struct _gil_runtime_state: two of mutex and cond */
     const struct python_layout *l = &python->layout;
     uint64_t at = python->runtime, holder = 0;
+    script->lock = SONDE__SCRIPT_LOCK_UNKNOWN;
     if (l->interp_gil != PYTHON_NO && !read_word(view, thread->interp + l->interp_gil, &at)) {
-        return SONDE__SCRIPT_LOCK_UNKNOWN;
+        return;
     }
     const uint8_t *locked = sonde__view_at(view, at + l->gil_locked, 4, false);
     if (locked == NULL || !read_word(view, at + l->gil_holder, &holder)) {
-        return SONDE__SCRIPT_LOCK_UNKNOWN;
+        return;
     }
-    return sonde__base_le32(locked) == 1 && holder == thread->state ? SONDE__SCRIPT_LOCK_HELD
-                                                                    : SONDE__SCRIPT_LOCK_NOT_HELD;
+    bool is_held = sonde__base_le32(locked) == 1;
+    script->lock =
+        is_held && holder == thread->state ? SONDE__SCRIPT_LOCK_HELD : SONDE__SCRIPT_LOCK_NOT_HELD;
+    script->lock_start = at + l->gil_holder - BEFORE_HOLDER;
+    script->lock_end = script->lock_start + GIL_BYTES;
+    script->lock_holder = is_held ? thread_of(python, holder) : 0;
 }
 
 bool python_is_consistent(const struct python *python, struct sonde__view *view)

@@ -84,6 +84,9 @@ struct sonde__script {
     uint64_t lost_count; /* outermost ones that were left out */
     uint8_t state;       /* enum sonde__script_state */
     uint8_t lock;        /* enum sonde__script_lock */
+    /* A thread that waits for the lock waits at an address in [lock_start, lock_end). */
+    uint64_t lock_start, lock_end;
+    uint64_t lock_holder; /* the thread that had it then; 0: none, or not known */
     /* What awaits the innermost task, then what awaits that: the frames of each, innermost first;
      * the last one of each has its name in `task`. */
     const struct sonde__script_frame *waiting;

@@ -1,10 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target_sample.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "arch_syscall.h"
 #include "mem_heap.h"
 #include "target_cause.h"
+
+/* Whoever has the interpreter's lock keeps all other threads from running its code, also while it
+ * is blocked. */
+static void add_lock(struct sonde__target *target, struct sonde__sample *sample)
+{
+    const struct sonde__script *script = &sample->script.script;
+    struct sonde__capture *capture = &sample->capture;
+    const char *call = capture->syscall >= 0
+                           ? sonde__arch_syscall_name(sonde__target_arch(target), capture->syscall)
+                           : NULL;
+    char *text = capture->waits_for;
+    size_t size = strlen(text), room = sizeof capture->waits_for;
+    uint64_t at = capture->syscall_args[0];
+    if (call == NULL || script->state != SONDE__SCRIPT_READ) {
+        return;
+    }
+    if (script->lock == SONDE__SCRIPT_LOCK_HELD) {
+        snprintf(text + size, room - size, "%swith %s's lock (GIL)", size != 0 ? ", " : "",
+                 script->language);
+    } else if (strcmp(call, "futex") == 0 && at >= script->lock_start && at < script->lock_end) {
+        size = (size_t)snprintf(text, room, "%s's lock (GIL)", script->language);
+        if (script->lock_holder != 0) {
+            snprintf(text + size, room - size, ", held by thread %llu",
+                     (unsigned long long)script->lock_holder);
+        }
+    }
+}
 
 void sonde__sample_take(struct sonde__target *target, const struct sonde__thread *thread,
                         const struct sonde_stack *stack, struct sonde__sample *ret_sample)
@@ -16,6 +45,7 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
     sonde__target_cause(target, &ret_sample->capture, ret_sample->capture.waits_for,
                         sizeof ret_sample->capture.waits_for);
     ret_sample->script = *sonde__target_script(target);
+    add_lock(target, ret_sample);
 }
 
 /* Copy it to `*at`, which moves behind its end. */

@@ -110,11 +110,13 @@ void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample
                         struct sonde__cause *ret_cause)
 {
     const struct sonde__capture *capture = &sample->capture;
-    struct cause_look look = {.causes = causes,
-                              .tid = sample->thread.tid,
-                              .args = capture->syscall_args,
-                              .stack = &sample->stack,
-                              .cause = ret_cause};
+    struct cause_look look = {
+        .causes = causes,
+        .tid = sample->thread.tid,
+        .args = capture->syscall_args,
+        .stack = &sample->stack,
+        .script = sample->script.script.state == SONDE__SCRIPT_READ ? &sample->script.script : NULL,
+        .cause = ret_cause};
     memset(ret_cause, 0, sizeof *ret_cause);
     ret_cause->tid = sample->thread.tid;
     bool is_blocked = sample->thread.letter == 'S' || sample->thread.letter == 'D';

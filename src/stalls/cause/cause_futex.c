@@ -249,6 +249,22 @@ static void look_called(const struct futex *f, struct cause_called called)
     }
 }
 
+/* The lock of an interpreter: the runtime says where it is, and who has it. */
+static bool look_interpreter(const struct futex *f)
+{
+    const struct sonde__script *script = f->look->script;
+    if (script == NULL || f->address < script->lock_start || f->address >= script->lock_end) {
+        return false;
+    }
+    struct sonde__text text = cause_resource(f->look->cause);
+    f->look->cause->kind = SONDE__CAUSE_MUTEX;
+    cause_put(&text, "%s's lock (GIL)", script->language);
+    if (script->lock_holder != 0) {
+        tell_owner(f, script->lock_holder, false, "held by ");
+    }
+    return true;
+}
+
 bool cause_look_futex(struct cause_look *look)
 {
     struct cause_called called = {0};
@@ -261,6 +277,9 @@ bool cause_look_futex(struct cause_look *look)
                       .expected = (uint32_t)look->args[2],
                       .shared = (look->args[1] & FUTEX_SHARED_IS_0) == 0};
     look->cause->timed = look->args[3] != 0;
+    if (look_interpreter(&f)) {
+        return true;
+    }
     if (look->stack != NULL && look->causes->functions != NULL) {
         called = cause_function_find(look->causes->functions, look->stack);
     }

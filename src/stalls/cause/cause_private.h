@@ -24,9 +24,10 @@ struct cause_look {
     uint64_t tid;
     const char *call; /* name of the system call */
     const uint64_t *args;
-    const struct sonde_stack *stack; /* null: not read */
-    char channel[64];                /* the kernel function that it waits in, or "" */
-    struct sonde__cause *cause;      /* to be filled */
+    const struct sonde_stack *stack;    /* null: not read */
+    const struct sonde__script *script; /* null: not read, or there is none */
+    char channel[64];                   /* the kernel function that it waits in, or "" */
+    struct sonde__cause *cause;         /* to be filled */
 };
 
 /* Each fills look->cause if the call is one of its kind, and returns whether it is. */

@@ -71,3 +71,36 @@ TEST_TIMEOUT(frames_equal_faulthandler_3_13, TIMEOUT_S + 10)
 {
     compare_version("3.13.0", "4");
 }
+
+/* Who has the interpreter's lock, who waits for it, and who is in a call without it. */
+TEST_TIMEOUT(lock_of_the_interpreter, 100)
+{
+    static const char script[] =
+        "/usr/bin/python3 $LOCK & P=$!\n"
+        "for i in $(seq 100); do\n"
+        "    $SONDE stacks --no-network $P >$OUT; grep -q 'held by thread' $OUT && break\n"
+        "    sleep 0.2\n"
+        "done\n"
+        "kill -KILL $P; cat $OUT\n";
+    char sonde[4096], lock[4096], out[4096], waits[128];
+    if (access("/usr/bin/python3", X_OK) != 0) {
+        SKIP("no python3");
+    }
+    snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
+    snprintf(lock, sizeof lock, "LOCK=%s/tests/integration/script/lock.py", test_source_dir());
+    snprintf(out, sizeof out, "OUT=%s/stacks", test_folder());
+    const char *env[] = {sonde, lock, out, "PATH=/usr/bin:/bin", NULL};
+    struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 90);
+    const char *holder = strstr(run.out, "with Python's lock (GIL)");
+    CHECK(holder != NULL);
+    while (holder > run.out && strncmp(holder, "thread ", 7) != 0) {
+        holder--;
+    }
+    snprintf(waits, sizeof waits, "blocked in futex  Python's lock (GIL), held by thread %lu ",
+             strtoul(holder + 7, NULL, 10));
+    CHECK_CONTAINS(run.out, waits);
+    CHECK_CONTAINS(run.out, "blocked in clock_nanosleep  with Python's lock (GIL)\n");
+    CHECK_CONTAINS(run.out, "blocked in clock_nanosleep\n");
+    CHECK(strstr(strstr(holder, "\n"), "sleeps_with_it") != NULL);
+    test_run_done(&run);
+}
