@@ -37,7 +37,7 @@ static int print(void *ctx, const struct sonde_audit_entry *entry)
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     if (sonde_depot_stack(depot, entry->stack, &stack) == SONDE_OK) {
         printf("%" PRIu64 " calls from a stack of %" PRIu32 " frames, ended: %s\n", entry->count,
-               stack.count, sonde_end_text((enum sonde_end_reason)stack.end));
+               stack.count, sonde_end_text(stack.end));
     }
     return 0;
 }

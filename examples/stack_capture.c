@@ -26,9 +26,9 @@ static int print_stack(void)
             printf("... %" PRIu64 " frames left out\n", stack.lost_count);
         }
         printf("%2" PRIu32 "  0x%016" PRIx64 "  %s\n", i, pcs[i],
-               sonde_found_text((enum sonde_found_by)(how[i] & SONDE_HOW_FOUND_MASK)));
+               sonde_found_text(how[i] & SONDE_HOW_FOUND_MASK));
     }
-    printf("ended: %s\n", sonde_end_text((enum sonde_end_reason)stack.end));
+    printf("ended: %s\n", sonde_end_text(stack.end));
     return 0;
 }
 

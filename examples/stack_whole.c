@@ -19,8 +19,7 @@ static int recurse(int calls)
         return -1000000;
     }
     depth_seen = (int)stack.count;
-    printf("%" PRIu32 " frames, ended: %s\n", stack.count,
-           sonde_end_text((enum sonde_end_reason)stack.end));
+    printf("%" PRIu32 " frames, ended: %s\n", stack.count, sonde_end_text(stack.end));
     sonde_stack_free(&stack);
     return 0;
 }

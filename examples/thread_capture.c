@@ -40,8 +40,8 @@ static int print_thread(uint64_t tid)
             SONDE_OK) {
         return 1;
     }
-    printf("read by: %s, blocked in system call %" PRId64 "\n%s",
-           sonde_captured_text((enum sonde_captured_by)captured.by), captured.syscall, text);
+    printf("read by: %s, blocked in system call %" PRId64 "\n%s", sonde_captured_text(captured.by),
+           captured.syscall, text);
     sonde_symbolizer_destroy(symbolizer);
     return 0;
 }

@@ -22,8 +22,7 @@ static int print_thread(void *ctx, const struct sonde_thread *thread,
                         const struct sonde_stack *stack, const struct sonde_captured *captured)
 {
     char text[16384];
-    printf("%s (read by: %s)\n", thread->name,
-           sonde_captured_text((enum sonde_captured_by)captured->by));
+    printf("%s (read by: %s)\n", thread->name, sonde_captured_text(captured->by));
     if (captured->status != SONDE_OK) {
         printf("    not read: %s (%s)\n", sonde_status_text(captured->status), captured->note);
     }

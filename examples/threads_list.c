@@ -14,9 +14,9 @@ int main(void)
         return 1;
     }
     for (uint32_t i = 0; i < count && i < 64; i++) {
-        printf("%c %-8s %s%s%s\n", threads[i].letter,
-               sonde_thread_state_text((enum sonde_thread_state)threads[i].state), threads[i].name,
-               threads[i].is_main ? " (main)" : "", threads[i].is_self ? " (this one)" : "");
+        printf("%c %-8s %s%s%s\n", threads[i].letter, sonde_thread_state_text(threads[i].state),
+               threads[i].name, threads[i].is_main ? " (main)" : "",
+               threads[i].is_self ? " (this one)" : "");
     }
     return 0;
 }

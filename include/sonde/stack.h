@@ -257,13 +257,16 @@ sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t frame_pointer, uin
  * Example    examples/stack_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_prepare(void);
 
-/* Short texts of the two enums ("cfi", "root").
+/* Short texts of the two enums ("cfi", "root"). unsigned: structs keep an enum in a byte, which C++
+ * does not convert to it.
+ *
+ * found, end  as struct sonde_stack has them, found without its flags (SONDE_HOW_FOUND_MASK)
  *
  * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static
  * Example    examples/stack_capture.c */
-SONDE_API const char *sonde_found_text(enum sonde_found_by found);
-SONDE_API const char *sonde_end_text(enum sonde_end_reason end);
+SONDE_API const char *sonde_found_text(unsigned found);
+SONDE_API const char *sonde_end_text(unsigned end);
 
 #if defined(__GNUC__)
 /* Keeps the frame of a function that ends with a capture. The compiler would make that call a jump

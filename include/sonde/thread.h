@@ -217,13 +217,13 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_threads_snapshot(const struct sonde_capture_options *options, struct sonde_stack *stack,
                        sonde_thread_each each, void *ctx, struct sonde_snapshot *ret_snapshot);
 
-/* A short text ("passive").
+/* A short text ("passive") of an enum sonde_captured_by, and of an enum sonde_thread_state.
  *
  * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static
  * Example    examples/threads_capture.c */
-SONDE_API const char *sonde_captured_text(enum sonde_captured_by by);
-SONDE_API const char *sonde_thread_state_text(enum sonde_thread_state state);
+SONDE_API const char *sonde_captured_text(unsigned by);
+SONDE_API const char *sonde_thread_state_text(unsigned state);
 
 #if defined(__GNUC__)
 /* Macros, because a function that ends with such a call would give up its frame to it (a tail

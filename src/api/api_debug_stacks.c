@@ -47,13 +47,13 @@ static void put_stack(struct work *work, struct sonde__text *out, const struct s
         debug_put_code(&work->names, out, stack->pcs[i], sonde_stack_lookup_pc(stack, i));
         if (found != SONDE_FOUND_REGISTERS && found != SONDE_FOUND_CFI) {
             sonde__base_text_str(out, "  by ");
-            sonde__base_text_str(out, sonde_found_text((enum sonde_found_by)found));
+            sonde__base_text_str(out, sonde_found_text(found));
         }
         debug_line(out);
     }
     if (stack->end != SONDE_END_ROOT) {
         sonde__base_text_str(out, "    ended: ");
-        sonde__base_text_str(out, sonde_end_text((enum sonde_end_reason)stack->end));
+        sonde__base_text_str(out, sonde_end_text(stack->end));
         debug_line(out);
     }
 }

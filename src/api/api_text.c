@@ -110,7 +110,7 @@ static bool put_frame(struct lines *l, uint32_t index, const struct names_answer
     }
     if (found != SONDE_FOUND_REGISTERS && found != SONDE_FOUND_CFI) {
         sonde__base_text_str(l->out, "  by ");
-        sonde__base_text_str(l->out, sonde_found_text((enum sonde_found_by)found));
+        sonde__base_text_str(l->out, sonde_found_text(found));
     }
     return end_line(l);
 }
@@ -174,7 +174,7 @@ static bool put_end(struct lines *l)
         return true;
     }
     sonde__base_text_str(l->out, "    ended: ");
-    sonde__base_text_str(l->out, sonde_end_text((enum sonde_end_reason)l->stack->end));
+    sonde__base_text_str(l->out, sonde_end_text(l->stack->end));
     if (l->stack->end == SONDE_END_NO_CODE) {
         sonde__base_text_str(l->out, " at ");
         sonde__base_text_hex(l->out, l->stack->end_at, 0);

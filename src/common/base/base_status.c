@@ -29,9 +29,9 @@ const char *sonde_status_text(enum sonde_status status)
     return "unknown status";
 }
 
-const char *sonde_found_text(enum sonde_found_by found)
+const char *sonde_found_text(unsigned found)
 {
-    switch (found) {
+    switch ((enum sonde_found_by)found) {
 #define CASE(name, text)                                                                           \
     case SONDE_FOUND_##name:                                                                       \
         return text;
@@ -41,9 +41,9 @@ const char *sonde_found_text(enum sonde_found_by found)
     return "unknown";
 }
 
-const char *sonde_end_text(enum sonde_end_reason end)
+const char *sonde_end_text(unsigned end)
 {
-    switch (end) {
+    switch ((enum sonde_end_reason)end) {
 #define CASE(name, text)                                                                           \
     case SONDE_END_##name:                                                                         \
         return text;

@@ -59,7 +59,7 @@ void sonde__report_json_calls(struct sonde__json *j, const struct sonde__report 
         }
         put_finding(j, report, call);
         if (call->stack != 0) {
-            sonde__json_string(j, "end", sonde_end_text((enum sonde_end_reason)call->end));
+            sonde__json_string(j, "end", sonde_end_text(call->end));
         }
         sonde__report_put_json_frames(j, report, call->stack);
         sonde__json_close(j);

@@ -37,7 +37,7 @@ void sonde__report_json_process(struct sonde__json *j, const struct sonde__repor
 
 void sonde__report_json_end_reason(struct sonde__json *j, uint32_t end)
 {
-    sonde__json_string(j, "end", sonde_end_text((enum sonde_end_reason)end));
+    sonde__json_string(j, "end", sonde_end_text(end));
 }
 
 static void put_end(struct sonde__json *j, uint32_t end, uint64_t end_at)
@@ -132,8 +132,7 @@ void sonde__report_json_frame(struct sonde__json *j, const struct sonde__report 
         return;
     }
     put_place(j, report, f);
-    sonde__json_string(j, "found",
-                       sonde_found_text((enum sonde_found_by)(f->how & SONDE_HOW_FOUND_MASK)));
+    sonde__json_string(j, "found", sonde_found_text(f->how & SONDE_HOW_FOUND_MASK));
     if ((f->how & SONDE_HOW_EXACT) != 0) {
         sonde__json_bool(j, "exact", true);
     }

@@ -150,7 +150,7 @@ static void put_body(struct sonde__report_out *out, const struct sonde__report *
     if (thread->end != SONDE_END_ROOT && (thread->stack != 0 || *note == '\0')) {
         sonde__report_out_print(out, "%s%s",
                                 thread->stack != 0 ? "  stack ends here: " : "  no stack: ",
-                                sonde_end_text((enum sonde_end_reason)thread->end));
+                                sonde_end_text(thread->end));
         if (thread->end_at != 0 || thread->end == SONDE_END_NO_CODE) {
             sonde__report_out_print(out, " at 0x%" PRIx64, thread->end_at);
         }

@@ -79,22 +79,22 @@ uint64_t sonde_thread_main(void)
     return sonde__os_main_tid();
 }
 
-const char *sonde_captured_text(enum sonde_captured_by by)
+const char *sonde_captured_text(unsigned by)
 {
     static const char texts[][12] = {
 #define TEXT(name, text) [SONDE_CAPTURED_##name] = text,
         SONDE_CAPTURED_MAP(TEXT)
 #undef TEXT
     };
-    return (unsigned)by < sizeof texts / sizeof texts[0] ? texts[by] : "unknown";
+    return by < sizeof texts / sizeof texts[0] ? texts[by] : "unknown";
 }
 
-const char *sonde_thread_state_text(enum sonde_thread_state state)
+const char *sonde_thread_state_text(unsigned state)
 {
     static const char texts[][12] = {
         [SONDE_THREAD_RUNNING] = "running", [SONDE_THREAD_BLOCKED] = "blocked",
         [SONDE_THREAD_DISK] = "disk wait",  [SONDE_THREAD_STOPPED] = "stopped",
         [SONDE_THREAD_DEAD] = "ended",      [SONDE_THREAD_UNKNOWN] = "unknown",
     };
-    return (unsigned)state < sizeof texts / sizeof texts[0] ? texts[state] : "unknown";
+    return state < sizeof texts / sizeof texts[0] ? texts[state] : "unknown";
 }

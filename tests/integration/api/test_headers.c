@@ -92,3 +92,63 @@ TEST_TIMEOUT(headers_leak_no_macro, 120)
 {
     each_header(check_macros);
 }
+
+/* What C++ programs write: values as the structs keep them, and tables of the lists of values. */
+static const char program_of_cxx[] =
+    "#include <cstdio>\n"
+    "#include <sonde/sonde.h>\n"
+    "#include <sonde/thread.h>\n"
+    "#include <sonde/block.h>\n"
+    "#define TEXT(name, text) text,\n"
+    "static const char *const texts[] = {SONDE_STATUS_MAP(TEXT) SONDE_FOUND_MAP(TEXT)\n"
+    "    SONDE_END_MAP(TEXT) SONDE_CAPTURED_MAP(TEXT) SONDE_BLOCK_KIND_MAP(TEXT)\n"
+    "    SONDE_BLOCK_SOURCE_MAP(TEXT)};\n"
+    "void print(const struct sonde_stack &stack, const struct sonde_captured &captured,\n"
+    "           const struct sonde_thread &thread, const struct sonde_block_capture "
+    "&held)\n"
+    "{\n"
+    "    std::puts(sonde_end_text(stack.end));\n"
+    "    std::puts(sonde_end_text(SONDE_END_ROOT));\n"
+    "    std::puts(sonde_found_text(stack.how[0] & SONDE_HOW_FOUND_MASK));\n"
+    "    std::puts(sonde_found_text(SONDE_FOUND_CFI));\n"
+    "    std::puts(sonde_captured_text(captured.by));\n"
+    "    std::puts(sonde_captured_text(SONDE_CAPTURED_SELF));\n"
+    "    std::puts(sonde_status_text(captured.status));\n"
+    "    std::puts(sonde_status_name(captured.status));\n"
+    "    std::puts(sonde_thread_state_text(thread.state));\n"
+    "    std::puts(sonde_thread_state_text(SONDE_THREAD_DISK));\n"
+    "    std::puts(sonde_block_kind_text(held.kind));\n"
+    "    std::puts(sonde_block_source_text(SONDE_BLOCK_BY_HELPER));\n"
+    "}\n"
+    "int main()\n"
+    "{\n"
+    "    uint64_t pcs[64];\n"
+    "    uint8_t how[64];\n"
+    "    struct sonde_stack stack;\n"
+    "    sonde_stack_init(&stack, pcs, how, 64, 0);\n"
+    "    if (sonde_stack_capture(&stack, 0) != SONDE_OK)\n"
+    "        return 1;\n"
+    "    std::puts(sonde_end_text(stack.end));\n"
+    "    return texts[0] == nullptr;\n"
+    "}\n";
+
+TEST_TIMEOUT(programs_of_cxx_use_them, 120)
+{
+    static const char *const compilers[] = {"g++", "clang++"};
+    static const char *const standards[] = {"-std=c++11", "-std=c++20"};
+    char path[512];
+    snprintf(path, sizeof path, "%s/program.cc", test_folder());
+    test_write_file(path, program_of_cxx, strlen(program_of_cxx));
+    for (unsigned i = 0; i < 4; i++) {
+        char include[4096];
+        snprintf(include, sizeof include, "-I%s/include", test_source_dir());
+        const char *const argv[] = {
+            compilers[i / 2], standards[i % 2], "-Wall", "-Wextra", "-Werror",
+            include,          "-fsyntax-only",  path,    NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        if (run.status != 0) {
+            FAIL("%s %s: %s", argv[0], argv[1], run.err);
+        }
+        test_run_done(&run);
+    }
+}

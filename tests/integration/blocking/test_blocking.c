@@ -33,7 +33,7 @@ static const char *what_is_wrong(const struct call *call)
     const void *block;
     memcpy(&block, &call->block, sizeof block);
     if (stack.end != SONDE_END_ROOT) {
-        return sonde_end_text((enum sonde_end_reason)stack.end);
+        return sonde_end_text(stack.end);
     }
     while (i < stack.count && !is_in(pcs[i], block)) {
         i++;
@@ -51,7 +51,7 @@ static void print_stack(const struct call *call, const char *what)
     printf("%s: %s\n", call->name, what);
     for (uint32_t i = 0; i < stack.count; i++) {
         printf("    0x%llx %s\n", (unsigned long long)pcs[i],
-               sonde_found_text((enum sonde_found_by)(how[i] & SONDE_HOW_FOUND_MASK)));
+               sonde_found_text(how[i] & SONDE_HOW_FOUND_MASK));
     }
 }
 
