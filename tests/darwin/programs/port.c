@@ -53,8 +53,9 @@ static void check_code(void)
     CHECK(!code.is_code && code.start <= data && data < code.end);
     CHECK(sonde__os_code_find(fd, 8, &code) == SONDE_OK);
     CHECK(!code.is_code && code.start <= 8 && 8 < code.end);
-    uint64_t end = code.end; /* of what is free: a region begins there */
+    uint64_t end = code.end; /* of what is free: there a region begins, and no earlier */
     CHECK(sonde__os_code_find(fd, end, &code) == SONDE_OK && code.start == end);
+    CHECK(sonde__os_code_find(fd, end - 1, &code) == SONDE_OK && code.start == end - 1);
     CHECK(sonde__os_code_find(fd, UINT64_MAX - 8, &code) == SONDE_OK && !code.is_code);
     sonde__os_close(fd);
 }
