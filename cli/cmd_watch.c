@@ -225,7 +225,7 @@ const struct sonde__cli_command sonde__cmd_watch = {
              "Threads are checked up to 100 times a second; turns between checks are not seen.\n"
              "A thread that turns between two checks is not reported as stalled: for root its\n"
              "turns are counted, for others they are estimated, and stalls may be missed.\n"
-             "Loops of Go programs are not seen.\n"
+             "Go programs are not watched.\n"
              "\n"
              "Options may also come from the environment: SONDE_WATCH_STALL=100ms.",
     .options = options,

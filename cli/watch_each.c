@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_process.h"
 #include "host_wait.h"
 
 /* Interval of the search for new children. */
@@ -18,6 +19,7 @@
 struct watch {
     pid_t child;    /* the watching process; 0: it has ended */
     int32_t pid;    /* the watched process */
+    uint64_t since; /* when that process started: its pid may be another's later */
     bool asked_for; /* named by the user, not found by following */
 };
 
@@ -32,10 +34,19 @@ struct watches {
     sigset_t former;
 };
 
+/* 0: it has ended. */
+static uint64_t start_of(int32_t pid)
+{
+    struct sonde__host_thread thread;
+    return sonde__host_thread_read(pid, (uint64_t)pid, &thread) == SONDE_OK ? thread.start_ticks
+                                                                            : 0;
+}
+
 static bool is_listed(const struct watches *w, int32_t pid)
 {
     for (uint32_t i = 0; i < w->count; i++) {
-        if (w->list[i].pid == pid || w->list[i].child == pid) {
+        const struct watch *watch = &w->list[i];
+        if (watch->child == pid || (watch->pid == pid && watch->since == start_of(pid))) {
             return true;
         }
     }
@@ -60,6 +71,7 @@ static void start(struct watches *w, int32_t pid, bool asked_for)
         w->missed++;
         return;
     }
+    uint64_t since = start_of(pid);
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -68,7 +80,8 @@ static void start(struct watches *w, int32_t pid, bool asked_for)
         (void)fflush(NULL);
         _exit(code);
     }
-    *watch = (struct watch){.child = child > 0 ? child : 0, .pid = pid, .asked_for = asked_for};
+    *watch = (struct watch){
+        .child = child > 0 ? child : 0, .pid = pid, .since = since, .asked_for = asked_for};
     w->running += child > 0;
     w->worst = child > 0 || w->worst != 0 ? w->worst : 1;
 }

@@ -61,6 +61,7 @@ struct sonde__watch_outside {
     uint32_t count;
     uint64_t listed_ns, ran_ns; /* threads were listed; one had run */
     bool no_counts;             /* calls may not be counted */
+    bool is_judged;             /* counts.is_go is known, and was said */
     uint64_t cpu_ns, cost_ns;   /* CPU time at the last look, and mean time from look to look */
     struct sonde__watch_outside_counts counts;
 };
@@ -116,6 +117,7 @@ void sonde__watch_outside_forget(struct sonde__watch_session *s)
         drop_thread(o, o->count - 1);
     }
     o->listed_ns = 0;
+    o->is_judged = o->counts.is_go = false;
 }
 
 /* --- the list --- */
@@ -441,6 +443,24 @@ static bool look_at(struct sonde__watch_session *s, struct thread *t)
     return true;
 }
 
+/* Goroutines are no threads. The threads of C that a Go program may have are looked at all the
+ * same. */
+static void judge_program(struct sonde__watch_session *s)
+{
+    struct sonde__watch_outside *o = s->outside;
+    if (o->is_judged) {
+        return;
+    }
+    o->is_judged = true;
+    o->counts.is_go = sonde__watch_outside_is_go_program(sonde__watch_sampler_target(s->sampler));
+    if (o->counts.is_go) {
+        sonde__watch_say(s->writer,
+                         "process %d is a Go program, and not watched: goroutines move between "
+                         "threads, so no thread has a loop (sonde stacks shows what they do)",
+                         (int)s->pid);
+    }
+}
+
 static void note_cost(struct sonde__watch_outside *o)
 {
     uint64_t cpu_ns = sonde__host_cpu_ns();
@@ -458,6 +478,7 @@ void sonde__watch_outside_look(struct sonde__watch_session *s, uint64_t now_ns)
     if (!sonde__watch_open_sampler(s, now_ns)) {
         return;
     }
+    judge_program(s);
     o->counts.looks++;
     note_cost(o);
     for (uint32_t i = 0; i < o->count;) {

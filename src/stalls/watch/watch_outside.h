@@ -47,6 +47,7 @@ struct sonde__watch_outside_counts {
     uint32_t threads;   /* at the last look */
     uint32_t unwatched; /* of them: no place, or they could not be read */
     uint32_t of_go;     /* threads that were seen in code of Go */
+    bool is_go;         /* the program is one of Go */
     uint64_t congested; /* times that a loop was not seen idle for the threshold, and turned */
     uint64_t doubtful;  /* the same where that it turned is a guess */
 };

@@ -264,3 +264,14 @@ bool sonde__watch_outside_is_go(struct sonde__target *target, const struct sonde
     const struct sonde__image *image = sonde__image_find(sonde__target_images(target), regs.pc);
     return image != NULL && image->go.data != NULL;
 }
+
+bool sonde__watch_outside_is_go_program(struct sonde__target *target)
+{
+    const struct sonde__image_set *images = sonde__target_images(target);
+    for (uint32_t i = 0; i < images->image_count; i++) {
+        if ((images->images[i].flags & SONDE__IMAGE_MAIN) != 0) {
+            return images->images[i].go.data != NULL;
+        }
+    }
+    return false;
+}

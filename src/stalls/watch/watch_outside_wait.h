@@ -47,5 +47,7 @@ bool sonde__watch_outside_is_same(const struct sonde__os_wait *a, const struct s
 /* Is the program, or the part of it that waits here, one of Go? Its goroutines move between
  * threads, so no thread has a loop. */
 bool sonde__watch_outside_is_go(struct sonde__target *target, const struct sonde__os_wait *wait);
+/* The program itself. */
+bool sonde__watch_outside_is_go_program(struct sonde__target *target);
 
 #endif

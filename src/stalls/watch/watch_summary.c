@@ -129,7 +129,7 @@ static void say_outside(struct sonde__watch_session *s)
         "between two looks is not seen",
         (unsigned)counts.threads, counts.threads == 1 ? "" : "s",
         counts.looks * 1000000000u / lasted_ns, 100.0 * (double)cpu_ns / (double)lasted_ns);
-    if (counts.of_go > 0) {
+    if (counts.of_go > 0 && !counts.is_go) {
         sonde__watch_say(
             s->writer,
             "%u of the threads run Go, whose goroutines move between threads: no thread "
@@ -156,9 +156,19 @@ static void say_outside(struct sonde__watch_session *s)
     }
 }
 
+static bool is_go(const struct sonde__watch_session *s)
+{
+    return s->outside != NULL && sonde__watch_outside_counts(s->outside).is_go;
+}
+
 static void say_nothing_found(struct sonde__watch_session *s, const struct summary *sum)
 {
     char waits[32];
+    if (is_go(s)) {
+        sonde__watch_say(s->writer, "nothing was watched: the process is a Go program, whose "
+                                    "goroutines move between threads");
+        return;
+    }
     if (sum->most == NULL) {
         sonde__watch_say(s->writer,
                          "no event loop was found: no thread waited for descriptors, conditions, "
