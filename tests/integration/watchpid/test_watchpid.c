@@ -196,17 +196,21 @@ static void silent(const char *const programs[][6], unsigned count)
     const char *argv[32] = {program_sonde(), "watch", "--stall",
                             zoo_stall(),     "--for", test_long() ? "600s" : "6s"};
     size_t n = 6;
+    unsigned running = 0;
     CHECK(count <= 16);
     for (unsigned i = 0; i < count; i++) {
-        started[i] = program_start(programs[i]);
-        snprintf(numbers[i], sizeof numbers[i], "%d", (int)started[i].pid);
-        argv[n++] = numbers[i];
+        if (strcmp(programs[i][0], "true") == 0) {
+            continue; /* not installed here */
+        }
+        started[running] = program_start(programs[i]);
+        snprintf(numbers[running], sizeof numbers[0], "%d", (int)started[running].pid);
+        argv[n++] = numbers[running++];
     }
     argv[n] = NULL;
     program_pause_ms(1000);
     struct test_run run = test_run(argv, NULL, NULL, 700);
     CHECK_EQ(run.status, 0);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < running; i++) {
         (void)program_stop(&started[i], 20);
     }
     /* one that got no processor is the machine's fault: the harness repeats the test with more
