@@ -10,6 +10,7 @@
 #include "cli_report.h"
 #include "cmd.h"
 #include "host_doctor.h"
+#include "target_script.h"
 #include "watch_run.h"
 
 struct request {
@@ -121,6 +122,29 @@ static void check_watch(int32_t pid, struct sonde__findings *findings)
     }
 }
 
+/* Is there an interpreter whose functions can be shown? No finding if there is none. */
+static void check_script(int32_t pid, struct sonde__findings *findings)
+{
+    static const struct sonde__target_options with_scripts = {.scripts = true};
+    struct sonde__target *target;
+    struct sonde_error error;
+    const char *why = "";
+    if (!is_ok(findings, "rights") ||
+        sonde__target_open_process(pid, &with_scripts, &target, &error) != SONDE_OK) {
+        return;
+    }
+    const char *name = sonde__target_runtime(target, &why);
+    if (*name != '\0') {
+        sonde__host_finding_set(sonde__host_finding_add(findings, "script frames"),
+                                SONDE__FINDING_OK,
+                                "%s: functions with file and line, and its lock (GIL)", name);
+    } else if (*why != '\0') {
+        sonde__host_finding_set(sonde__host_finding_add(findings, "script frames"),
+                                SONDE__FINDING_LIMITED, "only native functions: %s", why);
+    }
+    sonde__target_close(target);
+}
+
 static int verdict(const struct sonde__findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
@@ -154,6 +178,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     if (request.pid != 0) {
         check_watch(request.pid, &findings);
+        check_script(request.pid, &findings);
     }
     if (request.json) {
         print_json(&findings);

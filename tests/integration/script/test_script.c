@@ -104,3 +104,28 @@ TEST_TIMEOUT(lock_of_the_interpreter, 100)
     CHECK(strstr(strstr(holder, "\n"), "sleeps_with_it") != NULL);
     test_run_done(&run);
 }
+
+TEST_TIMEOUT(doctor_names_the_interpreter, 60)
+{
+    static const char script[] =
+        "/usr/bin/python3 -c 'import time; print(1, flush=True); time.sleep(60)' >$OUT & P=$!\n"
+        "sleep 60 & Q=$!\n"
+        "until [ -s $OUT ]; do sleep 0.05; done\n"
+        "$SONDE doctor $P; echo then; $SONDE doctor $Q; kill -KILL $P $Q\n"
+        "/usr/bin/python3 -c 'import sys; print(\"is\", sys.version.split()[0])'\n";
+    char sonde[4096], out[4096], wanted[128];
+    if (access("/usr/bin/python3", X_OK) != 0) {
+        SKIP("no python3");
+    }
+    snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
+    snprintf(out, sizeof out, "OUT=%s/ready", test_folder());
+    const char *env[] = {sonde, out, "PATH=/usr/bin:/bin", NULL};
+    struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 50);
+    const char *version = strstr(run.out, "\nis ");
+    CHECK(version != NULL);
+    snprintf(wanted, sizeof wanted, "Python %.*s: functions with file and line",
+             (int)strcspn(version + 4, "\n"), version + 4);
+    CHECK_CONTAINS(run.out, wanted);
+    CHECK(strstr(strstr(run.out, "then"), "script frames") == NULL);
+    test_run_done(&run);
+}
