@@ -25,6 +25,7 @@ struct sonde__host_perf {
     void *ring;
     size_t ring_size;
     uint64_t lost; /* samples that the kernel dropped: ring full */
+    bool waits;    /* of an event of switches: as of the last record */
 };
 
 struct sonde__host_perf_sample {
@@ -55,5 +56,22 @@ void sonde__host_perf_restart(struct sonde__host_perf *perf);
 /* Stop and start the sampling (an open event samples). */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause);
 void sonde__host_perf_close(struct sonde__host_perf *perf);
+
+/* When a thread began and ended to wait, from the scheduler's own records: first and last of these
+ * moments, CLOCK_MONOTONIC; 0: none was. To lose the CPU to another thread is none of them. */
+struct sonde__host_switches {
+    uint64_t first_ns, last_ns;
+    uint32_t count;
+    bool lost; /* some records are not there: nothing is known */
+};
+
+/* Follow the switches of thread `tid`. Returns as sonde__host_perf_open(). It costs the thread some
+ * tenths of a microsecond for each switch. Ownership: close it. */
+SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(uint64_t tid,
+                                                                 struct sonde__host_perf *ret_perf,
+                                                                 int32_t *ret_os_error);
+/* The switches since the last call or restart, until until_ns; later ones are for the next call. */
+void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
+                               struct sonde__host_switches *ret_switches);
 
 #endif

@@ -15,6 +15,8 @@
 /* Power of two, more than one record: 64 KiB holds one sample and some. Unprivileged users may
  * lock about half a megabyte a CPU for rings. */
 enum { RING_DATA_BYTES = 65536 };
+/* Some three hundred records of a switch. */
+enum { SWITCH_DATA_BYTES = 8192 };
 
 /* Bit numbers of sample_regs_user, in the order in which the kernel writes the values (ascending),
  * and what they are in DWARF numbering. */
@@ -75,29 +77,19 @@ static enum sonde_status open_status(int error, int32_t *ret_os_error)
     }
 }
 
-enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
-                                        struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
+static enum sonde_status open_event(struct perf_event_attr *attr, uint64_t tid, size_t data_bytes,
+                                    struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
 {
-    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE};
     size_t page = sonde__os_page_size();
-    size_t ring_size = page + (RING_DATA_BYTES > page ? RING_DATA_BYTES : page);
+    size_t ring_size = page + (data_bytes > page ? data_bytes : page);
     void *ring;
-    int fd;
-    attr.config = PERF_COUNT_SW_TASK_CLOCK;
-    attr.sample_period = period_ns;
-    attr.sample_type =
-        PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    attr.exclude_kernel = 1;
-    attr.exclude_hv = 1;
-    attr.use_clockid = 1;
-    attr.clockid = CLOCK_MONOTONIC;
-    attr.wakeup_events = 1;
-    attr.context_switch = 1;
-    attr.sample_stack_user = SONDE__PERF_STACK_BYTES;
-    for (unsigned i = 0; i < REGISTER_COUNT; i++) {
-        attr.sample_regs_user |= (uint64_t)1 << register_bit(i);
-    }
-    fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    attr->size = sizeof *attr;
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->exclude_kernel = 1;
+    attr->exclude_hv = 1;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC;
+    int fd = (int)syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0) {
         return open_status(errno, ret_os_error);
     }
@@ -114,6 +106,33 @@ enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
     return SONDE_OK;
 }
 
+enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
+                                        struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
+{
+    struct perf_event_attr attr = {.config = PERF_COUNT_SW_TASK_CLOCK};
+    attr.sample_period = period_ns;
+    attr.sample_type =
+        PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.wakeup_events = 1;
+    attr.context_switch = 1;
+    attr.sample_stack_user = SONDE__PERF_STACK_BYTES;
+    for (unsigned i = 0; i < REGISTER_COUNT; i++) {
+        attr.sample_regs_user |= (uint64_t)1 << register_bit(i);
+    }
+    return open_event(&attr, tid, RING_DATA_BYTES, ret_perf, ret_os_error);
+}
+
+enum sonde_status sonde__host_perf_open_switches(uint64_t tid, struct sonde__host_perf *ret_perf,
+                                                 int32_t *ret_os_error)
+{
+    struct perf_event_attr attr = {.config = PERF_COUNT_SW_DUMMY};
+    attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+    attr.sample_id_all = 1;
+    attr.context_switch = 1;
+    attr.disabled = 1;
+    return open_event(&attr, tid, SWITCH_DATA_BYTES, ret_perf, ret_os_error);
+}
+
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)
 {
     (void)ioctl(perf->fd, pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
@@ -124,6 +143,7 @@ void sonde__host_perf_restart(struct sonde__host_perf *perf)
     struct perf_event_mmap_page *page = perf->ring;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
     __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    perf->waits = true; /* perhaps: then it ends with the first record */
     sonde__host_perf_pause(perf, false);
 }
 
@@ -250,4 +270,54 @@ bool sonde__host_perf_is_off(const struct sonde__host_perf *perf)
         r.at = next + header.size;
     }
     return is_off && r.size - (size_t)(r.end - page->data_tail) >= ROOM;
+}
+
+static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t time_ns,
+                        struct sonde__host_switches *ret)
+{
+    bool out = (misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+    bool waits = out && (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) == 0;
+    if (waits || (!out && perf->waits)) {
+        ret->first_ns = ret->count == 0 ? time_ns : ret->first_ns;
+        ret->count++;
+        ret->last_ns = time_ns;
+    }
+    perf->waits = waits;
+}
+
+void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
+                               struct sonde__host_switches *ret)
+{
+    struct perf_event_mmap_page *page = perf->ring;
+    size_t head_size = sonde__os_page_size();
+    struct ring r = {(const uint8_t *)perf->ring + head_size, perf->ring_size - head_size, 0, 0};
+    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
+    uint64_t tail = page->data_tail;
+    *ret = (struct sonde__host_switches){0};
+    while (tail < head) {
+        struct perf_event_header header;
+        struct {
+            uint32_t pid, tid;
+            uint64_t time_ns;
+        } id;
+        r.at = tail;
+        r.end = head;
+        if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
+            header.size > head - tail) {
+            ret->lost = true;
+            tail = head; /* cannot be followed any more */
+            break;
+        }
+        r.end = tail + header.size;
+        if (header.type == PERF_RECORD_SWITCH && take_bytes(&r, &id, sizeof id)) {
+            if (id.time_ns > until_ns) {
+                break;
+            }
+            note_switch(perf, header.misc, id.time_ns, ret);
+        } else if (header.type == PERF_RECORD_LOST) {
+            ret->lost = true;
+        }
+        tail += header.size;
+    }
+    __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }

@@ -225,6 +225,76 @@ TEST(perf_samples_a_running_thread)
     CHECK_EQ(sonde__host_perf_open(0x7ffffff0, 1000000, &perf, NULL), SONDE_ABSENT);
 }
 
+/* Sleeps between two reads of its first pipe, and writes into the second one when. */
+static pid_t start_sleeper(int pipes[4])
+{
+    pid_t child = fork();
+    if (child == 0) {
+        const struct timespec pause = {0, 20000000};
+        uint64_t times[2];
+        char c;
+        (void)!read(pipes[0], &c, 1);
+        times[0] = sonde__os_now_ns();
+        nanosleep(&pause, NULL);
+        times[1] = sonde__os_now_ns();
+        (void)!write(pipes[3], times, sizeof times);
+        (void)!read(pipes[0], &c, 1);
+        _exit(0);
+    }
+    return child;
+}
+
+static void await_sleep(pid_t child)
+{
+    struct sonde__host_thread now = {0};
+    while (now.letter != 'S') {
+        CHECK_OK(sonde__host_thread_read(child, (uint64_t)child, &now));
+    }
+}
+
+TEST(switches_tell_when_a_thread_waited)
+{
+    struct sonde__host_perf perf;
+    struct sonde__host_switches is;
+    int32_t os_error = 0;
+    int pipes[4];
+    uint64_t times[2];
+    CHECK_OK(pipe(pipes));
+    CHECK_OK(pipe(pipes + 2));
+    pid_t child = start_sleeper(pipes);
+    if (sonde__host_perf_open_switches((uint64_t)child, &perf, &os_error) != SONDE_OK) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        SKIP("perf events are refused here: errno %d", os_error);
+    }
+    await_sleep(child);
+    sonde__host_perf_restart(&perf);
+    uint64_t begin_ns = sonde__os_now_ns();
+    CHECK_EQ(write(pipes[1], "x", 1), 1);
+    CHECK_EQ(read(pipes[2], times, sizeof times), (ssize_t)sizeof times);
+    await_sleep(child);
+    /* it woke, slept */
+    sonde__host_perf_switches(&perf, (times[0] + times[1]) / 2, &is);
+    CHECK(!is.lost);
+    CHECK_EQ(is.count, 2);
+    CHECK(is.first_ns >= begin_ns && is.first_ns <= times[0]);
+    CHECK(is.last_ns >= times[0] && is.last_ns < times[1]);
+    /* woke again, reads */
+    sonde__host_perf_switches(&perf, UINT64_MAX, &is);
+    CHECK_EQ(is.count, 2);
+    CHECK(is.first_ns > times[0] + 20000000 && is.first_ns <= times[1]);
+    CHECK(is.last_ns >= times[1]);
+    sonde__host_perf_switches(&perf, UINT64_MAX, &is);
+    CHECK_EQ(is.count, 0);
+    sonde__host_perf_close(&perf);
+    CHECK_EQ(write(pipes[1], "x", 1), 1);
+    CHECK_EQ(waitpid(child, NULL, 0), child);
+    for (int i = 0; i < 4; i++) {
+        close(pipes[i]);
+    }
+    CHECK_EQ(sonde__host_perf_open_switches(0x7ffffff0, &perf, NULL), SONDE_ABSENT);
+}
+
 TEST(ptrace_reads_registers)
 {
     struct sonde__regs regs;
