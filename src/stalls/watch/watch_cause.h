@@ -5,7 +5,7 @@
  *
  * It is found on the thread that samples, because it must be read while the thread waits. So it is
  * bounded: the chain of owners, and a search of all processes once a stall and not more often than
- * once a second. Context: the thread that samples. */
+ * once in four seconds. Context: the thread that samples. */
 #ifndef SONDE_WATCH_CAUSE_H
 #define SONDE_WATCH_CAUSE_H
 
@@ -15,7 +15,7 @@
 
 /* CPU time of a search for the other ends of pipes and sockets: some 2,000 descriptors. */
 #define SONDE__WATCH_CAUSE_SEARCH_NS        ((uint64_t)8 * 1000000u)
-#define SONDE__WATCH_CAUSE_SEARCH_PERIOD_NS ((uint64_t)1000 * 1000000u)
+#define SONDE__WATCH_CAUSE_SEARCH_PERIOD_NS ((uint64_t)4000 * 1000000u)
 
 /* The stall is confirmed and has its samples and other threads. search: all processes may be
  * searched. Returns whether there is a circle of waits that the thread is in, or leads to. */

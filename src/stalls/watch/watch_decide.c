@@ -24,10 +24,8 @@ static uint64_t period_ns(const struct sonde__watch_decision *d)
 static uint64_t arm_after_ns(const struct sonde__watch_decision *d, enum sonde__watch_means means)
 {
     uint64_t first = SONDE__WATCH_SAMPLE_FIRST_NS, half = d->threshold_ns / 2;
-    uint64_t fair = sonde__base_max(first, d->threshold_ns / 8);
-    return sonde__base_min(half, means == SONDE__WATCH_RICH   ? first
-                                 : means == SONDE__WATCH_FAIR ? fair
-                                                              : half);
+    uint64_t part = d->threshold_ns / (means == SONDE__WATCH_FAIR ? 8 : 4);
+    return sonde__base_min(half, means == SONDE__WATCH_RICH ? first : sonde__base_max(first, part));
 }
 
 static void begin_spell(struct sonde__watch_decision *d, uint64_t since_ns)
@@ -89,18 +87,28 @@ static enum sonde__watch_action end_spell(struct sonde__watch_decision *d,
     return phase >= SONDE__WATCH_SUSPECT ? SONDE__WATCH_DROP : SONDE__WATCH_NOTHING;
 }
 
+static uint64_t apart(enum sonde__watch_means means)
+{
+    return means == SONDE__WATCH_RICH   ? 1
+           : means == SONDE__WATCH_FAIR ? SONDE__WATCH_SAMPLE_FAIR
+                                        : SONDE__WATCH_SAMPLE_POOR;
+}
+
 static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
                                            const struct sonde__watch_look *look)
 {
     if (d->samples > 0 && look->now_ns < d->next_ns) {
         return SONDE__WATCH_NOTHING;
     }
+    uint64_t first = SONDE__WATCH_SAMPLE_FIRST_NS,
+             by_age = d->counted_ns / SONDE__WATCH_SAMPLE_PART;
+    bool rare = look->still || look->means == SONDE__WATCH_POOR;
     d->samples++;
-    d->sample_ns = sonde__base_min(
-        sonde__base_max(d->counted_ns / SONDE__WATCH_SAMPLE_PART,
-                        (uint64_t)SONDE__WATCH_SAMPLE_FIRST_NS *
-                            (look->means == SONDE__WATCH_POOR ? SONDE__WATCH_SAMPLE_POOR : 1u)),
-        SONDE__WATCH_SAMPLE_LAST_NS);
+    d->sample_ns =
+        sonde__base_min(sonde__base_max(by_age, rare ? first * SONDE__WATCH_SAMPLE_STILL : first),
+                        SONDE__WATCH_SAMPLE_LAST_NS);
+    d->apart_ns = sonde__base_min(sonde__base_max(by_age, first * apart(look->means)),
+                                  SONDE__WATCH_SAMPLE_LAST_NS);
     d->next_ns = look->now_ns + d->sample_ns;
     return SONDE__WATCH_SAMPLE;
 }

@@ -24,8 +24,12 @@
 #define SONDE__WATCH_SAMPLE_FIRST_NS 10000000u
 #define SONDE__WATCH_SAMPLE_PART     100u
 #define SONDE__WATCH_SAMPLE_LAST_NS  250000000u
-/* When the budget is used up, so many times as rarely. */
-#define SONDE__WATCH_SAMPLE_POOR 4u
+/* Of a thread that runs on, so many times as rarely, by what samples may cost; of any other one a
+ * sample is taken when it has moved. */
+#define SONDE__WATCH_SAMPLE_FAIR 2u
+#define SONDE__WATCH_SAMPLE_POOR 3u
+/* A look at a thread that waits where it did costs little, but wakes the watch. */
+#define SONDE__WATCH_SAMPLE_STILL 2u
 
 enum sonde__watch_phase {
     SONDE__WATCH_IDLE,
@@ -37,7 +41,7 @@ enum sonde__watch_phase {
 /* What to do after a look. */
 enum sonde__watch_action {
     SONDE__WATCH_NOTHING,
-    SONDE__WATCH_SAMPLE, /* take a sample */
+    SONDE__WATCH_SAMPLE, /* take a sample, if it would tell anything */
     SONDE__WATCH_BEGIN,  /* a stall begins: take a sample, and one of each other thread */
     SONDE__WATCH_DROP,   /* it was no stall: discard the samples */
     SONDE__WATCH_END,    /* the stall is over; it may never have been SUSPECT */
@@ -47,7 +51,7 @@ enum sonde__watch_action {
 enum sonde__watch_means {
     SONDE__WATCH_RICH, /* sample every turn of SONDE__WATCH_SAMPLE_FIRST_NS */
     SONDE__WATCH_FAIR, /* every turn of an eighth of the threshold */
-    SONDE__WATCH_POOR, /* every turn of half the threshold, and more rarely */
+    SONDE__WATCH_POOR, /* every turn of a quarter of the threshold, and more rarely */
 };
 
 struct sonde__watch_decision {
@@ -59,6 +63,7 @@ struct sonde__watch_decision {
     uint64_t excluded_ns; /* the rest */
     uint32_t samples;     /* requested in this spell */
     uint64_t sample_ns;   /* time between two samples now */
+    uint64_t apart_ns;    /* the same of a thread that runs on, at least */
     uint64_t next_ns;     /* when the next one is due */
     uint64_t arm_ns;      /* effective time at which the first one is due */
     bool held;            /* at the last look */
@@ -74,6 +79,7 @@ struct sonde__watch_look {
     uint64_t own_ns;   /* since the last look: the watcher's CPU time and its wait for a CPU */
     uint64_t ran_ns;   /* the same of the thread; 0: unknown, or not its own time (a debugger) */
     bool held;         /* stopped, or traced by a debugger */
+    bool still;        /* it has waited since the last look; what it does next will be known */
     enum sonde__watch_means means;
 };
 

@@ -62,7 +62,7 @@ static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loo
 {
     struct sonde__os_schedstat before = loop->clock.stat;
     return s->waiter != NULL && sonde__watch_clock_read(&loop->clock, s->pid, loop->tid) &&
-           sonde__os_schedstat_is_same(&before, &loop->clock.stat) &&
+           sonde__os_schedstat_is_same(&before, &loop->clock.stat) && !loop->is_old &&
            (loop->latest.state == 'S' || loop->latest.state == 'D');
 }
 
@@ -78,12 +78,15 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     loop->turns_seen = turns;
     if (has_slept_on(s, loop)) {
         *ret = loop->latest;
+        look->still = s->trace.who == loop;
         return true;
     }
-    if (s->outside != NULL && !look->busy && loop->clock.is_open) {
+    if (!look->busy && loop->decision.phase == SONDE__WATCH_IDLE && loop->clock.is_open &&
+        loop->latest.state != '\0') {
         *ret = loop->latest; /* it turns: only its time is of interest, which has_slept_on() read */
         ret->cpu_ns = loop->clock.stat.cpu_ns;
         ret->runqueue_ns = loop->clock.stat.runqueue_ns;
+        loop->is_old = true;
         return true;
     }
     if (!sonde__host_look_thread(s->pid, tid, ret)) {
@@ -95,6 +98,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
         atomic_store(&s->page->confined, 1);
     }
     loop->latest = *ret;
+    loop->is_old = false;
     if (ret->state == 'T' || ret->state == 't' || ret->tracer != 0) {
         look->held = true;
         loop->held_ns = look->now_ns;
@@ -169,6 +173,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         sonde__watch_live_take_back(s, loop);
         sonde__watch_stall_done(&loop->stall);
         sonde__watch_decide_init(d, loop->threshold_ns);
+        sonde__watch_trace_rest(&s->trace, loop);
         loop->account = (struct sonde__watch_account){0};
         sonde__watch_clock_close(&loop->clock);
         loop->latest.state = '\0';

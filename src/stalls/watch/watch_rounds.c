@@ -198,6 +198,7 @@ static void forget_stalls(struct sonde__watch_session *s)
         sonde__watch_live_take_back(s, &s->loops[i]);
         sonde__watch_stall_done(&s->loops[i].stall);
         sonde__watch_decide_init(&s->loops[i].decision, s->loops[i].threshold_ns);
+        sonde__watch_trace_rest(&s->trace, &s->loops[i]);
     }
 }
 
@@ -428,6 +429,7 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
         if (sonde__watch_scopes_are_open(s)) {
             return 0;
         }
+        sonde__watch_trace_close(&s->trace);
         return s->wait(s, limit, true);
     }
     if (s->outside != NULL) {
@@ -537,6 +539,7 @@ void sonde__watch_session_run(struct sonde__watch_session *s)
     sonde__watch_launch_begin(s);
     watch(s);
     finish(s);
+    sonde__watch_trace_close(&s->trace);
     sonde__watch_sampler_close(s->sampler);
     s->sampler = NULL;
 }

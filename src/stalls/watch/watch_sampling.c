@@ -41,6 +41,10 @@ static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_l
     loop->head = loop->account;
     loop->sampled = loop->first;
     loop->unread = false;
+    if (s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
+        s->options.sampler == SONDE__WATCH_SAMPLER_PERF) {
+        sonde__watch_trace_begin(&s->trace, loop, loop->tid);
+    }
     sonde__watch_load_begin(&loop->load, s->pid, loop->tid, sonde__host_monotonic_ns());
     if (sonde__watch_open_sampler(s, now_ns)) {
         sonde__watch_sampler_refresh(s->sampler);
@@ -75,6 +79,7 @@ static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
 {
     return (struct sonde__watch_gap){
         .step_ns = loop->decision.sample_ns,
+        .apart_ns = loop->decision.apart_ns,
         .moved_ns = moved_between(&loop->sampled, &loop->look),
         .still_ns =
             loop->first_ns > loop->decision.since_ns ? loop->first_ns - loop->decision.since_ns : 0,
@@ -100,6 +105,18 @@ static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
                : moved_ns;
 }
 
+/* at_ns on the decision's clock is counted_ns. */
+static void find_borders(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+                         uint64_t at_ns, uint64_t counted_ns, struct sonde__watch_gap *gap)
+{
+    struct sonde__host_switches switches;
+    if (sonde__watch_trace_read(&s->trace, loop, at_ns, &switches) &&
+        at_ns - switches.first_ns < counted_ns) {
+        gap->left_ns = counted_ns - (at_ns - switches.first_ns);
+        gap->came_ns = counted_ns - (at_ns - switches.last_ns);
+    }
+}
+
 static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                         uint64_t now_ns)
 {
@@ -108,6 +125,9 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     if (gap.moved_ns == 0 && loop->stall.count > 0) {
         sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
         loop->sampled = loop->look;
+        return;
+    }
+    if (!sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
         return;
     }
     if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, &sample)) {
@@ -123,8 +143,9 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
         return;
     }
     gap.moved_ns = with_more(gap.moved_ns, s, loop);
-    sonde__watch_stall_add(&loop->stall, &sample, loop->decision.counted_ns + (taken_ns - now_ns),
-                           &gap);
+    uint64_t counted_ns = loop->decision.counted_ns + (taken_ns - now_ns);
+    find_borders(s, loop, taken_ns, counted_ns, &gap);
+    sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);
     loop->sampled = loop->look;
     loop->unread = false;
     sonde__watch_cause_change(s->sampler, &loop->stall);
@@ -278,6 +299,8 @@ static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop
             &loop->stall, loop->seen_ns < duration_ns ? loop->seen_ns : duration_ns, gap.step_ns);
         gap.moved_ns = UINT64_MAX;
     }
+    const struct sonde__watch_decision *d = &loop->decision;
+    find_borders(s, loop, d->since_ns + duration_ns + d->excluded_ns, duration_ns, &gap);
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
 }
 
@@ -365,7 +388,7 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
     }
     switch (action) {
     case SONDE__WATCH_NOTHING:
-        break;
+        return;
     case SONDE__WATCH_SAMPLE:
     case SONDE__WATCH_BEGIN:
         if (d->samples == 1) {
@@ -385,9 +408,11 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
     case SONDE__WATCH_DROP:
         sonde__watch_live_take_back(s, loop);
         sonde__watch_stall_done(&loop->stall);
+        sonde__watch_trace_rest(&s->trace, loop);
         break;
     case SONDE__WATCH_END:
         report_stall(s, loop, d->duration_ns, false);
+        sonde__watch_trace_rest(&s->trace, loop);
         break;
     }
 }

@@ -12,6 +12,7 @@
 #include "watch_program.h"
 #include "watch_run.h"
 #include "watch_stall.h"
+#include "watch_trace.h"
 #include "watch_turns.h"
 #include "watch_writer.h"
 
@@ -46,6 +47,7 @@ struct sonde__watch_loop {
     uint64_t attended_ns;                   /* likewise, since another thread attends to the loop */
     struct sonde__watch_clock clock;        /* of its thread */
     struct sonde__host_thread_look latest;  /* the last look of all */
+    bool is_old;                            /* its thread has turned since */
     struct sonde__host_thread_look look;    /* the last one in this turn */
     struct sonde__host_thread_look sampled; /* the last one that a sample followed */
     struct sonde__watch_account account;
@@ -89,6 +91,7 @@ struct sonde__watch_session {
     bool killed;                       /* a signal has ended the program */
     void *ctx;                         /* for another `wait` */
     struct sonde__watch_sampler *sampler;
+    struct sonde__watch_trace trace;
     struct sonde__watch_writer *writer;
     struct sonde__spool_session *spool; /* of options.spool; null: none */
     struct sonde__watch_live *live;     /* null: no spool, or no live file */

@@ -78,6 +78,8 @@ static bool stays(const struct sonde__watch_gap *gap)
 /* How many times the planned pause a thread may have moved on between two samples that still stand
  * for all of it, half each. */
 #define NEAR_STEPS 4u
+/* The clock of the turn's end has steps of up to so much. */
+#define TICK_NS 5000000u
 
 /* Has the thread moved by no more than two samples stand for? */
 static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__watch_gap *gap)
@@ -98,6 +100,13 @@ static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns
     return from_ns;
 }
 
+static bool knows_borders(const struct sonde__watch_stall *stall, uint64_t counted_ns,
+                          const struct sonde__watch_gap *gap)
+{
+    return gap->left_ns >= stall->last_ns && gap->left_ns != 0 && gap->came_ns >= gap->left_ns &&
+           gap->came_ns <= counted_ns;
+}
+
 /* Give the time since the last sample to it, to the next one, whose begin is returned, or to
  * nobody.
  */
@@ -107,7 +116,12 @@ static uint64_t cover_gap(struct sonde__watch_stall *stall, uint64_t counted_ns,
     struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
     uint64_t between_ns = counted_ns - stall->last_ns, step_ns = stall->last_step_ns;
     uint64_t end_ns = counted_ns, from_ns = counted_ns;
-    if (is_near(between_ns, step_ns, gap) && !stays(gap)) {
+    if (knows_borders(stall, counted_ns, gap)) {
+        bool near = gap->came_ns - gap->left_ns <= NEAR_STEPS * step_ns;
+        uint64_t half_ns = (gap->came_ns - gap->left_ns) / 2;
+        end_ns = near ? gap->left_ns + half_ns : gap->left_ns;
+        from_ns = near ? end_ns : gap->came_ns;
+    } else if (is_near(between_ns, step_ns, gap) && !stays(gap)) {
         end_ns = from_ns = stall->last_ns + between_ns / 2;
     } else if (!stays(gap)) {
         end_ns = stall->last_ns + step_ns;
@@ -116,6 +130,15 @@ static uint64_t cover_gap(struct sonde__watch_stall *stall, uint64_t counted_ns,
     last->weight_ns = end_ns - last->time_ns;
     add_uncovered(stall, end_ns, from_ns, gap, gap->reason);
     return from_ns;
+}
+
+bool sonde__watch_stall_wants(const struct sonde__watch_stall *stall, uint64_t counted_ns,
+                              const struct sonde__watch_gap *gap)
+{
+    bool runs_on = gap->moved_ns != UINT64_MAX;
+    return stall->count == 0 ||
+           (!stays(gap) &&
+            (!runs_on || counted_ns - stall->last_ns + gap->step_ns / 2 >= gap->apart_ns));
 }
 
 void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
@@ -199,7 +222,9 @@ void sonde__watch_stall_end(struct sonde__watch_stall *stall, uint64_t duration_
     } else if (until_ns < duration_ns) {
         struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
         uint64_t end_ns = duration_ns, step_ns = stall->last_step_ns;
-        if (!is_near(duration_ns - stall->last_ns, step_ns, gap)) {
+        if (knows_borders(stall, duration_ns, gap)) {
+            end_ns = duration_ns - gap->left_ns > TICK_NS ? gap->left_ns : duration_ns;
+        } else if (!is_near(duration_ns - stall->last_ns, step_ns, gap)) {
             end_ns = stall->last_ns + step_ns;
         }
         last->weight_ns = end_ns - last->time_ns;

@@ -5,9 +5,10 @@
  * A sample stands for the time around it, halfway to its neighbours, if these are not further than
  * four times the time that was planned between them. If they are, it stands for the planned time,
  * and what lies between is uncovered; a thread that did not run meanwhile is where it was, so then
- * nothing is uncovered, however late the next sample comes. A sample that equals the one before
- * extends it: an unchanged thread costs one element however long it hangs. Times are effective
- * times since the thread became busy. Context: any thread, one at a time. */
+ * nothing is uncovered, however late the next sample comes. Where it is known when the thread left
+ * the place of one sample and came to that of the next, each stands for that. A sample that equals
+ * the one before extends it: an unchanged thread costs one element however long it hangs. Times are
+ * effective times since the thread became busy. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_STALL_H
 #define SONDE_WATCH_STALL_H
 
@@ -73,13 +74,20 @@ struct sonde__watch_gap {
     uint64_t moved_ns; /* how long the thread ran since the last sample, at most; UINT64_MAX:
                           unknown. Before the first sample: since still_ns */
     uint64_t still_ns; /* when the turn was first looked at */
-    uint32_t reason;   /* enum sonde__report_uncovered_reason, if the sample is late */
+    uint64_t apart_ns; /* between samples of a thread that runs on */
+    /* when it left the place of the last sample, and came to that of this one; 0: not known */
+    uint64_t left_ns, came_ns;
+    uint32_t reason;              /* enum sonde__report_uncovered_reason, if the sample is late */
     uint64_t cpu_ns, runqueue_ns; /* of the time before the first sample */
     const char *waits;            /* what the thread waited for then, or "" */
 };
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall);
 void sonde__watch_stall_done(struct sonde__watch_stall *stall);
+/* Would a sample tell more than the last one? Not if the thread still waits there, and not yet if
+ * it runs on. */
+bool sonde__watch_stall_wants(const struct sonde__watch_stall *stall, uint64_t counted_ns,
+                              const struct sonde__watch_gap *gap);
 /* Takes the sample over, which was taken at counted_ns. */
 void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
                             uint64_t counted_ns, const struct sonde__watch_gap *gap);

@@ -118,6 +118,7 @@ static void end(struct play *play)
 {
     struct sonde__watch_turns turns = {0};
     sonde__watch_scopes_finish(play->session);
+    sonde__watch_trace_close(&play->session->trace);
     sonde__watch_writer_finish(play->session->writer, 0, 0, &turns);
     free(play->session);
     free(play->scopes);

@@ -88,6 +88,69 @@ TEST(the_longest_phase_is_blamed_on_a_loaded_machine)
     }
 }
 
+/* What looks and samples cost here, and a stall besides: measured, and rounded up. */
+enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
+
+/* A program whose turns are stalls for six tenths of the time, ten minutes of it, on one budget.
+ * Returns how many of a hundred are blamed on the longest phase. */
+static double blamed_on_a_budget(unsigned phases, double *ret_part)
+{
+    struct sonde__watch_budget budget;
+    uint64_t now_ns = 0, spent_ns = 0;
+    unsigned right = 0, count = 0;
+    sonde__watch_budget_init(&budget, now_ns);
+    for (enum sonde__watch_means means = SONDE__WATCH_RICH; now_ns < 600000 * MS; count++) {
+        struct world w = make(count);
+        unsigned longest = fill_phases(&w, phases, true);
+        w.traced = true;
+        w.means = means;
+        w.late_max_ns = MS;
+        world_play(&w);
+        uint64_t lasted_ns = w.decision.duration_ns, pause_ns = lasted_ns * 2 / 3;
+        uint64_t cost_ns = (w.looks + pause_ns / (10 * MS)) * (uint64_t)LOOK_NS +
+                           w.samples * (uint64_t)SAMPLE_NS + STALL_NS;
+        right += world_blamed(&w) == longest;
+        spent_ns += cost_ns;
+        now_ns += lasted_ns + pause_ns;
+        means = sonde__watch_budget_spend(&budget, now_ns, cost_ns);
+        check_whole(&w);
+        world_done(&w);
+    }
+    *ret_part = 100.0 * (double)spent_ns / (double)now_ns;
+    return 100.0 * right / count;
+}
+
+TEST(the_longest_phase_is_blamed_for_one_percent_of_a_core)
+{
+    for (unsigned phases = 2; phases <= 5; phases++) {
+        double part, right = blamed_on_a_budget(phases, &part);
+        fprintf(stderr, "%u phases: %.1f %%, for %.2f %% of a core\n", phases, right, part);
+        CHECK(right >= 97);
+        CHECK(part <= 1.01);
+    }
+}
+
+/* What the scheduler says needs no samples. */
+TEST(the_longest_phase_is_blamed_when_the_budget_is_used_up)
+{
+    for (unsigned phases = 2; phases <= 5; phases++) {
+        unsigned right = 0;
+        for (uint64_t i = 0; i < STALLS; i++) {
+            struct world w = make(i);
+            unsigned longest = fill_phases(&w, phases, true);
+            w.traced = true;
+            w.means = SONDE__WATCH_POOR;
+            w.late_max_ns = MS;
+            world_play(&w);
+            check_whole(&w);
+            right += world_blamed(&w) == longest;
+            world_done(&w);
+        }
+        fprintf(stderr, "%u phases, poor: %.1f %%\n", phases, 100.0 * right / STALLS);
+        CHECK(right >= 97 * STALLS / 100);
+    }
+}
+
 /* A culprit of 180 ms, then 120 ms of something else: sampling that began at half the threshold
  * gave the latter 64 %. */
 TEST(first_phase_is_seen_from_its_begin)
@@ -184,6 +247,37 @@ TEST(weights_of_samples)
     CHECK_STR(stall.uncovered[0].detail, "where");
     CHECK_EQ(stall.uncovered[1].time_ns, 140 * MS);
     CHECK_EQ(stall.uncovered[1].duration_ns, 80 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
+/* The scheduler knows when the thread left a place, and when it came to the next. */
+TEST(weights_between_switches)
+{
+    struct sonde__watch_stall stall;
+    struct sonde__watch_gap gap = {
+        .step_ns = 10 * MS, .moved_ns = UINT64_MAX, .reason = SONDE__REPORT_UNCOVERED_LATE};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 10, &gap);
+    gap.left_ns = gap.came_ns = 12 * MS;
+    add_sample(&stall, 2, 30, &gap);
+    gap.left_ns = 34 * MS;
+    gap.came_ns = 44 * MS;
+    add_sample(&stall, 3, 50, &gap); /* something short lay between */
+    gap.left_ns = 60 * MS;
+    gap.came_ns = 240 * MS;
+    add_sample(&stall, 4, 250, &gap); /* something long */
+    gap.left_ns = gap.came_ns = 270 * MS;
+    sonde__watch_stall_end(&stall, 280 * MS, &gap);
+    CHECK_EQ(stall.count, 4);
+    CHECK_EQ(stall.samples[1].time_ns, 12 * MS);
+    CHECK_EQ(stall.samples[1].weight_ns, 27 * MS);
+    CHECK_EQ(stall.samples[2].time_ns, 39 * MS);
+    CHECK_EQ(stall.samples[2].weight_ns, 21 * MS);
+    CHECK_EQ(stall.samples[3].time_ns, 240 * MS);
+    CHECK_EQ(stall.samples[3].weight_ns, 30 * MS);
+    CHECK_EQ(stall.uncovered[1].time_ns, 60 * MS);
+    CHECK_EQ(stall.uncovered[1].duration_ns, 180 * MS);
+    CHECK_EQ(stall.uncovered[2].time_ns, 270 * MS);
     sonde__watch_stall_done(&stall);
 }
 

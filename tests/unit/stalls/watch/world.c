@@ -68,8 +68,23 @@ static uint64_t cpu_after(const struct world *w, uint64_t done_ns)
     return cpu;
 }
 
+/* The first and the last switch after a moment of the turn, until another one. */
+static void find_borders(const struct world *w, uint64_t from_ns, uint64_t to_ns,
+                         struct sonde__watch_gap *gap)
+{
+    uint64_t border = 0;
+    for (unsigned i = 0; w->traced && i + 1 < w->phase_count; i++) {
+        border += w->phases_ns[i];
+        if (border > from_ns && border <= to_ns && (w->blocks[i] || w->blocks[i + 1])) {
+            gap->left_ns = gap->left_ns == 0 ? border : gap->left_ns;
+            gap->came_ns = border;
+        }
+    }
+}
+
 static void take(struct world *w, unsigned phase, const struct sonde__watch_gap *gap)
 {
+    w->samples++;
     uint64_t pcs[1] = {0x1000 + phase};
     uint8_t how[1] = {0};
     struct sonde__sample sample = {.stack = {.pcs = pcs, .how = how, .count = 1, .capacity = 1}};
@@ -112,6 +127,8 @@ static void look(struct world *w, struct watcher *at, uint64_t now_ns, uint64_t 
         .own_ns = late_ns,
         .ran_ns = cpu_after(w, done) - cpu_after(w, at->done_ns),
         .held = busy && stopped_at(w, now_ns, false),
+        .means = w->means,
+        .still = w->traced && busy && at->was_seen && moved(w, at->done_ns, done) == 0,
     };
     if (busy && !at->was_seen) {
         at->was_seen = true;
@@ -124,12 +141,21 @@ static void look(struct world *w, struct watcher *at, uint64_t now_ns, uint64_t 
     enum sonde__watch_action action = sonde__watch_decide(&w->decision, &seen);
     struct sonde__watch_gap now = gap;
     now.step_ns = w->decision.sample_ns;
+    now.apart_ns = w->decision.apart_ns;
+    if (w->stop_count == 0) { /* a moment of the turn is one of the watch */
+        find_borders(w, at->sampled_done_ns, done, &now);
+    }
     w->looks++;
     w->begun += action == SONDE__WATCH_BEGIN;
     w->ended += action == SONDE__WATCH_END;
     if (action == SONDE__WATCH_SAMPLE || action == SONDE__WATCH_BEGIN) {
-        take(w, phase_at(w, done), &now);
-        at->sampled_done_ns = done;
+        if (w->stall.count > 0 && now.moved_ns == 0) {
+            sonde__watch_stall_stay(&w->stall, w->decision.counted_ns, now.step_ns);
+            at->sampled_done_ns = done;
+        } else if (sonde__watch_stall_wants(&w->stall, w->decision.counted_ns, &now)) {
+            take(w, phase_at(w, done), &now);
+            at->sampled_done_ns = done;
+        }
     } else if (action == SONDE__WATCH_END) {
         if (at->still && w->stall.count > 0) {
             sonde__watch_stall_stay(&w->stall, at->seen_ns, now.step_ns);
@@ -161,7 +187,7 @@ void world_play(struct world *w)
     struct watcher at = {0};
     sonde__watch_decide_init(&w->decision, w->threshold_ns);
     sonde__watch_stall_init(&w->stall);
-    w->begun = w->ended = w->looks = 0;
+    w->begun = w->ended = w->looks = w->samples = 0;
     w->ended_at_ns = w->begin_ns + length(w);
     while (progress(w, w->ended_at_ns) < length(w)) {
         w->ended_at_ns += length(w) - progress(w, w->ended_at_ns);

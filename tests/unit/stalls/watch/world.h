@@ -18,6 +18,7 @@ struct world {
     uint64_t threshold_ns, begin_ns;
     uint64_t phases_ns[PHASES_MAX];
     bool blocks[PHASES_MAX]; /* the thread waits in this phase; else it runs */
+    bool traced;             /* the switches of the thread are known */
     unsigned phase_count;
     /* The program is stopped in these intervals, in which no phase goes on. machine: the watcher,
      * too, without a trace in its counters. */
@@ -31,8 +32,9 @@ struct world {
     /* results */
     struct sonde__watch_decision decision;
     struct sonde__watch_stall stall;
-    unsigned begun, ended, looks;
-    uint64_t ended_at_ns; /* on the world's clock */
+    unsigned begun, ended, looks, samples;
+    enum sonde__watch_means means; /* while it is played */
+    uint64_t ended_at_ns;          /* on the world's clock */
 };
 
 uint64_t world_random(struct world *world, uint64_t below);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_trace.h"
+
+void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, uint64_t tid)
+{
+    if (trace->refused || (trace->who != NULL && trace->who != who)) {
+        return;
+    }
+    if (trace->tid != tid) {
+        sonde__watch_trace_close(trace);
+        enum sonde_status status = sonde__host_perf_open_switches(tid, &trace->perf, NULL);
+        trace->refused = status != SONDE_OK && status != SONDE_ABSENT;
+        trace->tid = status == SONDE_OK ? tid : 0;
+    }
+    if (trace->tid != 0) {
+        trace->who = who;
+        sonde__host_perf_restart(&trace->perf);
+    }
+}
+
+void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who)
+{
+    if (trace->who != NULL && trace->who == who) {
+        sonde__host_perf_pause(&trace->perf, true);
+        trace->who = NULL;
+    }
+}
+
+void sonde__watch_trace_close(struct sonde__watch_trace *trace)
+{
+    if (trace->tid != 0) {
+        sonde__host_perf_close(&trace->perf);
+    }
+    trace->tid = 0;
+    trace->who = NULL;
+}
+
+bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, uint64_t until_ns,
+                             struct sonde__host_switches *ret)
+{
+    *ret = (struct sonde__host_switches){0};
+    if (trace->who == NULL || trace->who != who) {
+        return false;
+    }
+    sonde__host_perf_switches(&trace->perf, until_ns, ret);
+    return !ret->lost && ret->count > 0 && ret->count <= SONDE__WATCH_TRACE_MOVES;
+}
