@@ -7,6 +7,7 @@
 #include "watch_missed.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
+#include "watch_shared.h"
 
 #define MS 1000000ull
 /* Without a turn for this long, during this many other waits, a loop is given up for another. */
@@ -31,28 +32,6 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
         sonde__host_look_descriptor(s->pid, loop->tid, (int32_t)wait->object);
     return now == SONDE__HOST_CLOSED || now == SONDE__HOST_FILE ||
            ((epoll || timer) && now == SONDE__HOST_OTHER);
-}
-
-/* Does another thread wait at the descriptor of this loop now? Then the two take turns there, as
- * Erlang's schedulers do, and whatever this one does, the loop is attended. */
-static bool is_attended(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                        const struct sonde__watch_look *look)
-{
-    const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
-    if (wait->kind != SONDE__PROBE_EPOLL ||
-        look->now_ns < look->since_ns + s->options.threshold_ns / 2) {
-        return false;
-    }
-    for (uint32_t i = 0; i < s->used; i++) {
-        const struct sonde__probe_slot *other = &s->page->slots[i];
-        const volatile struct sonde__probe_candidate *its = &other->loop;
-        if (other != loop->slot && atomic_load(&other->tid) != 0 &&
-            its->kind == SONDE__PROBE_EPOLL && its->object == wait->object &&
-            (atomic_load(&other->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_IDLE) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Has the thread been blocked since the last look, and not run? Then nothing about it has changed:
@@ -160,6 +139,22 @@ static void give_up(struct sonde__watch_loop *loop)
     }
 }
 
+/* Is this turn none, since the loop is over or others attend to it? */
+static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                       const struct sonde__watch_look *look)
+{
+    bool is_due = look->now_ns >= look->since_ns + s->options.threshold_ns / 2;
+    loop->over_ns = is_over(s, loop, look) ? look->since_ns : 0;
+    if (loop->over_ns != 0) {
+        atomic_store(&loop->slot->abandon, 1); /* the next wait that recurs may be the loop */
+    }
+    if (is_due && loop->attended_ns != look->since_ns &&
+        sonde__watch_is_attended(s->page, s->used, loop->slot, loop->latest.state == 'S')) {
+        loop->attended_ns = look->since_ns;
+        s->attended_turns++;
+    }
+}
+
 uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                                    uint64_t now_ns, bool *ret_busy)
 {
@@ -200,14 +195,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         look_at_thread(s, loop, &look, &thread) ? &thread : NULL;
     const struct sonde__watch_account before = loop->account;
     if (look.busy && s->checks) {
-        loop->over_ns = is_over(s, loop, &look) ? look.since_ns : 0;
-        if (loop->over_ns != 0) {
-            atomic_store(&slot->abandon, 1); /* the next wait that recurs may be the loop */
-        }
-        if (loop->attended_ns != look.since_ns && is_attended(s, loop, &look)) {
-            loop->attended_ns = look.since_ns;
-            s->attended_turns++;
-        }
+        check_loop(s, loop, &look);
     }
     look.busy = look.busy && loop->over_ns != look.since_ns && loop->attended_ns != look.since_ns &&
                 !sonde__watch_is_paused(s, look.since_ns);

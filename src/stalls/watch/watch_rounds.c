@@ -320,8 +320,8 @@ static void say_late(struct sonde__watch_session *s)
     }
     if (s->attended_turns > 0) {
         sonde__watch_say(s->writer,
-                         "threads were long away from a descriptor at which another thread waited, "
-                         "%llu times: no stalls",
+                         "threads were long away from a descriptor that another thread attends "
+                         "to, or would wait for, %llu times: no stalls",
                          (unsigned long long)s->attended_turns);
     }
     if (s->unsure_count > 0) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_shared.h"
+
+#include "probe_turn.h"
+
+/* The last wait of its thread, which the program may change at any time: for another thread, where
+ * the loop waits, too. What waits in a callback stands further in. */
+static bool sleeps_at_its_loop(const struct sonde__probe_slot *slot)
+{
+    uint32_t rival = *(const volatile uint32_t *)&slot->rival;
+    uint32_t since_turn = *(const volatile uint32_t *)&slot->yield_waits;
+    if (since_turn == 0 || rival >= SONDE__PROBE_CANDIDATES) {
+        return false;
+    }
+    const volatile struct sonde__probe_candidate *wait = &slot->candidates[rival];
+    const volatile struct sonde__probe_candidate *loop = &slot->loop;
+    uint32_t kind = wait->kind;
+    uint64_t its = wait->level, level = loop->level;
+    return (kind == SONDE__PROBE_COND || kind == SONDE__PROBE_FUTEX) && its != 0 && level != 0 &&
+           (its > level ? its - level : level - its) <= SONDE__WATCH_SHARED_BYTES;
+}
+
+static bool is_at(const volatile struct sonde__probe_candidate *wait, uint64_t descriptor)
+{
+    return wait->kind == SONDE__PROBE_EPOLL && wait->object == descriptor;
+}
+
+/* Has its thread waited at the descriptor? It may not have done so often enough for a loop. */
+static bool knows(const struct sonde__probe_slot *slot, uint64_t descriptor)
+{
+    bool found = is_at(&slot->loop, descriptor);
+    for (uint32_t i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
+        found = found || is_at(&slot->candidates[i], descriptor);
+    }
+    return found;
+}
+
+bool sonde__watch_is_attended(const struct sonde__probe_page *page, uint32_t count,
+                              const struct sonde__probe_slot *slot, bool waits)
+{
+    const volatile struct sonde__probe_candidate *loop = &slot->loop;
+    bool shared = false;
+    if (loop->kind != SONDE__PROBE_EPOLL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__probe_slot *other = &page->slots[i];
+        if (other == slot || atomic_load(&other->tid) == 0 || !knows(other, loop->object)) {
+            continue;
+        }
+        shared = true;
+        if (is_at(&other->loop, loop->object) &&
+            (atomic_load(&other->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_IDLE) {
+            return true;
+        }
+    }
+    return shared && waits && sleeps_at_its_loop(slot);
+}
