@@ -2,8 +2,10 @@
 /* The text view of a whole report: a heading, the stalls or threads, then what was not read, kept
  * or finished. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base_status.h"
 #include "base_text.h"
 #include "mem_heap.h"
 #include "report_group.h"
@@ -327,6 +329,66 @@ void sonde__report_text_stall(const struct sonde__report *report, uint32_t index
     view = view == NULL ? &plain_view : view;
     sonde__report_put_stall(begin(view, sink, &out), report, index, view);
     sonde__report_out_flush(&out);
+}
+
+/* --- several reports --- */
+
+static int compare_total(const void *a, const void *b)
+{
+    const struct sonde__report_group *x = a, *y = b;
+    return x->total_ns != y->total_ns ? (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns)
+                                      : strcmp(x->id, y->id);
+}
+
+static void put_group_of_many(struct sonde__report_out *out,
+                              const struct sonde__report *const *reports, const char *const *names,
+                              uint32_t count, const struct sonde__report_group *group,
+                              const struct sonde__report_view *view)
+{
+    sonde__report_out_str(out, "\n");
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_out_print(out, "%" PRIu64 "%s", group->count,
+                            group->count == 1 ? " stall" : " equal stalls");
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    sonde__report_out_print(out, " in %" PRIu32 " of %" PRIu32 " reports, %s in all",
+                            group->sources, count, sonde__report_duration(group->total_ns).text);
+    if (group->longest == UINT32_MAX) {
+        sonde__report_out_print(out,
+                                ", the longest %s, only counted\n  fingerprint            %s\n",
+                                sonde__report_duration(group->longest_ns).text, group->id);
+        return;
+    }
+    sonde__report_out_print(out, "%s of ", group->count == 1 ? "," : "; the longest,");
+    sonde__report_out_print(out, "%s:\n", names[group->source]);
+    sonde__report_put_stall(out, reports[group->source], group->longest, view);
+}
+
+enum sonde_status sonde__report_text_groups(const struct sonde__report *const *reports,
+                                            const char *const *names, uint32_t count,
+                                            const struct sonde__report_view *view,
+                                            struct sonde__report_sink sink)
+{
+    struct sonde__report_out out;
+    struct sonde__report_groups groups;
+    uint64_t stalls = 0;
+    SONDE_TRY(sonde__report_group_stalls(reports, count, &groups));
+    for (uint32_t i = 0; i < groups.count; i++) {
+        stalls += groups.list[i].count;
+    }
+    if (groups.count > 1) {
+        qsort(groups.list, groups.count, sizeof *groups.list, compare_total);
+    }
+    view = view == NULL ? &plain_view : view;
+    sonde__report_out_print(begin(view, sink, &out),
+                            "%" PRIu32 " report%s, %" PRIu64 " stall%s in %" PRIu32 " group%s\n",
+                            count, sonde__base_plural(count), stalls, sonde__base_plural(stalls),
+                            groups.count, sonde__base_plural(groups.count));
+    for (uint32_t i = 0; i < groups.count && !out.stopped; i++) {
+        put_group_of_many(&out, reports, names, count, &groups.list[i], view);
+    }
+    sonde__report_out_flush(&out);
+    sonde__report_groups_done(&groups);
+    return SONDE_OK;
 }
 
 void sonde__report_text_calls(const struct sonde__report *report,

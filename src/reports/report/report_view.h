@@ -56,6 +56,13 @@ void sonde__report_text_stall(const struct sonde__report *report, uint32_t index
                               const struct sonde__report_view *view,
                               struct sonde__report_sink sink);
 
+/* The stalls of several reports as groups of one fingerprint, the longest in all first; of each the
+ * longest stall. names: of the reports. Returns OK | MEMORY: nothing was printed. */
+SONDE_NODISCARD enum sonde_status
+sonde__report_text_groups(const struct sonde__report *const *reports, const char *const *names,
+                          uint32_t count, const struct sonde__report_view *view,
+                          struct sonde__report_sink sink);
+
 /* Parts of the text view, for the files of this folder. */
 void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t stack, uint32_t indent);

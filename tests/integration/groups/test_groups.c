@@ -113,6 +113,79 @@ TIMED_TEST(groups_are_shown_as_one, 120)
     test_run_done(&run);
 }
 
+/* Adds how many stalls of each fingerprint a report has. */
+static unsigned add_counts(struct json *json, char (*ids)[64], unsigned *counts, unsigned *kinds)
+{
+    unsigned found = 0;
+    JSON_EACH(stall, json_need(json, "stalls"))
+    {
+        unsigned i = 0;
+        while (i < *kinds && strcmp(ids[i], json_text(stall, "fingerprint")) != 0) {
+            i++;
+        }
+        CHECK(i < TEXTS);
+        if (i == *kinds) {
+            snprintf(ids[(*kinds)++], sizeof ids[0], "%s", json_text(stall, "fingerprint"));
+            counts[i] = 0;
+        }
+        counts[i]++;
+        found++;
+    }
+    json_free(json);
+    return found;
+}
+
+/* Of two runs: each group has as many stalls as both reports have of its fingerprint. */
+TIMED_TEST(groups_of_several_reports, 120)
+{
+    static char ids[TEXTS][64];
+    static unsigned counts[TEXTS];
+    unsigned kinds = 0, shown = 0;
+    char command[2048], line[128];
+    const char *const argv[] = {"sh", "-ec", command, NULL};
+    unsigned all = add_counts(run_groups("causes", 1, 80), ids, counts, &kinds);
+    snprintf(command, sizeof command, "cd %s; mkdir folder; mv report folder/first.sonde",
+             test_folder());
+    struct test_run run = test_run(argv, NULL, NULL, 20);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    all += add_counts(run_groups("causes", 1, 80), ids, counts, &kinds);
+    /* one of them is named twice */
+    snprintf(command, sizeof command, "cd %s; exec %s show --group report folder report",
+             test_folder(), program_sonde());
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    snprintf(line, sizeof line, "2 reports, %u stalls in %u groups\n", all, kinds);
+    CHECK_CONTAINS(run.out, line);
+    const char *at = run.out;
+    for (const char *next; (next = strstr(at, " reports, ")) != NULL; at = next + 1) {
+        const char *begin = next;
+        while (begin > run.out && begin[-1] != '\n') {
+            begin--;
+        }
+        const char *id = strstr(next, "  fingerprint");
+        unsigned count = (unsigned)strtoul(begin, NULL, 10), i = 0;
+        if (begin == run.out) {
+            continue; /* the heading */
+        }
+        CHECK(id != NULL);
+        id = strstr(id, "1:");
+        while (i < kinds && strncmp(ids[i], id, strlen(ids[i])) != 0) {
+            i++;
+        }
+        CHECK(i < kinds);
+        CHECK_EQ(count, counts[i]);
+        shown += count;
+    }
+    CHECK_EQ(shown, all);
+    test_run_done(&run);
+    snprintf(command, sizeof command, "cd %s; exec %s show --group --json folder", test_folder(),
+             program_sonde());
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 2);
+    test_run_done(&run);
+}
+
 /* What the caller says, the process and its parent; another id in each report. */
 TEST(groups_reports_say_where_they_are_from)
 {
