@@ -12,6 +12,8 @@
 #include "host_folder.h"
 #include "host_run.h"
 #include "spool_list.h"
+#include "upload_folder.h"
+#include "upload_sender.h"
 #include "watch_spooled.h"
 
 #define NS_PER_S  1000000000u
@@ -93,9 +95,68 @@ static const char *state_of(const struct sonde__spool_entry *entry, const struct
     return is_counts(entry) && !is_damaged ? "removed" : line->state;
 }
 
+struct listing {
+    struct sonde__report_out out;
+    struct sonde__json json;
+    int32_t folder;
+    int64_t now_s; /* of the machine's clock, as the states have it */
+};
+
+/* What the sender has noted of the report. False: nothing, it was never tried. */
+static bool read_upload(const struct listing *listing, const struct sonde__spool_entry *entry,
+                        struct sonde__upload_state *ret_state)
+{
+    char name[SONDE__SPOOL_NAME + sizeof SONDE__UPLOAD_SIDECAR];
+    const char *end = strrchr(entry->name, '.');
+    int length = end != NULL ? (int)(end - entry->name) : (int)strlen(entry->name);
+    snprintf(name, sizeof name, "%.*s" SONDE__UPLOAD_SIDECAR, length, entry->name);
+    sonde__upload_load(listing->folder, name, ret_state);
+    return ret_state->to[0] != '\0';
+}
+
+static void print_upload(struct sonde__report_out *out, const struct sonde__upload_state *state,
+                         int64_t now_s)
+{
+    uint32_t left_s = sonde__upload_left_s(state, now_s);
+    if (state->stage == SONDE__UPLOAD_SENT) {
+        sonde__report_out_print(out, "; sent to %s", state->to);
+        return;
+    }
+    if (state->stage == SONDE__UPLOAD_REFUSED_FOR_GOOD) {
+        sonde__report_out_print(out, "; refused by %s: %s", state->to, state->why);
+        return;
+    }
+    sonde__report_out_print(out, "; not sent to %s after %" PRIu32 " tr%s", state->to, state->tries,
+                            state->tries == 1 ? "y" : "ies");
+    if (left_s > 0) {
+        sonde__report_out_print(out, ", the next in %s",
+                                sonde__report_duration((uint64_t)left_s * NS_PER_S).text);
+    }
+    if (state->why[0] != '\0') {
+        sonde__report_out_print(out, ": %s", state->why);
+    }
+}
+
+static void print_json_upload(struct sonde__json *json, const struct sonde__upload_state *state,
+                              int64_t now_s)
+{
+    static const char *const stages[] = {[SONDE__UPLOAD_WAITING] = "waiting",
+                                         [SONDE__UPLOAD_REFUSED_FOR_GOOD] = "refused",
+                                         [SONDE__UPLOAD_SENT] = "sent"};
+    sonde__json_object(json, "upload");
+    sonde__json_string(json, "state", stages[state->stage]);
+    sonde__json_string(json, "to", state->to);
+    sonde__json_uint(json, "tries", state->tries);
+    sonde__json_uint(json, "next_s", sonde__upload_left_s(state, now_s));
+    sonde__json_string(json, "why", state->why);
+    sonde__json_close(json);
+}
+
 static int print_entry(void *ctx, const struct sonde__spool_entry *entry)
 {
-    struct sonde__report_out *out = ctx;
+    struct listing *listing = ctx;
+    struct sonde__report_out *out = &listing->out;
+    struct sonde__upload_state upload;
     struct line line = line_of(entry);
     char number[64];
     snprintf(number, sizeof number, "%-34s %-8s %5" PRIu64 "%s", entry->name,
@@ -113,13 +174,18 @@ static int print_entry(void *ctx, const struct sonde__spool_entry *entry)
         snprintf(number, sizeof number, " (%d)", line.pid);
         sonde__report_out_str(out, number);
     }
+    if (read_upload(listing, entry, &upload)) {
+        print_upload(out, &upload, listing->now_s);
+    }
     sonde__report_out_str(out, "\n");
     return out->stopped;
 }
 
 static int print_json_entry(void *ctx, const struct sonde__spool_entry *entry)
 {
-    struct sonde__json *json = ctx;
+    struct listing *listing = ctx;
+    struct sonde__json *json = &listing->json;
+    struct sonde__upload_state upload;
     struct line line = line_of(entry);
     sonde__json_object(json, NULL);
     sonde__json_string(json, "file", entry->name);
@@ -133,6 +199,9 @@ static int print_json_entry(void *ctx, const struct sonde__spool_entry *entry)
         sonde__json_uint(json, "fatal", line.fatal);
         sonde__json_uint(json, "longest_ns", line.longest_ns);
     }
+    if (read_upload(listing, entry, &upload)) {
+        print_json_upload(json, &upload, listing->now_s);
+    }
     sonde__json_close(json);
     return 0;
 }
@@ -140,26 +209,24 @@ static int print_json_entry(void *ctx, const struct sonde__spool_entry *entry)
 static int list(const struct sonde__cli_command *command, const struct request *request,
                 const char *path)
 {
-    struct sonde__report_out out;
-    struct sonde__json json;
+    struct listing listing = {.now_s = (int64_t)time(NULL)};
     struct sonde_error error = {0};
-    int32_t folder;
-    enum sonde_status status = sonde__host_folder_open(path, false, &folder, &error);
+    enum sonde_status status = sonde__host_folder_open(path, false, &listing.folder, &error);
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, path, status, &error);
     }
     if (request->json) {
-        sonde__cli_json_begin(&json, &out);
-        sonde__json_array(&json, NULL);
-        status = sonde__spool_list(folder, print_json_entry, &json);
-        sonde__json_close(&json);
-        sonde__report_out_str(&out, "\n");
+        sonde__cli_json_begin(&listing.json, &listing.out);
+        sonde__json_array(&listing.json, NULL);
+        status = sonde__spool_list(listing.folder, print_json_entry, &listing);
+        sonde__json_close(&listing.json);
+        sonde__report_out_str(&listing.out, "\n");
     } else {
-        sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
-        status = sonde__spool_list(folder, print_entry, &out);
+        sonde__report_out_init(&listing.out, sonde__cli_sink(stdout), false);
+        status = sonde__spool_list(listing.folder, print_entry, &listing);
     }
-    sonde__report_out_flush(&out);
-    sonde__host_close(folder);
+    sonde__report_out_flush(&listing.out);
+    sonde__host_close(listing.folder);
     return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, path, status, NULL);
 }
 

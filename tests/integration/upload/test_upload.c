@@ -69,6 +69,16 @@ TEST_TIMEOUT(failures_of_the_server_leave_the_reports, 180)
     }
 }
 
+TEST_TIMEOUT(the_list_says_what_became_of_a_report, 60)
+{
+    EXPECT("400 500",
+           REPORTS(2) "$SONDE upload --to $URL spool; $SONDE spool list spool; "
+                      "$SONDE spool list --json spool",
+           "; refused by http", ": 400: the server cannot read the report\n", "; not sent to http",
+           " after 1 try, the next in ", ": 500: the server is in trouble\n",
+           "\"state\": \"refused\"", "\"state\": \"waiting\"");
+}
+
 TEST_TIMEOUT(refused_for_good_is_not_asked_again, 60)
 {
     EXPECT("400 413 415 ok",
