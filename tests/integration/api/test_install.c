@@ -104,6 +104,49 @@ TEST_TIMEOUT(the_drop_in_is_installed, 250)
     test_run_done(&run);
 }
 
+static const char sender[] =
+    "#include <sonde/upload.h>\n"
+    "#include <stdio.h>\n"
+    "int main(void) {\n"
+    "    char to[256];\n"
+    "    const struct sonde_upload_transport *curl = sonde_upload_curl();\n"
+    "    size_t size = curl->compress(curl->ctx, SONDE_UPLOAD_ZSTD, \"whole\", 5, to, 256);\n"
+    "    fwrite(to, 1, size, stdout);\n"
+    "    return 0;\n"
+    "}\n";
+
+/* The transport, too. Its archive goes with the shared libraries of others: what libcurl needs as
+ * an archive, pkg-config says, and a distribution may not have. */
+TEST_TIMEOUT(a_sender_builds_against_an_installation, 250)
+{
+    char path[4096], command[16384];
+    struct test_run run;
+    snprintf(path, sizeof path, "%s/sender.c", test_folder());
+    test_write_file(path, sender, strlen(sender));
+    snprintf(command, sizeof command,
+             "cd '%s'; DESTDIR=$PWD/root cmake --install '%s' --prefix /usr >/dev/null\n"
+             "pc=$(find $PWD/root -name sonde-upload.pc); [ -n \"$pc\" ] || exit 77\n"
+             "export PKG_CONFIG_PATH=$(dirname $pc); lib=$(dirname $PKG_CONFIG_PATH)\n"
+             "cc -O2 sender.c -o shared $(pkg-config --cflags --libs sonde-upload)\n"
+             "LD_LIBRARY_PATH=$lib ./shared | zstd -dc; readelf -d shared | grep -c libsonde\n"
+             "rm $lib/libsonde*.so*\n"
+             "cc -O2 sender.c -o static $(pkg-config --cflags --libs sonde-upload libcurl libzstd "
+             "zlib)\n"
+             "./static | zstd -dc; ! readelf -d static | grep libsonde\n",
+             test_folder(), test_build_dir());
+    const char *const argv[] = {"sh", "-ec", command, NULL};
+    run = test_run(argv, NULL, NULL, 200);
+    if (run.status == 77) {
+        SKIP("libsonde-upload was not built");
+    }
+    if (run.status != 0) {
+        FAIL("%s\nended with %d: %s%s", command, run.status, run.out, run.err);
+    }
+    CHECK_STR(run.out, "whole1\nwhole");
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+}
+
 /* Exactly the functions that the headers declare are exported, and nothing else. */
 TEST(exports_are_the_headers)
 {
