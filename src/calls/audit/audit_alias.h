@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Other names of listed functions: in libc lstat64 and lstat are one function, and a program calls
- * either, depending on how it was compiled. Context: any thread, start-up. */
+/* Other names of listed functions: in libc lstat64 and lstat are one function, and programs call
+ * either one. Context: any thread, start-up. */
 #ifndef SONDE_AUDIT_ALIAS_H
 #define SONDE_AUDIT_ALIAS_H
 

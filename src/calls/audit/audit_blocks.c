@@ -11,7 +11,7 @@
 
 static uint64_t since(uint64_t start_ns, uint64_t time_ns)
 {
-    return time_ns > start_ns ? time_ns - start_ns : 0; /* a coarse clock lags */
+    return time_ns > start_ns ? time_ns - start_ns : 0; /* the coarse clock lags */
 }
 
 struct output {

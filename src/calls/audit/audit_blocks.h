@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --blocks`: live blocks into a report, by the stack that made them. Nothing that the
- * program wrote is trusted. Context: any thread, one at a time. */
+/* `sonde run --blocks`: live blocks into a report, by the stack that made them. The program's
+ * data is not trusted. Context: any thread, one at a time. */
 #ifndef SONDE_AUDIT_BLOCKS_H
 #define SONDE_AUDIT_BLOCKS_H
 
@@ -31,7 +31,7 @@ SONDE_NODISCARD enum sonde_status sonde__audit_read_blocks(struct sonde__audit_b
                                                            struct sonde__symfile_cache *symbols,
                                                            bool all, struct sonde__report *report);
 
-/* The last time for people: how many blocks, and what was not seen. */
+/* Summarize the last read for people: how many blocks, and what was not seen. */
 void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks, struct sonde__say say);
 
 #endif

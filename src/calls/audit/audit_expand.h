@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Patterns of a list: globs of symbols ("SSL_*"), and C++ names as people write them, with
  * parameters ("ns::f(int)": this one) or without ("ns::f": all of this name), of which * and ? are
- * globs, too. They expand to functions that the libraries define with which a program starts.
+ * globs, too. They expand to functions defined by the libraries that a program starts with.
  * Context: any thread. */
 #ifndef SONDE_AUDIT_EXPAND_H
 #define SONDE_AUDIT_EXPAND_H

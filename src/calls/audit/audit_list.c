@@ -19,7 +19,7 @@ int64_t sonde__audit_list_number(const char *name)
                : -1;
 }
 
-/* Where a line is wrong, and what should stand there. */
+/* Where a line is wrong, and what was expected there. */
 struct flaw {
     const char *at;
     const char *what;

@@ -17,7 +17,7 @@
 #define SONDE__AUDIT_NAME_MAX   240u
 #define SONDE__AUDIT_METHOD_MAX 240u
 
-/* Bytes of a line's text that are read; a longer one is no name. */
+/* Longest line that is read; a longer one is not a name. */
 #define SONDE__AUDIT_LINE_MAX 1000u
 
 struct sonde__audit_list {
@@ -26,7 +26,7 @@ struct sonde__audit_list {
     uint32_t count;
 };
 
-/* Called for each line that is no name and is left out: its number and column, from 1, and what was
+/* Called for each invalid line, which is left out: line and column, from 1, and what was
  * expected there. */
 struct sonde__audit_list_flaws {
     void (*each)(void *ctx, uint64_t line, const char *what);

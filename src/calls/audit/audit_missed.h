@@ -16,7 +16,7 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
                              const struct sonde__audit_list *list, uint32_t listed,
                              struct sonde__report *report);
 
-/* Processes, programs and namespaces that were not followed. */
+/* Add processes, programs and namespaces that were not followed. */
 void sonde__audit_say_unseen(const struct sonde__record_page *page, struct sonde__say say);
 
 #endif

@@ -20,7 +20,7 @@ enum { RANGES = 64 };
 struct sonde__audit_process {
     uint8_t *memory; /* the page and the part of the record that stacks need; null: not yet */
     uint32_t nodes;
-    const struct sonde__image_set *images; /* null: the page has them */
+    const struct sonde__image_set *images; /* null: they are in the page */
     struct sonde__registry registry;
 };
 
@@ -133,7 +133,7 @@ static enum sonde_status copy_all(const struct shared *shared, uint64_t plugin,
     return SONDE_OK;
 }
 
-/* If it is the beginning of a file of this name, read it. */
+/* Read the mapping if it is the start of a file with this name. */
 static bool read_first(struct sonde__target *target, const struct sonde__host_map *map,
                        const char *name, void *ret_bytes, size_t size)
 {
@@ -144,7 +144,7 @@ static bool read_first(struct sonde__target *target, const struct sonde__host_ma
            map->inode != 0 && sonde__target_read(target, map->start, ret_bytes, size) == size;
 }
 
-/* A registry that the program keeps by itself. */
+/* A registry that the program itself keeps. */
 static enum sonde_status enter(const struct shared *shared, const struct sonde__registry_door *door,
                                struct sonde__audit_process *process, struct sonde_error *ret_error)
 {
@@ -162,7 +162,7 @@ static enum sonde_status enter(const struct shared *shared, const struct sonde__
                : sonde__base_fail(ret_error, SONDE_CORRUPT, "not where it should be", NULL, 0, 0);
 }
 
-/* It was another one: the right one may follow. */
+/* Not the right file; go on with the next mapping. */
 static void release(struct sonde__audit_process *process, enum sonde_status status)
 {
     if (status == SONDE_ABSENT && process->memory != NULL) {

@@ -29,7 +29,7 @@ struct reader {
     uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
 
-/* Of two images at one place, the one that was unloaded first is the one of that time. */
+/* Of two images at one place, the one unloaded first was loaded at that node. */
 static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
 {
     const struct sonde__image *image = &r->images[index];

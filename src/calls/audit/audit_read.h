@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recorded calls into a report: stacks with names, and counts. Nothing that the program wrote is
+/* Recorded calls into a report: stacks with names, and counts. The program's data is not
  * trusted. Context: any thread. */
 #ifndef SONDE_AUDIT_READ_H
 #define SONDE_AUDIT_READ_H
@@ -16,9 +16,9 @@
 struct sonde__audit_totals {
     uint64_t calls;
     uint64_t lost;    /* of these, without room for their stack */
-    uint64_t cut;     /* of these, with a stack that ends where its thread's budget ended */
+    uint64_t cut;     /* of these, with a stack cut because its thread's budget was used up */
     uint64_t entries; /* pairs of function and stack */
-    uint64_t bytes;   /* of memory that the stacks take, without counters */
+    uint64_t bytes;   /* memory of the stacks, without counters */
     uint32_t images_lost;
 };
 

@@ -221,7 +221,7 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
     }
 }
 
-/* False: nothing was recorded, which was said. */
+/* False: nothing was recorded; the user was told. */
 static bool is_recorded(const struct sonde__audit *audit, const struct sonde__record_page *page,
                         struct sonde__say say)
 {
@@ -336,7 +336,7 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         return;
     }
     if (!is_recorded(audit, page, say)) {
-        /* it is said */
+        /* already reported */
     } else if (audit->options.blocks) {
         read_blocks(audit, memory, true, report, say);
         sonde__audit_say_unseen(page, say);

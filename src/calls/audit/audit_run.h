@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --record`: what the program is started with, and what is read after its end.
+/* `sonde run --record`: prepares the program's start, and reads the record after its end.
  * Context: a process with one thread. */
 #ifndef SONDE_AUDIT_RUN_H
 #define SONDE_AUDIT_RUN_H
@@ -39,8 +39,8 @@ SONDE_NODISCARD enum sonde_status sonde__audit_create(const struct sonde__audit_
 uint64_t sonde__audit_shared_size(uint32_t nodes); /* 0: SONDE__AUDIT_NODES */
 uint64_t sonde__audit_registry_size(void);         /* more, for blocks */
 void sonde__audit_begin(void *audit, void *memory);
-/* In the middle, of blocks: those that live; `all` false: what has changed since the time before.
- */
+/* While the program runs: its live blocks; `all` false: only what has changed since the last
+ * call. */
 void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,
                        struct sonde__say say);
 void sonde__audit_end(void *audit, const void *memory, struct sonde__report *report,

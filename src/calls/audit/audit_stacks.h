@@ -14,9 +14,8 @@ struct sonde__audit_source {
     const struct sonde__image_set *images; /* as of now, where the page has none; else null */
 };
 
-/* Each time that the images of the page are others than those of the stack before, they are sorted
- * anew. Of images as of now, stacks with code that is gone have no names. symbols: may be null.
- * Returns OK | MEMORY. */
+/* Images of the page are sorted again whenever they differ from those of the last stack. With
+ * images as of now, unloaded code has no name. symbols: may be null. Returns OK | MEMORY. */
 struct sonde__audit_stacks;
 SONDE_NODISCARD enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *source,
                                                            struct sonde__symfile_cache *symbols,

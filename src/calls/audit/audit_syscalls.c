@@ -11,8 +11,8 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* Decoded before a call in code of no known function: x86-64 falls into step within a few
- * instructions, and the number is mostly loaded right before. */
+/* Bytes decoded before a call outside of any known function. x86-64 decoding synchronizes within
+ * a few instructions, and the number is mostly loaded right before the call. */
 enum { BEFORE_BYTES = 48 };
 
 struct starts { /* of functions; vaddrs */
@@ -109,7 +109,8 @@ static size_t find_bytes(unsigned arch, const uint8_t *code, size_t at, size_t s
     return size;
 }
 
-/* Only the functions in which such bytes are; where none is known, the few instructions before. */
+/* Decode only functions that contain such bytes; outside of any known function, only the few
+ * instructions before them. */
 static void inspect_functions(const struct walk *w, const uint8_t *code, uint64_t vaddr,
                               uint64_t size)
 {

@@ -21,9 +21,9 @@ struct sonde__audit_syscall {
 /* Code of more bytes is not looked at. */
 #define SONDE__AUDIT_CODE_MAX ((uint64_t)512 << 20)
 
-/* Calls `each` for each, by address. fast: only functions that may have one are decoded, which
- * takes a hundredth of the time; of code of no known function only a few instructions, so a number
- * may not be known. False: not all of the code was looked at (too much, or no memory). */
+/* Calls `each` for each system call, by address. fast: decode only functions that may have one,
+ * in a hundredth of the time; outside of known functions only a few instructions, so a number
+ * may be unknown. False: not all of the code was looked at (too much, or no memory). */
 bool sonde__audit_each_syscall(const struct sonde__elf *elf, bool fast,
                                void (*each)(void *ctx, const struct sonde__audit_syscall *call),
                                void *ctx);

@@ -22,7 +22,7 @@
 
 struct sonde__hooks;
 
-/* Why calls are not seen. */
+/* Why calls cannot be seen. */
 enum sonde__hook_reason {
     SONDE__HOOK_ABSENT,      /* no loaded object defines it; no module */
     SONDE__HOOK_NO_FUNCTION, /* a variable has this name; no module */
@@ -35,7 +35,7 @@ enum sonde__hook_reason {
     SONDE__HOOK_OTHER_SPACE, /* the module loads into other namespaces (dlmopen); no function */
 };
 
-/* As text; "unknown" for a number that is none. */
+/* As text; "unknown" for an invalid number. */
 const char *sonde__hook_reason_text(uint32_t reason);
 
 struct sonde__hook_blind {
@@ -77,9 +77,8 @@ uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks);
 const struct sonde__hook_blind *sonde__hook_blind_spots(const struct sonde__hooks *hooks,
                                                         size_t *ret_count);
 
-/* Restore everything and free the set. A thunk that somebody still holds passes straight on,
- * forever.
- */
+/* Restore everything and free the set. Thunks that the program still holds keep working for
+ * ever: they jump straight to their target. */
 void sonde__hook_stop(struct sonde__hooks *hooks);
 
 #endif

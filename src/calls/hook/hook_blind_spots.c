@@ -63,7 +63,7 @@ void sonde__hook_publish_blind_spots(struct sonde__hooks *hooks)
     for (size_t i = 0; i < hooks->noted_count; i++) {
         const struct sonde__hook_blind *blind = &hooks->noted[i].blind;
         if (blind->reason != SONDE__HOOK_NO_FUNCTION ||
-            !is_variable(hooks, blind->function, i)) { /* once, whoever has it */
+            !is_variable(hooks, blind->function, i)) { /* once, whatever object it is of */
             publish(hooks, blind);
         }
     }

@@ -17,7 +17,7 @@ struct runtime {
     void *const *no_table; /* GNU: what a class has instead of a table before its first message */
 };
 
-/* What compilers and GNU's runtime have agreed on (gcc libobjc/objc-private/module-abi-8.h, and
+/* The ABI between compilers and GNU's runtime (gcc libobjc/objc-private/module-abi-8.h, and
  * method_setImplementation() and objc_msg_lookup() of libobjc.so.4). */
 enum { CLASS_TABLE = 8, METHOD_IMPLEMENTATION = 2 }; /* words */
 
@@ -72,7 +72,8 @@ bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *
     return true;
 }
 
-/* The first of this name is the one that is called: a category's stands before the class's. */
+/* The first method of this name is the one that is called: a category's comes before the
+ * class's. */
 static void *find_method(const struct runtime *runtime, void *class,
                          const struct sonde__hook_method_name *name)
 {
@@ -90,12 +91,12 @@ static void *find_method(const struct runtime *runtime, void *class,
     return found;
 }
 
-/* Longer names are nobody's. */
+/* No class or selector has a longer name. */
 enum { CLASS_NAME_MAX = 255 };
 
-/* Before a class's first message its methods stand in lists only; the table is made of them then,
- * after +initialize. GNU's function would write into the table that all such classes have in
- * common: +initialize would never be sent. */
+/* Before a class's first message its methods are in lists only; the first message builds the
+ * table from them, after +initialize. GNU's function would write into the table that all such
+ * classes have in common: +initialize would never be sent. */
 static void set_implementation(const struct runtime *runtime, void *class, void *method,
                                uint64_t to)
 {

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum sonde__hook_method_state {
-    SONDE__HOOK_METHOD_NO_RUNTIME, /* nobody has loaded one */
+    SONDE__HOOK_METHOD_NO_RUNTIME, /* no runtime is loaded */
     SONDE__HOOK_METHOD_NO_CLASS,   /* no class of this name is loaded */
     SONDE__HOOK_METHOD_NOT_OWN,    /* the class has no such method of its own */
     SONDE__HOOK_METHOD_FULL,       /* no thunk is left */
@@ -34,7 +34,7 @@ struct sonde__hook_method_name {
 };
 bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *ret_name);
 
-/* Does the list name a system call by it ("syscall:openat"), not a symbol? */
+/* Is it the name of a system call ("syscall:openat"), not of a symbol? */
 bool sonde__hook_is_syscall(const char *name);
 
 struct sonde__hook_method {
@@ -45,8 +45,8 @@ struct sonde__hook_method {
     uint64_t old, thunk;
 };
 
-/* Look for those that are not hooked yet. Returns how many are still missing. thunk_of: returns the
- * thunk for a target; 0: none is left */
+/* Try to hook those that are not hooked yet. Returns how many are still missing. thunk_of:
+ * returns the thunk for a target; 0: none is left */
 uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t count,
                                   uint64_t (*thunk_of)(uint64_t target, uint32_t function));
 

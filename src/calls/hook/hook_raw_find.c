@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The code is gone through twice: for the calls, and, where there are any, for the branches that
- * lead near to one, from wherever: a compiler moves cold parts of a function far away. Addresses
- * that code takes, and those that lie in data, are taken for branches. Decoding
- * begins anew at each function: what lies before it may be data. */
+/* Two passes over the code: the first finds the calls; the second, if there are any, finds
+ * branches from anywhere to near a call, because compilers move cold parts of a function far
+ * away. An address that code takes, or that data contains, counts as a branch target. Decoding
+ * restarts at each function: the bytes before it may be data. */
 #include "hook_raw_find.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ enum { KEPT = 8 };
 
 struct search {
     unsigned arch;
-    const struct sonde__hook_raw_code *code; /* that is gone through */
+    const struct sonde__hook_raw_code *code; /* being scanned */
     const struct sonde__cfi *cfi;
     bool (*is_wanted)(uint32_t number);
     struct function *functions;
@@ -49,7 +49,7 @@ static bool add_function(void *ctx, uint64_t start, uint64_t end)
     return true;
 }
 
-/* The functions before `vaddr` or at it; how many. */
+/* The number of functions that start at or before `vaddr`. */
 static size_t count_up_to(const struct search *s, uint64_t vaddr)
 {
     return SONDE__SEARCH(0, s->function_count, i, s->functions[i].start <= vaddr);
@@ -82,7 +82,7 @@ static void for_each_instruction(struct search *s, uint8_t (*step)(struct search
     }
 }
 
-/* Which function is it in? False: in none. */
+/* The function that it is in. False: none. */
 static bool find_function(const struct search *s, uint64_t vaddr,
                           struct sonde__hook_raw_site *ret_site)
 {
@@ -149,7 +149,7 @@ static void note_target(struct search *s, uint64_t target)
     }
 }
 
-/* lea place(%rip), as well as what is read or written there. */
+/* lea place(%rip), or a read or write of that place. */
 static void note_operand(struct search *s, uint64_t at, const uint8_t *code, size_t size)
 {
     struct sonde__x86_insn insn;
@@ -161,8 +161,8 @@ static void note_operand(struct search *s, uint64_t at, const uint8_t *code, siz
     }
 }
 
-/* Tables of functions, of handlers, of places to go on at: whole words, of which most are too small
- * or too large. */
+/* Tables of functions, handlers and labels: whole words, most of them too small or too large to
+ * be code. */
 static void look_for_address(struct search *s, const struct sonde__hook_raw_code *data,
                              uint64_t base)
 {
@@ -193,8 +193,8 @@ static uint8_t look_for_branch(struct search *s, uint64_t at, uint64_t size, boo
     return flow.length;
 }
 
-/* Landing pads are told of in another table: their functions have a CIE whose augmentation says so
- * (LSB 5 Core §10.6.1.1.1). */
+/* Landing pads are in another table (the LSDA); the CIE's augmentation tells that a function has
+ * one (LSB 5 Core §10.6.1.1.1). */
 static bool has_landing_pads(const struct search *s, uint64_t vaddr)
 {
     struct sonde__cfi_fde fde;
@@ -212,7 +212,7 @@ static bool has_landing_pads(const struct search *s, uint64_t vaddr)
     return memchr(text, 'L', length) != NULL;
 }
 
-/* Are all branches inside of the function told of? */
+/* Are all branch targets of the function known? */
 static bool is_certain(const struct search *s, const struct sonde__hook_raw_site *site)
 {
     uint64_t size = site->function_end - site->function;

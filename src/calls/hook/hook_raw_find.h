@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The system calls in the code of one image, with what has to be known to move instructions there.
- * Only in functions that call frame information describes: the rest may be data. Context: any
- * thread; sans I/O. */
+/* Finds the system calls in the code of one image, and what is needed to move the instructions
+ * around them. Only functions with call frame information are searched: the rest may be data.
+ * Context: any thread; sans I/O. */
 #ifndef SONDE_HOOK_RAW_FIND_H
 #define SONDE_HOOK_RAW_FIND_H
 
@@ -26,9 +26,9 @@ struct sonde__hook_raw_site {
     bool is_certain;
 };
 
-/* One image where it is loaded. What its data hold that could be an address of its code, and what
- * its code is relative to, counts as a place that branches lead to: a function may begin there that
- * call frame information does not tell of. */
+/* One loaded image. Any word of its data that could be an address of its code, and any address
+ * that its code computes, counts as a branch target: a function without call frame information
+ * may begin there. */
 struct sonde__hook_raw_image {
     unsigned arch;
     uint64_t base; /* vaddrs are less than addresses by it */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A set of hooks: what is the same on every system, and what its port keeps. Private to hook. */
+/* A set of hooks: the portable part, and the port's part. Private to hook. */
 #ifndef SONDE_HOOK_STATE_H
 #define SONDE_HOOK_STATE_H
 
 #include "hook.h"
 
-struct sonde__hook_noted { /* a blind spot, until the object goes */
+struct sonde__hook_noted { /* a blind spot until the object is unloaded */
     struct sonde__hook_blind blind;
     uint32_t owner; /* id of the object */
 };
@@ -31,7 +31,7 @@ struct sonde__hooks {
 
 /* Null: no memory. */
 struct sonde__hook_port *sonde__hook_port_create(void);
-/* Restores all and frees it. */
+/* Restore everything and free it. */
 void sonde__hook_port_destroy(struct sonde__hooks *hooks);
 /* Has anything been loaded or unloaded since the last sweep? */
 bool sonde__hook_port_is_changed(const struct sonde__hooks *hooks);

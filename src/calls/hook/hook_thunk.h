@@ -13,7 +13,7 @@ bool sonde__hook_thunk_of(uint64_t target, uint32_t function, uint32_t *ret_inde
 void sonde__hook_keep_resolver(uint32_t index, uint64_t resolver);
 uint64_t sonde__hook_kept_resolver(uint32_t index);
 
-/* Switch the recording of calls of a function; SONDE__HOOK_ALL: of every function. */
+/* Switch recording on or off for a function; SONDE__HOOK_ALL: for every function. */
 #define SONDE__HOOK_ALL UINT32_MAX
 void sonde__hook_switch(uint32_t function, bool is_on);
 

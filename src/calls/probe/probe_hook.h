@@ -9,8 +9,8 @@
  * are not saved because nothing behind the stub touches one (tools/vectorcheck.sh looks at the
  * linked code). No code is made at run time.
  *
- * Invariant: a hook's target and function never change once its thunk was given to anybody; thunks
- * are never unmapped, nor used for another function. `on` decides whether a call is recorded.
+ * Invariant: once a thunk was handed out, its hook's target and function never change. Thunks are
+ * never unmapped or reused for another function. `on` decides whether a call is recorded.
  * Sources: psABI AMD64 1.0 §3.2.1 to §3.2.3; AAPCS64 §6.1, §6.8. Context: handler. */
 #ifndef SONDE_PROBE_HOOK_H
 #define SONDE_PROBE_HOOK_H
@@ -43,10 +43,10 @@ void sonde__probe_hook_set_recorder(sonde__probe_recorder *recorder);
 
 /* The address to call instead of the function of hook `index` < SONDE__PROBE_HOOKS. */
 uint64_t sonde__probe_hook_thunk(uint32_t index);
-/* False: `address` is no thunk. */
+/* False: `address` is not a thunk. */
 bool sonde__probe_hook_index(uint64_t address, uint32_t *ret_index);
-/* A function without arguments that answers the thunk's address: what a symbol of type
- * STT_GNU_IFUNC may name. */
+/* A function without arguments that returns the thunk's address: a resolver for a symbol of type
+ * STT_GNU_IFUNC. */
 uint64_t sonde__probe_hook_resolver(uint32_t index);
 bool sonde__probe_hook_resolver_index(uint64_t address, uint32_t *ret_index);
 
@@ -58,7 +58,7 @@ uint64_t sonde__probe_hook_argument(const struct sonde__regs *regs, unsigned ind
  * as the recorder set it. Not to be called. */
 void sonde__probe_hook_answered(void);
 
-/* Called by the stub: where to go on. */
+/* Called by the stub. Returns the address to jump to. */
 uint64_t sonde__probe_hook_enter(const struct sonde__probe_hook *hook,
                                  const struct sonde__regs *regs);
 

@@ -17,13 +17,13 @@
 #include "probe_sample.h"
 
 #define SONDE__PROBE_VERSION 13u
-/* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
- * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
+/* Threads that wait in poll, epoll and the like at the same time. The largest program of our
+ * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
-/* Waits that compete to be the loop. A thread that uses more kinds before one of them comes back
- * often enough forgets the least used one, counted in `candidates_lost`. */
+/* Waits that may turn out to be the loop. If a thread uses more, the least used one is dropped
+ * and counted in `candidates_lost`. */
 #define SONDE__PROBE_CANDIDATES 6u
-/* Long turns that a slot keeps: a watch that is late for two seconds misses at most eight of the
+/* Long turns that a slot keeps: a watch that is two seconds late misses at most eight of the
  * default threshold. More are counted, not described. */
 #define SONDE__PROBE_LONGS 8u
 
@@ -36,8 +36,8 @@ enum sonde__probe_kind {
     SONDE__PROBE_COND,   /* object: address of the condition variable */
     SONDE__PROBE_SIGNAL, /* object: which call */
     SONDE__PROBE_OTHER,  /* object: descriptor (io_uring) */
-    /* No wait of ours: the program says when it waits (sonde_idle_enter), or begins a turn
-     * (sonde_beat; object: SONDE__PROBE_BEATS). */
+    /* Not a hooked wait: the program calls sonde_idle_enter(), or sonde_beat() (object:
+     * SONDE__PROBE_BEATS). */
     SONDE__PROBE_MARKS,
     SONDE__PROBE_SEM = 9, /* object: address of the semaphore */
     SONDE__PROBE_FUTEX,   /* object: address of the word */
@@ -52,7 +52,7 @@ enum sonde__probe_kind {
 enum sonde__probe_state {
     SONDE__PROBE_IDLE = 0, /* in the loop's own wait, or no loop is known */
     SONDE__PROBE_BUSY = 1, /* away from it */
-    /* away from it, in a wait for what the loop waits for: perhaps the loop's after all. This time
+    /* away from it, in a wait for the loop's object, which may be the loop's own wait. This time
      * does not count. */
     SONDE__PROBE_DOUBT = 2,
 };
@@ -61,8 +61,8 @@ enum sonde__probe_state {
 /* Who wants to know when a turn ends. */
 enum sonde__probe_stamp {
     SONDE__PROBE_STAMP_NONE,
-    SONDE__PROBE_STAMP_END,  /* the supervisor: the time goes to ended_ns, which waits for it */
-    SONDE__PROBE_STAMP_LONG, /* the probe, for turns that nobody may have looked at */
+    SONDE__PROBE_STAMP_END,  /* the supervisor, which waits for ended_ns to be written */
+    SONDE__PROBE_STAMP_LONG, /* the probe, for turns that the supervisor may have missed */
 };
 
 struct sonde__probe_candidate {
@@ -81,7 +81,7 @@ struct sonde__probe_candidate {
     uint64_t first_ns; /* the first wait */
     uint64_t paths[2]; /* of the last waits, different ones */
     uint32_t alike;    /* waits in a row of one of these */
-    bool varied;       /* was taken for the loop, and was called from everywhere */
+    bool varied;       /* was taken for the loop, but is called from too many places */
 };
 
 /* A turn over the threshold that has ended, by its own stamps (CLOCK_MONOTONIC_COARSE). */
@@ -94,42 +94,42 @@ struct sonde__probe_long {
 };
 
 struct sonde__probe_slot {
-    /* What each turn of a known loop reads and writes, in one line of the cache. */
+    /* The fields that each turn of a known loop reads and writes, in one cache line. */
     _Alignas(128) _Atomic uint32_t tid; /* 0: free */
-    uint32_t entered;                   /* a wait is being noted: a handler must keep out */
-    uint32_t yield_waits;               /* of a rival since the loop's last turn that counts */
+    uint32_t entered;       /* a wait is being recorded: a handler must not record one */
+    uint32_t yield_waits;   /* of a rival, since the loop's last turn that counts */
     _Atomic uint32_t stamp; /* enum sonde__probe_stamp; the next wait sets it back to NONE */
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
-    _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
+    _Atomic int64_t long_ns;   /* turns of at least this length are kept; INT64_MAX: none */
     uint32_t walks;            /* waits whose path was asked for */
-    uint32_t asked;            /* turns of the loop since it waited last: it only asked */
-    uint64_t known_sp; /* loop.sp, once nothing is to be learned from its turns; 0: before */
+    uint32_t asked;    /* turns since the loop last waited; in these it polled without waiting */
+    uint64_t known_sp; /* loop.sp, once learning is over; 0 before */
     /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
     struct sonde__probe_candidate loop;
-    _Atomic uint64_t phase;  /* address of a text: what the loop does now; 0: not said */
+    _Atomic uint64_t phase;  /* address of a text that describes what the loop does now; 0: none */
     _Atomic uint64_t nested; /* waits inside turns */
     uint64_t loop_changes;   /* how often another wait became the loop */
-    /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
-     * knew must be over; the next rival takes its place. */
+    /* 1: this thread was busy for so long, in so many waits, that the known loop must have
+     * ended. Set by the supervisor; the next rival becomes the loop. */
     _Atomic uint32_t abandon;
-    _Atomic uint64_t ended_ns;   /* of the turn that the supervisor asked for; 0: it lasts */
+    _Atomic uint64_t ended_ns;   /* of the turn that the supervisor asked about; 0: not ended */
     _Atomic uint64_t stamped_ns; /* end of the last turn whose end was asked for by anybody */
     uint64_t doubt_beat;         /* before the wait in doubt; 0: none */
     uint64_t doubt_ns;           /* when that began */
-    uint64_t waited_ns;  /* what the loop has waited since it is one, as far as it was measured */
+    uint64_t waited_ns;  /* time the loop has waited since it was recognized, as far as measured */
     uint64_t turn_ns;    /* when the loop's wait began, if it is measured */
     uint32_t measured;   /* 1: it is */
     uint64_t site_turns; /* turns that began at another wait of the loop's level */
-    uint32_t waits;      /* noted ones: a clock for the candidates */
+    uint32_t waits;      /* waits recorded, as a clock for the candidates */
     uint32_t rival;      /* index of that rival */
     uint64_t rival_ns;   /* since when */
     uint64_t candidates_lost;
-    /* Turns that may have been so long, or were followed by a long wait: nobody knew their end. */
+    /* Turns that may have been long, or were followed by a long wait; their end was not stamped. */
     _Atomic uint64_t unsure_turns;
-    /* How many were kept; number n stands in longs[n % SONDE__PROBE_LONGS] until n + LONGS. So a
-     * watch that was late finds the turns that it has not seen. */
+    /* Turns kept. Number n is in longs[n % SONDE__PROBE_LONGS] until n + LONGS overwrites it, so
+     * a late watch finds the turns that it has missed. */
     _Atomic uint64_t long_turns;
     struct sonde__probe_long longs[SONDE__PROBE_LONGS];
     struct sonde__probe_candidate candidates[SONDE__PROBE_CANDIDATES];
@@ -139,12 +139,12 @@ struct sonde__probe_page {
     uint32_t version;
     uint32_t slot_count;
     _Atomic int32_t supervisor; /* pid */
-    _Atomic int32_t pid;        /* of the program, set when the probe has started in it */
+    _Atomic int32_t pid;        /* of the program; the probe sets it when it starts */
     /* 1: the supervisor sleeps on this word until a thread becomes busy. */
     _Alignas(64) _Atomic uint32_t sleeping;
-    /* When the supervisor looked last. After late_ns without a look, turns stamp their ends: so
-     * those that are watched in time read the clock once, and those that are not are known all the
-     * same. */
+    /* When the supervisor last looked. If that is more than late_ns ago, turns stamp their ends.
+     * So turns cost one clock read while the watch is on time, and none is missed when it is
+     * late. */
     _Atomic uint64_t looked_ns;
     _Atomic int64_t late_ns;
     /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */
@@ -155,10 +155,10 @@ struct sonde__probe_page {
     _Atomic uint32_t confined;
     _Atomic uint32_t replaced;   /* 1: the program executes another one in this process */
     _Atomic uint32_t finished;   /* 1: the supervisor has written everything */
-    _Atomic uint32_t paused;     /* more than 0: no turn is a stall */
-    _Atomic uint64_t resumed_ns; /* turns that began before are none */
+    _Atomic uint32_t paused;     /* > 0: paused, no turn is a stall */
+    _Atomic uint64_t resumed_ns; /* turns that began before this time are not stalls */
     _Atomic uint64_t slots_lost;
-    _Atomic int64_t long_ns; /* of slots that are claimed from now on; 0: none is kept */
+    _Atomic int64_t long_ns; /* for slots claimed from now on; 0: no turns are kept */
     uint32_t follows; /* enum sonde__probe_follows: more than NONE: a struct sonde__probe_follow
                          lies behind this page */
     uint64_t plugin;  /* where in the shared memory another library of ours finds its own part; 0:
@@ -167,15 +167,15 @@ struct sonde__probe_page {
     struct sonde__probe_sample sample;
 };
 
-/* What is executed and is watched as well. */
+/* Which executed programs are watched, too. */
 enum sonde__probe_follows {
     SONDE__PROBE_FOLLOWS_NONE,
     SONDE__PROBE_FOLLOWS_SELF, /* by the process itself, which keeps its pid; and forked children */
     SONDE__PROBE_FOLLOWS_ALL,  /* also by its children */
 };
 
-/* `sonde run --follow`: what executing a program becomes. In memory of its own, because fork
- * children keep it while they lose the page; at a multiple of every page size that Linux has. */
+/* `sonde run --follow`: how to follow an executed program. It has its own memory, because fork
+ * children lose the page but keep this; aligned to the largest page size of Linux. */
 #define SONDE__PROBE_FOLLOW_OFFSET ((sizeof(struct sonde__probe_page) + 65535u) / 65536u * 65536u)
 /* Two paths and some options. */
 #define SONDE__PROBE_FOLLOW_BYTES 12288u
@@ -184,16 +184,16 @@ enum sonde__probe_follows {
 /* Why a program was executed without being followed. */
 enum sonde__probe_missed {
     SONDE__PROBE_TOO_LONG = 1,   /* too many arguments, or too long a command */
-    SONDE__PROBE_FOR_LOADER = 2, /* variables that speak to the loader */
+    SONDE__PROBE_FOR_LOADER = 2, /* environment variables of the loader (LD_*) */
     SONDE__PROBE_CONFINED = 4,   /* a seccomp filter that came after the start */
-    SONDE__PROBE_NO_SONDE = 8,   /* sonde is not to be reached from there */
-    SONDE__PROBE_BY_FILE = 16,   /* fexecve(), execveat(), /proc/self/exe: no path that holds */
-    SONDE__PROBE_ELSEWHERE = 32, /* posix_spawn() of a relative path in a folder not known here */
+    SONDE__PROBE_NO_SONDE = 8,   /* sonde cannot be reached from there */
+    SONDE__PROBE_BY_FILE = 16,   /* fexecve(), execveat(), /proc/self/exe: no stable path */
+    SONDE__PROBE_ELSEWHERE = 32, /* posix_spawn() of a relative path in an unknown folder */
     SONDE__PROBE_TRACED = 64,    /* a debugger counts what its program executes */
 };
 
-/* Children that fork without executing anything: one that waits takes one of these and the page of
- * the same number. */
+/* Children that fork without executing anything. A child takes an entry, and the page with its
+ * number, when it first waits. */
 #define SONDE__PROBE_WORKERS 32u
 struct sonde__probe_worker {
     _Atomic int32_t pid; /* 0: free */
@@ -202,16 +202,16 @@ struct sonde__probe_worker {
 struct sonde__probe_follow {
     _Atomic uint32_t forks; /* children that have begun, since the start */
     _Atomic uint32_t claims;
-    _Atomic uint32_t workers_lost; /* found no free place */
+    _Atomic uint32_t workers_lost; /* children that found no free entry */
     uint32_t worker_count;         /* places: SONDE__PROBE_WORKERS, or 0 where memory is limited */
     struct sonde__probe_worker workers[SONDE__PROBE_WORKERS];
     _Atomic uint32_t missed;  /* programs that were executed without being followed */
-    _Atomic uint32_t reasons; /* SONDE__PROBE_ bits of those */
+    _Atomic uint32_t reasons; /* SONDE__PROBE_ bits: why */
     uint32_t words;
-    char text[SONDE__PROBE_FOLLOW_BYTES]; /* the first words of argv, each ended by a zero */
+    char text[SONDE__PROBE_FOLLOW_BYTES]; /* the first arguments, each NUL-terminated */
 };
 
-/* Their pages. Memory that nobody writes takes no room. */
+/* Their pages. Untouched memory costs nothing. */
 #define SONDE__PROBE_WORKERS_OFFSET                                                                \
     (SONDE__PROBE_FOLLOW_OFFSET + (sizeof(struct sonde__probe_follow) + 65535u) / 65536u * 65536u)
 #define SONDE__PROBE_WORKER_BYTES SONDE__PROBE_FOLLOW_OFFSET

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls in the code of an image: the stub that the code of arch_raw_site.h goes to.
+/* The stub to which patched system calls (arch_raw_site.h) jump.
  *
  * The stub saves what the kernel preserves over the call, with the flags and the red zone, calls
  * the recorder, restores it and goes on to the call. It leaves nothing on the stack, so the call
@@ -21,7 +21,7 @@ void sonde__probe_raw_set_recorder(sonde__probe_raw_recorder *recorder);
 /* The number of the call. */
 uint64_t sonde__probe_raw_number(const struct sonde__regs *regs);
 
-/* For struct sonde__raw_words; 0: there is none on this architecture. */
+/* For struct sonde__raw_words; 0: this architecture has no stub. */
 #if defined(__x86_64__)
 extern const uint8_t sonde__probe_raw_stub[] __attribute__((visibility("hidden")));
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs and libraries whose own locks are condition variables, semaphores and futexes: runtimes
- * of languages. Such a wait says nothing about the program's loop: Python's main thread waits so
- * for the interpreter. Context: handler. */
+/* Programs and libraries whose own locks are condition variables, semaphores and futexes:
+ * runtimes of languages. Such a wait says nothing about the program's loop: Python's main thread
+ * waits for the interpreter this way. Context: handler. */
 #ifndef SONDE_PROBE_RUNTIME_H
 #define SONDE_PROBE_RUNTIME_H
 

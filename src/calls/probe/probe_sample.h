@@ -5,8 +5,8 @@
  *
  * Who may write the answer is decided by one compare-and-swap on one word. The supervisor takes a
  * request back at its deadline; a delivery that comes later finds another epoch and does nothing.
- * A handler that has begun and does not come to its end is left behind: until it has ended there
- * are no further requests, for it still writes.
+ * If a handler has begun but does not end, the supervisor abandons the request and makes no further
+ * one until the handler ends, because it may still write.
  *
  *     IDLE -> WAITING(epoch) -> COPYING(epoch) -> DONE(epoch)
  *                    \-> IDLE           \-> ABANDONED -> IDLE
@@ -26,12 +26,13 @@
 /* Bytes of stack copied: as a perf sample has them (host_perf.h). */
 #define SONDE__PROBE_SAMPLE_BYTES 32768u
 
-/* Whose the signal is, in the watched program. */
+/* Who handles the signal in the watched program. */
 enum sonde__probe_handler {
-    SONDE__PROBE_HANDLER_NONE, /* ours was not set: nobody wanted it, or there is no probe */
+    SONDE__PROBE_HANDLER_NONE, /* our handler is not set: not wanted, or no probe */
     SONDE__PROBE_HANDLER_SET,
     SONDE__PROBE_HANDLER_PROGRAM, /* the program's: it set an action, or was started with one */
-    SONDE__PROBE_HANDLER_SILENT,  /* a signal was delivered and not answered: ours is gone */
+    SONDE__PROBE_HANDLER_SILENT,  /* a signal was delivered and not answered: our handler was
+                                     replaced */
 };
 
 struct sonde__probe_sample {
@@ -65,7 +66,7 @@ bool sonde__probe_sample_drop(struct sonde__probe_sample *sample, uint64_t value
 /* In the handler. supervisor: whose signals are answered; all others are not ours. */
 void sonde__probe_sample_answer(struct sonde__probe_sample *sample, int32_t supervisor,
                                 const void *siginfo, const void *ucontext);
-/* A request is under way: its signal may be on its way. */
+/* A request is open; its signal may still arrive. */
 bool sonde__probe_sample_busy(struct sonde__probe_sample *sample);
 
 #endif

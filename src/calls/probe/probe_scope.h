@@ -2,14 +2,14 @@
 /* Deadlines that a program sets for parts of its code, of each thread a stack of them: the hot
  * half.
  *
- * A scope is a turn of its own: a slot of probe_page.h, whose stalls are what lasts longer than its
- * limit. A level of nesting has one slot, so a scope that is left uncovers the one around it as it
- * was, and each is judged by its own deadline.
+ * A scope is a turn with its own slot (probe_page.h); it stalls when it exceeds its limit. Each
+ * nesting level has its own slot and deadline, so leaving a scope does not change the scope around
+ * it.
  *
- * Invariant: only its thread writes a slot, except `stamp`, and `tid`, which the watch clears. The
- * name and the limit of a level change only while it is idle, and before `turns` does: who reads
- * the same beat and number before and after them has those of that scope. Pure: the caller gives
- * the time. Context: handler. */
+ * Invariant: only its thread writes a slot, except `stamp`, and `tid`, which the watch clears.
+ * The name and the limit of a level change only while it is idle, and before `turns` does: a
+ * reader that sees the same beat and turn number before and after has a consistent name and
+ * limit. Pure: the caller gives the time. Context: handler. */
 #ifndef SONDE_PROBE_SCOPE_H
 #define SONDE_PROBE_SCOPE_H
 
@@ -17,7 +17,7 @@
 
 /* Threads that use scopes at a time; as many as have loops. */
 #define SONDE__PROBE_SCOPE_THREADS 256u
-/* Deeper scopes have no deadline; `deeper` counts them. Chromium nests three of the like. */
+/* Deeper scopes have no deadline; `deeper` counts them. Chromium nests three. */
 #define SONDE__PROBE_SCOPE_LEVELS 8u
 
 struct sonde__probe_scoped {
@@ -27,7 +27,7 @@ struct sonde__probe_scoped {
 };
 
 struct sonde__probe_scopes {
-    _Atomic uint64_t threads_lost; /* threads that found no place */
+    _Atomic uint64_t threads_lost; /* threads that found no free place */
     _Atomic uint64_t deeper;
     /* A scope with a shorter limit may begin and end between two looks: its end is always stamped.
      */
@@ -61,7 +61,7 @@ static inline void sonde__probe_open_scope(const struct sonde__probe_page *page,
     sonde__probe_leave(slot, now_ns);
 }
 
-/* Has its end to be stamped? Then close_stamped(), else close(). */
+/* Must the end be stamped? Then call close_stamped(), else close(). */
 static inline bool sonde__probe_scope_is_stamped(const struct sonde__probe_slot *slot)
 {
     return atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0;
@@ -72,13 +72,13 @@ static inline void sonde__probe_close_scope(struct sonde__probe_slot *slot)
 }
 void sonde__probe_close_scope_stamped(struct sonde__probe_slot *slot, uint64_t now_ns);
 
-/* A scope that is open, as the watch reads it. */
+/* An open scope, as the watch reads it. */
 struct sonde__probe_scope {
     uint64_t label, caller; /* of the thread */
     uint64_t begin_ns;
     int64_t limit_ns;
 };
-/* False: none is open at this level, or it changes just now. */
+/* False: no scope is open at this level, or it is changing right now. */
 bool sonde__probe_read_scope(const struct sonde__probe_slot *slot,
                              struct sonde__probe_scope *ret_scope);
 

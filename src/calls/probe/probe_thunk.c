@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the thunks are, by their place in the tables of probe_thunks.S. Apart from probe_hook.c,
- * whose functions the assembler calls. */
+/* Where the thunks are, by their place in the tables of probe_thunks.S. Separate from
+ * probe_hook.c, whose functions the assembler calls. */
 #include <stddef.h>
 
 #include "probe_hook.h"

@@ -124,8 +124,9 @@ static void take_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->level = wait->level;
 }
 
-/* A loop may have two calls for its wait: Tcl has. So has an interpreter that specializes its code
- * (CPython 3.11 after eight rounds): what came so often by one path may have a second one. */
+/* A loop may have two calls for its wait: Tcl has. So has an interpreter that specializes its
+ * code (CPython 3.11 after eight rounds): a wait that recurred often by one path may have a
+ * second one. */
 static void note_path(struct sonde__probe_candidate *c, uint64_t path)
 {
     bool known = path == 0 || path == c->paths[0] || path == c->paths[1];
@@ -151,14 +152,14 @@ static void note_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->steady++;
     c->waits++;
     if (!wait->instant || c->alike < SONDE__PROBE_LEARN_WAITS) {
-        note_path(c, wait->path); /* what only asks can be a loop, and stays a young one */
+        note_path(c, wait->path); /* a loop that only polls is recognized, but stays young */
     }
     if (wait->sp > c->sp || (c->steady >= SONDE__PROBE_SETTLED_WAITS && wait->sp != c->sp)) {
         take_place(c, wait);
     }
 }
 
-/* The candidate that this wait is, made when it is new. */
+/* The candidate of this wait; a new wait gets a new one. */
 static struct sonde__probe_candidate *find_candidate(struct sonde__probe_slot *slot,
                                                      const struct sonde__probe_wait *wait)
 {
@@ -207,7 +208,7 @@ static void replace_loop(struct sonde__probe_slot *slot, const struct sonde__pro
     }
 }
 
-/* The thread has no loop any more: it counts as idle until it shows another. */
+/* The thread has no loop any more. It counts as idle until another is recognized. */
 static void forget_loop(struct sonde__probe_slot *slot)
 {
     const struct sonde__probe_candidate none = {0};
@@ -242,9 +243,9 @@ static uint32_t waits_needed(const struct sonde__probe_candidate *c)
 }
 
 /* The rival has waited often and long enough, without a turn of the known loop, to be the loop.
- * Pauses inside a callback look the same for a while. A wait for the very thing that the loop waits
- * for, from another call, is either a round trip inside a callback, which is short, or the loop:
- * what came before were round trips. The same holds for one that stands no deeper. */
+ * Pauses inside a callback look the same for a while. A wait for the loop's own object from
+ * another call is either a short round trip inside a callback, or the real loop, and the earlier
+ * waits were round trips. The same holds for a wait that is not deeper. */
 static bool outlasts(const struct sonde__probe_slot *slot, const struct sonde__probe_candidate *c,
                      uint64_t now_ns)
 {
@@ -258,8 +259,8 @@ static bool outlasts(const struct sonde__probe_slot *slot, const struct sonde__p
             atomic_load_explicit(&slot->abandon, memory_order_relaxed) != 0);
 }
 
-/* Does the thread wait further out, again and again? Then `c` is made by what it waits for there.
- * A pause outside says nothing: the code that it is between may have a loop. */
+/* Does the thread wait repeatedly in an outer frame? Then `c` is called from that outer loop. A
+ * mere pause there proves nothing: the code between two pauses may have a loop. */
 static bool is_outranked(const struct sonde__probe_slot *slot,
                          const struct sonde__probe_candidate *c)
 {
@@ -307,7 +308,7 @@ static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait
     bool outside = is_outside(&slot->loop, c->sp, c->level);
     bool alike = sonde__probe_is_weak(c->kind) || c->alike + 1 >= SONDE__PROBE_LEARN_WAITS;
     if (!wait->learn || !alike || c->steady < needed) {
-        /* its outermost wait is no loop's: no deeper one is */
+        /* its outermost wait is not a loop, so no deeper one is */
         if (wait->note && !wait->learn && wait->kind != SONDE__PROBE_CHILD &&
             wait->kind != SONDE__PROBE_SLEEP && slot->loop.kind != SONDE__PROBE_NONE &&
             c->steady >= SONDE__PROBE_LEARN_WAITS &&
@@ -328,7 +329,7 @@ static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait
     return false;
 }
 
-/* Is this wait part of the known loop after all? Then it begins a turn of it. */
+/* Is this wait part of the known loop after all? Then it begins a turn. */
 static bool is_site(const struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait,
                     const struct sonde__probe_candidate *c)
 {
@@ -337,8 +338,8 @@ static bool is_site(const struct sonde__probe_slot *slot, const struct sonde__pr
            c->streak >= SONDE__PROBE_SITE_WAITS && is_level(&slot->loop, wait->sp, wait->level);
 }
 
-/* Not a turn. Where it is in doubt whether the thread is inside one, it is not called busy before
- * the loop's next turn: better to miss a stall than to report an idle program. */
+/* Not a turn. If the thread may be outside a turn, it does not count as busy until the loop's
+ * next turn: better to miss a stall than to report an idle program. */
 static void note_nested(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     uint64_t n = atomic_load_explicit(&slot->nested, memory_order_relaxed);
@@ -354,15 +355,15 @@ static void note_nested(struct sonde__probe_slot *slot, const struct sonde__prob
     }
 }
 
-/* Is this wait one of the known loop's? What may say nothing of the thread (round trips of libxcb)
- * is so only at the loop's own call. */
+/* Is this wait one of the known loop's? Waits that may say nothing about the thread (round trips
+ * of libxcb) count only at the loop's own call. */
 static bool is_loops(const struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     return (wait->learn || wait->note || wait->caller == slot->loop.caller) &&
            is_of(&slot->loop, wait);
 }
 
-/* A wait of the known loop. False: its places have shown that it is none. */
+/* A wait of the known loop. False: it is called from too many places to be a loop. */
 static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     struct sonde__probe_candidate *loop = &slot->loop;
@@ -412,8 +413,8 @@ static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe
     return false;
 }
 
-/* Perhaps the loop's after all: for the same thing, from another place; or at its level, where the
- * loop itself is only asked. True: the time does not count. */
+/* Perhaps the loop's own wait: for the same object from another place, or at the loop's level
+ * while the loop itself only polls. True: the time does not count. */
 static bool note_doubt(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
@@ -469,7 +470,7 @@ void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__prob
         atomic_fetch_add_explicit(&slot->unsure_turns, 1, memory_order_relaxed);
     }
     if ((int64_t)(now_ns - looked_ns) > page->late_ns && page->late_ns > 0) {
-        uint32_t none = SONDE__PROBE_STAMP_NONE; /* what the supervisor asked for comes first */
+        uint32_t none = SONDE__PROBE_STAMP_NONE; /* the supervisor's request comes first */
         (void)atomic_compare_exchange_strong_explicit(&slot->stamp, &none, SONDE__PROBE_STAMP_LONG,
                                                       memory_order_relaxed, memory_order_relaxed);
     }
@@ -478,7 +479,7 @@ void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__prob
 void sonde__probe_stamp(struct sonde__probe_slot *slot, uint64_t now_ns)
 {
     atomic_store_explicit(&slot->stamped_ns, now_ns, memory_order_relaxed);
-    /* after the beat that says so, for whoever reads them in the other order */
+    /* after the beat: readers load them in the other order */
     if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) == SONDE__PROBE_STAMP_END) {
         atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
     }

@@ -17,11 +17,11 @@ enum { IMAGES_MAX = 4096 };
 struct sonde__record {
     struct sonde__depot *depot;
     uint64_t depot_size;
-    uint64_t serial; /* no record has or had the same: its memory may be that of one before */
+    uint64_t serial; /* unique: the memory may be that of an earlier record */
     uint32_t nodes;
-    uint8_t *memory; /* null: each part is mapped when it is needed */
-    bool is_limited; /* sonde__record_limit_walks() */
-    bool is_view;    /* of somebody else's memory: what is mapped is this struct and a header */
+    uint8_t *memory;      /* null: each part is mapped when it is needed */
+    bool is_limited;      /* sonde__record_limit_walks() */
+    bool is_view;         /* of another owner's memory: only this struct and a header are mapped */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
     struct sonde__record_images images; /* null until they are looked at */

@@ -22,8 +22,7 @@
 
 struct sonde__record;
 
-/* Frames that are kept of a stack: the innermost, and of a deeper stack this many of the outermost.
- */
+/* Frames kept of a stack: the innermost ones; of a deeper stack also this many of the outermost. */
 enum { SONDE__RECORD_DEPTH = 256, SONDE__RECORD_OUTER = 64 };
 
 /* Labels are below this. */
@@ -73,12 +72,12 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
 /* Count one call. False: the stack had no room; the call is counted by its label alone. */
 bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack);
 
-/* Both in one, for a thread that may share its thread-local variables with another one that runs.
- */
+/* Both in one, for a thread that may share its thread-local variables with another running
+ * thread. */
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller);
 
-/* What was counted, by number; a number stays what it is. */
+/* What was counted, by number. The meaning of a number never changes. */
 struct sonde__record_entry {
     uint32_t label;
     uint32_t stack;

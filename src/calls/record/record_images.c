@@ -3,7 +3,7 @@
 
 #include "base_mem.h"
 
-enum { WORDS = 64 }; /* images of a set that can be told to have stayed: 64 times as many */
+enum { WORDS = 64 }; /* 64 images each; an image beyond them is never known to have stayed */
 
 static bool is_open(const struct sonde__record_image *noted)
 {
@@ -18,7 +18,7 @@ static bool is_same(const struct sonde__record_image *noted, const struct sonde_
                                    image->build_id.size) == 0;
 }
 
-/* Its index in the set, image_count: it is gone. */
+/* Index of the image in the set, or image_count if it is gone. */
 static uint32_t index_of(const struct sonde__image_set *set,
                          const struct sonde__record_image *noted)
 {
@@ -62,8 +62,8 @@ static bool has_stayed(void *ctx, uint64_t pc)
            (stayed->words[range->image / 64] >> range->image % 64 & 1) != 0;
 }
 
-/* An image was loaded and unloaded unseen. One with the same place and build-id as before is the
- * same code; without a build-id it may be another. */
+/* An image was loaded and unloaded between two looks. One with the same place and build-id as
+ * before is the same code; without a build-id it may be another. */
 static void close_doubtful(struct sonde__record_images *known, struct sonde__depot *depot,
                            const struct sonde__image_set *set)
 {

@@ -19,9 +19,9 @@
 
 struct sonde__record_image {
     uint64_t start, end, bias;
-    uint32_t path;                /* of whoever keeps the images */
+    uint32_t path;                /* for the caller's use */
     uint32_t flags;               /* enum sonde__image_flags */
-    uint32_t first_node;          /* nodes of the depot from there on may be of it ... */
+    uint32_t first_node;          /* depot nodes from there on may belong to it ... */
     _Atomic uint32_t closed_node; /* ... up to there; 0: it is still loaded */
     struct sonde__build_id build_id;
 };
@@ -33,7 +33,7 @@ struct sonde__record_images {
     uint64_t generation, unloads; /* of the set of the last look */
 };
 
-/* A new image is noted, but for its path. False: it shall not be. */
+/* Called for a new image; its path is not set yet. False: do not note it. */
 typedef bool sonde__record_image_added(void *ctx, struct sonde__record_image *noted,
                                        const struct sonde__image *image);
 
@@ -43,7 +43,7 @@ uint32_t sonde__record_look(struct sonde__record_images *known, struct sonde__de
                             const struct sonde__image_set *set, sonde__record_image_added *added,
                             void *ctx);
 
-/* Nothing but what is still loaded is kept: room for more. */
+/* Drop unloaded images, to make room. */
 void sonde__record_forget_closed(struct sonde__record_images *known);
 
 #endif

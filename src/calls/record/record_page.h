@@ -30,7 +30,7 @@ enum sonde__record_event {
     SONDE__RECORD_OBJC_LOAD,
     SONDE__RECORD_OBJC_LOOKUP,
     SONDE__RECORD_OBJC_LOOKUP_SUPER,
-    SONDE__RECORD_SYSCALL, /* by its number one of those that follow, or none */
+    SONDE__RECORD_SYSCALL, /* one of those below, chosen by its number, or none */
     SONDE__RECORD_CLONE,
     SONDE__RECORD_FORK, /* and what follows */
     SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 9,
@@ -76,7 +76,7 @@ struct sonde__record_page {
     uint32_t nodes; /* of the depot */
     uint32_t function_count;
     _Atomic uint32_t state;
-    _Atomic uint64_t children, execs, spaces; /* calls that make or turn a process, of dlmopen() */
+    _Atomic uint64_t children, execs, spaces; /* creating or replacing a process, dlmopen() */
     uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
     uint32_t patches_raw;      /* 1: record system calls that code makes itself */
     _Atomic uint32_t site_count, sites_lost;

@@ -106,8 +106,9 @@ static void add_definition(void *ctx, const ElfW(Sym) * symbol)
     }
 }
 
-/* Other names of what is listed, in the same object. A version that nobody gets by default may be
- * another function's past, and is neither meant by a name nor counted as another. */
+/* Other names of what is listed, in the same object. A non-default version may be an old,
+ * different function: a name without a version does not include it, and it does not count as
+ * another name. */
 static void add_other_names(struct defining *defining)
 {
     struct sonde__hooks *hooks = defining->hooks;
@@ -188,7 +189,8 @@ static const struct sonde__hook_known *owner_of(const struct sonde__hooks *hooks
     return NULL;
 }
 
-/* psABI of aarch64, "GNU indirect functions": what a resolver is told; x86-64's expects nothing. */
+/* Arguments of a resolver: psABI of aarch64, "GNU indirect functions"; resolvers of x86-64 use
+ * none. */
 static uint64_t ask(uint64_t resolver)
 {
     const struct {
@@ -198,10 +200,10 @@ static uint64_t ask(uint64_t resolver)
     return ((uint64_t(*)(uint64_t, const void *))(uintptr_t)resolver)(more.hwcap | is_more, &more);
 }
 
-/* An object may not be relocated yet (another thread loads it), or be about to go. dladdr() takes
- * the loader's lock, which whoever does that holds: behind it that is over, and if the list is
- * still ours the object is there. To open the object instead would run the constructors of one that
- * came with others before their time. */
+/* Another thread may be loading this object (it is not relocated yet) or unloading it. That
+ * thread holds the loader's lock, and dladdr() takes the same lock: when dladdr() returns, the
+ * load or unload is over, and if the list is unchanged the object is there. Opening the object
+ * instead could run its constructors too early. */
 static bool is_ready(const struct sonde__hooks *hooks, uint64_t resolver)
 {
     Dl_info unused;
@@ -274,7 +276,7 @@ void sonde__hook_restore_definitions(struct sonde__hooks *hooks,
         if (definition->thunk == 0 || sonde__hook_segment(object, at) == NULL) {
             continue;
         }
-        /* another object may have this place by now */
+        /* another object may be mapped here by now */
         uint64_t patched =
             object->base + __atomic_load_n(&definition->symbol->st_value, __ATOMIC_RELAXED);
         if (sonde__probe_hook_index(patched, &unused) ||

@@ -2,11 +2,11 @@
 /* What a set of hooks knows of the ELF objects of its process. Private to this folder.
  *
  * A sweep takes four steps. List: which objects there are, which of them are new, and what these
- * define; in a callback of dl_iterate_phdr, which keeps objects from being unloaded. Resolve: ask
- * the loader what it decides, outside, because that takes a lock that must not be taken inside.
- * Patch, in a callback again: the definitions first, so that what the loader binds from now on is
- * bound to thunks; then the slots that it has bound before. If the list is another one by then, all
- * begins anew. */
+ * define; in a callback of dl_iterate_phdr, which keeps objects from being unloaded. Resolve:
+ * ask the loader what it decides, outside the callback, because that takes a lock that the
+ * callback must not take. Patch, in a callback again: the definitions first, so that the loader
+ * binds to thunks from now on; then the slots that it has already bound. If the list has
+ * changed, the sweep restarts. */
 #ifndef SONDE_HOOK_ELF_H
 #define SONDE_HOOK_ELF_H
 
@@ -29,7 +29,7 @@ struct sonde__hook_known {
     uint64_t base;
     const ElfW(Phdr) * phdrs;
     char *module;
-    uint32_t id; /* not 0; no other object of this set has or had it */
+    uint32_t id; /* not 0; never reused in this set */
     bool is_swept;
     bool is_late; /* it was not there when the hooks were set */
 };
@@ -37,12 +37,12 @@ struct sonde__hook_known {
 enum { SONDE__HOOK_NAME_BITS = 4096 };
 
 struct sonde__hook_port {
-    uint64_t name_bits[SONDE__HOOK_NAME_BITS / 64]; /* by a hash: is it no listed name? */
+    uint64_t name_bits[SONDE__HOOK_NAME_BITS / 64]; /* a hash filter of the listed names */
     uint64_t adds, subs;                            /* of the loader, for this list */
     struct sonde__hook_known *known;
     size_t known_count;
     uint32_t last_id;
-    bool must_look_all; /* functions came that objects which were swept may call */
+    bool must_look_all; /* new functions appeared that swept objects may call */
     struct sonde__hook_definition *definitions;
     size_t definition_count, definition_capacity;
     struct sonde__hook_writer writer;

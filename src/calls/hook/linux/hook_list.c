@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of objects, and which of them are new.
  *
- * Loaders append what they load: objects of the last sweep come first, new ones behind them. The
- * loader's counters give the number that is certain to be old: if nothing was unloaded, all of the
- * last list; else all but as many as were loaded since (objects loaded and unloaded meanwhile, or
- * in another namespace, only make this number smaller). Addresses prove nothing: an object may be
+ * Loaders append new objects to their list, behind those of the last sweep. The loader's
+ * counters tell how many objects are certainly old: if nothing was unloaded, all of the last
+ * list; else all but as many as were loaded since (objects loaded and unloaded meanwhile, or in
+ * another namespace, only make this number smaller). Addresses prove nothing: an object may be
  * unloaded and loaded again at the same place, with fresh slots. (glibc counts each object in
  * dlpi_adds and dlpi_subs; musl counts calls of dlopen() and never unloads.) */
 #include <string.h>
@@ -41,7 +41,7 @@ static size_t count_certain(const struct listing *listing)
     return added < listing->count ? listing->count - (size_t)added : 0;
 }
 
-/* The entry of the list before, wherever it stands: mostly next to the last one that was found. */
+/* Find the entry in the previous list. It is mostly next to the one found last. */
 static struct sonde__hook_known *find(struct listing *listing, const struct dl_phdr_info *info)
 {
     struct sonde__hooks *hooks = listing->hooks;

@@ -13,7 +13,7 @@ static const struct {
     uint32_t absolute, glob_dat, jump_slot;
 } relocations[] = {[SONDE_ARCH_X86_64] = {1, 6, 7}, [SONDE_ARCH_AARCH64] = {257, 1025, 1026}};
 
-/* glibc has relocated the pointers of a dynamic section, but of a read-only one; musl has not. */
+/* glibc relocates the pointers in a dynamic section unless it is read-only; musl does not. */
 static const void *pointer(const struct sonde__hook_object *object, uint64_t value)
 {
     return (const void *)(uintptr_t)(value < object->base ? value + object->base : value);
@@ -78,7 +78,7 @@ static void read_dynamic(struct sonde__hook_object *object, const ElfW(Dyn) * dy
     }
     if (object->symbols == NULL || object->strings == NULL ||
         !is_mapped(object, object->strings, object->strings_size)) {
-        object->symbols = NULL; /* nothing can be told */
+        object->symbols = NULL; /* unknown */
         return;
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -230,7 +230,7 @@ void sonde__hook_each_definition(const struct sonde__hook_object *object, const 
         look_up_gnu(&look_up);
         return;
     }
-    uint32_t count = sonde__hook_symbol_count(object); /* few objects have the old table only */
+    uint32_t count = sonde__hook_symbol_count(object); /* few objects have only the old table */
     for (uint32_t i = 1; i < count; i++) {
         inspect_entry(&look_up, i);
     }
@@ -270,7 +270,7 @@ int sonde__hook_protection(const struct sonde__hook_object *object, uint64_t add
     uint64_t vaddr = address - object->base;
     for (uint32_t i = 0; i < object->phdr_count; i++) {
         const ElfW(Phdr) *relro = &object->phdrs[i];
-        /* the loader protects whole pages: from the first down, to the last that is full */
+        /* the loader protects whole pages: the start rounded down, the end rounded down, too */
         if (relro->p_type == PT_GNU_RELRO && vaddr >= relro->p_vaddr / page * page &&
             vaddr < (relro->p_vaddr + relro->p_memsz) / page * page) {
             return PROT_READ;

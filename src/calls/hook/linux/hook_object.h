@@ -29,13 +29,13 @@ struct sonde__hook_object {
 void sonde__hook_object_read(const struct dl_phdr_info *info,
                              struct sonde__hook_object *ret_object);
 
-/* "" when it lies outside of the strings. */
+/* "" if the offset is outside of the string table. */
 const char *sonde__hook_symbol_name(const struct sonde__hook_object *object, uint32_t index);
 
-/* Is it a version that only those get who ask for it? */
+/* Is it a hidden version, which only binds to references that name it? */
 bool sonde__hook_is_hidden(const struct sonde__hook_object *object, uint32_t index);
 
-/* That of the hash table, over a name without its version. */
+/* The hash of the hash table, of a name without its version. */
 uint32_t sonde__hook_hash(const char *name);
 
 /* How many symbols the hash table covers. */
@@ -45,7 +45,7 @@ uint32_t sonde__hook_symbol_count(const struct sonde__hook_object *object);
 void sonde__hook_each_definition(const struct sonde__hook_object *object, const char *name,
                                  void (*each)(void *ctx, const ElfW(Sym) * symbol), void *ctx);
 
-/* Is it the kernel's (the vdso)? The loader looks nothing up in it. */
+/* Is it the vdso? The loader looks up no symbols in it. */
 bool sonde__hook_is_kernel(const struct sonde__hook_object *object);
 
 /* Is it one of the three kinds of slot? */

@@ -143,7 +143,7 @@ static void inspect_gap(struct gap *gap, uint64_t from, uint64_t to)
     }
 }
 
-/* Preferably below: the heap of the main program grows behind it. */
+/* Preferably below the image: the heap of the main program grows behind it. */
 static void *map_near(uint64_t start, uint64_t end, size_t size)
 {
     const uint64_t reach = ((uint64_t)1 << 31) - ((uint64_t)1 << 20), lowest = (uint64_t)1 << 20;

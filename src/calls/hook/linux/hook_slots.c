@@ -42,7 +42,7 @@ static uint64_t *slot_of(const struct sonde__hook_object *object, const ElfW(Rel
                : NULL;
 }
 
-/* Does the object import a function of this name? Only names of functions that give addresses. */
+/* Does the object import a function of this name? Asked only of functions that return addresses. */
 static void inspect_import(struct pass *pass, const char *name)
 {
     struct sonde__hook_known *known = pass->known;
@@ -71,8 +71,8 @@ static void inspect_table(struct pass *pass, unsigned table)
     }
 }
 
-/* The loader calls the program's allocator by pointers of its own, which it has looked up: words of
- * its data that hold the very address. */
+/* The loader calls the program's allocator through its own pointers: words of its data that hold
+ * the function's address. */
 static void each_pointer_of_loader(const struct sonde__hook_object *object,
                                    void (*each)(void *ctx, uint64_t *at, uint64_t value), void *ctx)
 {
@@ -122,7 +122,7 @@ static void inspect_slots(struct pass *pass)
         sonde__hook_add_blind_spot(pass->hooks, known->id, known->module, NULL, SONDE__HOOK_STATIC);
     }
     if (object->symbols != NULL && !is_own) {
-        /* of one that was looked at while another thread loaded it, what it needs came later */
+        /* an object loaded after the start may have been swept before its dependencies */
         for (unsigned table = known->is_swept && !known->is_late ? 1 : 0; table < 2; table++) {
             inspect_table(pass, table);
         }

@@ -44,7 +44,7 @@ bool sonde__hook_write(const struct sonde__hook_writer *writer, uint64_t *slot, 
     }
     __atomic_store_n(slot, value, __ATOMIC_RELEASE);
     if ((protection & PROT_WRITE) == 0) {
-        (void)mprotect(page, size, protection); /* it is written, if the page stays writable, too */
+        (void)mprotect(page, size, protection); /* on failure the page stays writable */
     }
     return true;
 }
