@@ -13,12 +13,17 @@
 /* Nothing is mapped there (vm.mmap_min_addr), on either architecture. */
 enum { FIRST_PAGE_BYTES = 4096 };
 
+/* x86-64's page of old system calls, in each map as executable. The kernel runs none of its bytes:
+ * it acts for a call there, so that one leaves its return address at sp like a call to no code. */
+static const uint64_t VSYSCALL_START = 0xffffffffff600000, VSYSCALL_BYTES = 4096;
+
 bool sonde__step_is_nowhere(struct sonde__walker *walker)
 {
     const struct sonde__walk *walk = walker->walk;
     uint64_t pc = sonde__frame_lookup_pc(&walker->frame);
     uint64_t start = 0, end = 0;
-    if (pc < FIRST_PAGE_BYTES) {
+    if (pc < FIRST_PAGE_BYTES ||
+        (walker->arch == SONDE_ARCH_X86_64 && pc - VSYSCALL_START < VSYSCALL_BYTES)) {
         return true;
     }
     sonde__walker_locate(walker, pc);

@@ -147,8 +147,9 @@ static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *
     w->frame = *before;
     if (!step_by_own_code(w)) {
         uint8_t code[4];
-        /* longjmp of aarch64, whose buffer holds it disguised */
-        if (w->arch == SONDE_ARCH_AARCH64 && !sonde__walker_read(w, after.pc, code, sizeof code)) {
+        /* longjmp of aarch64, whose buffer holds it disguised; zeros are a damaged stack's */
+        if (w->arch == SONDE_ARCH_AARCH64 && after.pc != 0 &&
+            !sonde__walker_read(w, after.pc, code, sizeof code)) {
             return sonde__step_end(w, SONDE_END_NO_RULE, before->pc);
         }
         w->frame = after;

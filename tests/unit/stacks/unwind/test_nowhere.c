@@ -188,3 +188,33 @@ TEST(possible_code_is_not_reported_as_no_code)
         CHECK_EQ(stack.end == SONDE_END_NO_CODE, pc != 0x7000000);
     }
 }
+
+static bool all_is_code(void *ctx, uint64_t pc, uint64_t *ret_start, uint64_t *ret_end)
+{
+    (void)ctx;
+    *ret_start = pc & ~UINT64_C(4095);
+    *ret_end = *ret_start + 4096;
+    return true;
+}
+
+/* The maps say that x86-64's page of old system calls is code. None of it runs. */
+TEST(the_vsyscall_page_is_no_code)
+{
+    struct sonde_stack stack;
+    uint64_t pcs[8];
+    uint8_t how[8];
+    for (uint64_t pc = 0xffffffffff600000; pc < 0xffffffffff601000; pc += 0x100) {
+        open_x86_64(pc);
+        struct sonde__walk walk = {.images = &sim.set,
+                                   .regs = sim.regs,
+                                   .memory = {.read = sim_read, .ctx = &sim},
+                                   .first_exact = true,
+                                   .find_code = all_is_code};
+        sonde_stack_init(&stack, pcs, how, 8, 0);
+        sonde__unwind_walk(&walk, &stack);
+        CHECK_EQ(stack.count, 3);
+        CHECK_EQ(pcs[1], CODE(0x250));
+        CHECK_EQ(how[1], SONDE_FOUND_INFERRED);
+        CHECK_EQ(stack.end, SONDE_END_ROOT);
+    }
+}

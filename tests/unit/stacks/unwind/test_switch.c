@@ -154,6 +154,10 @@ TEST(aarch64_a_disguised_address_is_no_caller)
     sim_poke(&sim, 0x108, 0x1d6fc55237caf582);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10);
+    sim_poke(&sim, 0x108, 0); /* a zeroed frame */
+    sim_walk(&sim, 16, 0);
+    CHECK_EQ(sim.result.end, SONDE_END_NO_CODE);
+    CHECK_EQ(sim.result.end_at, 0);
     sim_poke(&sim, 0x108, CODE(0xf10));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0xf10);
