@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base_text.h"
@@ -215,6 +216,14 @@ static bool try_fetched(struct symbolize_images *images, struct symbolize_image 
            try_open(images, image, path, build_id);
 }
 
+/* Words of a log look like images ("offset+0x10"), and a file may have the same name. */
+static bool is_program_here(const char *name)
+{
+    struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
+    struct stat st;
+    return stat(name, &st) == 0 && S_ISREG(st.st_mode) && ids_of(name, slices) != 0;
+}
+
 static bool find(struct symbolize_images *images, struct symbolize_image *image)
 {
     char uuid[SONDE__SYMFILE_ID_TEXT];
@@ -254,8 +263,9 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
     if (build_id != NULL && try_build_id(images, image, build_id)) {
         return true;
     }
-    /* a name given by the user may be a file in the working directory */
-    bool is_path = strchr(name, '/') != NULL || (images->asked && name[0] != '\0');
+    /* a name without a folder may be a file in the working directory */
+    bool is_path =
+        strchr(name, '/') != NULL || (name[0] != '\0' && (images->asked || is_program_here(name)));
     return (is_path && try_file(images, image, name, build_id)) ||
            (build_id != NULL && try_fetched(images, image, build_id));
 }

@@ -100,6 +100,28 @@ TEST(symbolize_log_of_a_sanitizer)
     test_run_done(&run);
 }
 
+/* A name without a folder: the program of this name in the working directory, and no other file. */
+TEST(symbolize_log_in_the_folder_of_the_program)
+{
+    build("cd $DIR && gcc -O1 -g -o prog prog.c && echo text >words && mkdir -p folder fifos && "
+          "mkfifo fifos/prog && cp prog folder/other");
+    struct test_run run =
+        shell("cd $DIR && at=$(nm prog | sed -n 's/^0*\\([0-9a-f]*\\) T branch/\\1/p') && "
+              "printf 'at prog+0x%s, words+0x10 folder+0x10 other+0x%s\n' $at $at >log && "
+              "$SONDE symbolize <log 2>err; cat err");
+    CHECK_CONTAINS(run.out, "at prog+0x");
+    CHECK_CONTAINS(run.out, " [branch at ");
+    CHECK_CONTAINS(run.out, "prog.c:12]");
+    CHECK_CONTAINS(run.out, "words: no file or index of it");
+    CHECK_CONTAINS(run.out, "folder: no file or index of it");
+    CHECK_CONTAINS(run.out, "other: no file or index of it");
+    test_run_done(&run);
+    /* nothing waits for a writer of it */
+    run = shell("cd $DIR/fifos && $SONDE symbolize <../log 2>&1 || true");
+    CHECK_CONTAINS(run.out, "prog: no file or index of it");
+    test_run_done(&run);
+}
+
 TEST(symbolize_absolute_addresses_by_a_map)
 {
     build("cd $DIR && gcc -O1 -g -o prog prog.c");
