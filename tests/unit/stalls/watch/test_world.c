@@ -88,7 +88,7 @@ TEST(the_longest_phase_is_blamed_on_a_loaded_machine)
     }
 }
 
-/* What looks and samples cost here, and a stall besides: measured, and rounded up. */
+/* What looks, samples and a stall are assumed to cost: estimates, not measured. */
 enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
 
 /* A program whose turns are stalls for six tenths of the time, ten minutes of it, on one budget.
