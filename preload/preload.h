@@ -79,10 +79,11 @@ static inline void *preload_real(struct preload_cell *cell)
 extern _Thread_local struct sonde__probe_slot *preload_slot;
 /* There was none for it. */
 extern _Thread_local bool preload_slotless;
-/* --- vfork.c. Before anything else in a wait that finds no slot. False: this is a child of
- * vfork(), in the parent's memory. */
-bool preload_end_vfork(const struct sonde__probe_page *page);
-void preload_forget_vfork(void);
+/* Before vfork(), whose child runs with this thread's variables (vfork.c). */
+void preload_set_slot_aside(void);
+/* Before anything else in a wait that finds no slot. False: this is a child of vfork(), in the
+ * parent's memory. */
+bool preload_take_slot_back(const struct sonde__probe_page *page);
 /* In a new child: this thread's slot was the parent's. */
 void preload_forget_slot(void);
 /* The number of this thread, without a system call where that is possible. */

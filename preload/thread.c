@@ -9,6 +9,8 @@
 _Thread_local struct sonde__probe_slot *preload_slot;
 _Thread_local bool preload_slotless;
 
+static _Thread_local struct sonde__probe_slot *aside; /* since the thread's last vfork() */
+
 static bool tid_from_clock;
 
 /* The number of this thread without a system call: a seccomp filter may end the program for one.
@@ -30,9 +32,32 @@ uint32_t preload_own_tid(void)
     return tid_from_clock ? clock_tid() : (uint32_t)sonde__os_tid();
 }
 
+void preload_set_slot_aside(void)
+{
+    if (preload_slot != NULL) {
+        aside = preload_slot;
+        preload_slot = NULL;
+    }
+}
+
+bool preload_take_slot_back(const struct sonde__probe_page *page)
+{
+    if (aside == NULL) {
+        return true;
+    }
+    /* a filter may end the process for the system call that tells them apart */
+    if (atomic_load_explicit(&page->confined, memory_order_acquire) == 0 &&
+        atomic_load_explicit(&aside->tid, memory_order_relaxed) != (uint32_t)sonde__os_tid()) {
+        return false;
+    }
+    preload_slot = aside;
+    aside = NULL;
+    return true;
+}
+
 void preload_forget_slot(void)
 {
     preload_slot = NULL;
     preload_slotless = false;
-    preload_forget_vfork();
+    aside = NULL;
 }

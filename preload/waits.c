@@ -91,7 +91,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     if (page == NULL) {
         page = preload_claim_page(kind, wait.instant);
     }
-    if (page == NULL || !preload_end_vfork(page) || !judge(page, &wait)) {
+    if (page == NULL || !preload_take_slot_back(page) || !judge(page, &wait)) {
         return NULL;
     }
     struct sonde__probe_slot *slot = preload_slot;

@@ -46,10 +46,13 @@ SONDE_NODISCARD enum sonde_status sonde__runtime_open_at(uint64_t address, uint3
                                                          struct sonde__runtime **ret_runtime,
                                                          struct sonde_error *ret_error);
 
+/* --- runtime_name.c --- */
+
 /* Name one frame. False: its code cannot be read, or it is not in its code. One that is not entered
  * yet, and that Python does not show, either, has no function. */
 bool sonde__runtime_name_frame(struct sonde__runtime *runtime, const struct python_frame *frame,
                                struct sonde__script_frame *ret_frame);
+
 /* --- runtime_task.c --- */
 
 /* Find the tasks of the frames that were named, and what awaits the innermost one. */
