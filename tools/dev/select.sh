@@ -5,6 +5,21 @@
 select_commits=20 # changed: by the last so many commits (--since REV: after REV), or not committed
 select_shares=4   # one of so many shares of the rest
 
+# select_code: a sum of the C on stdin without its comments. Fails where it cannot be read.
+select_code() { gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null | tr -s '[:space:]' ' ' | cksum; }
+
+# select_without_comments REV: of the paths on stdin those that changed since REV in more than comments.
+select_without_comments() {
+    local path now before
+    while read -r path; do
+        if [[ $path == *.[ch] && -e $path ]] && now=$(select_code <"$path") &&
+            before=$(git show "$1:$path" 2>/dev/null | select_code) && [ "$now" = "$before" ]; then
+            continue
+        fi
+        echo "$path"
+    done
+}
+
 # Sets select_changed (a file of paths; empty: take all), select_turn and select_told.
 select_begin() {
     local base count
@@ -19,6 +34,8 @@ select_begin() {
         select_changed= select_told='all (no history)'
     else
         sed -i -E '/^R100/d; s/.*\t//' $select_changed # a pure move is no change
+        select_without_comments "$base" <$select_changed >$select_changed.code
+        mv $select_changed.code $select_changed
         git ls-files --others --exclude-standard >>$select_changed
         # moves on with each commit and each day
         count=$(git rev-list --count HEAD)
