@@ -257,6 +257,11 @@ struct convert {
     size_t unit_file_capacity;
     struct scope_range *scope_ranges, *scope_scratch;
     size_t scope_range_count, scope_range_capacity, scope_scratch_capacity;
+    struct bound {
+        uint32_t low, high;
+    } * bounds; /* by low */
+    size_t bound_count, bound_capacity;
+    bool bounds_known, is_bounded;
     struct row *rows, *row_scratch;
     size_t row_count, row_capacity, row_scratch_capacity;
     struct row_span {
@@ -422,6 +427,13 @@ void convert_sites_name(struct convert *c, struct map *map, uint32_t name, uint3
 /* Append a slice's sites. strings: maps its string ids to ours. */
 void convert_sites_append(struct convert *c, const struct sites *slice, const uint32_t *strings);
 void convert_sites_done(struct sites *sites);
+
+/* --- convert_bounds.c --- */
+
+void convert_bounds_begin(struct convert *c);
+/* Is the offset in code that the current unit claims? False: *ret_resumes is where the unit's next
+ * code starts, or UINT32_MAX. */
+bool convert_is_in_unit(struct convert *c, uint32_t at, uint32_t *ret_resumes);
 
 /* --- convert_lines.c, convert_flatten.c --- */
 

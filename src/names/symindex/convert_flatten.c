@@ -79,6 +79,7 @@ struct sweep {
     size_t open_count;
     size_t row; /* next */
     uint32_t file, line;
+    uint32_t unit_resumes; /* in code of nobody: where the unit's code goes on */
     bool in_rows;
     bool in_chunk;
 };
@@ -103,11 +104,13 @@ static void put_scope(struct sweep *s, uint32_t at, uint32_t scope)
 {
     struct convert *c = s->c;
     struct piece piece = {at, scope, 0, 0};
-    if (s->in_rows) {
+    bool has_line =
+        s->in_rows && (scope != CONVERT_NONE || convert_is_in_unit(c, at, &s->unit_resumes));
+    if (has_line) {
         piece.file = s->file;
         piece.line = s->line;
     }
-    if (scope == CONVERT_NONE && !s->in_rows) {
+    if (scope == CONVERT_NONE && !has_line) {
         if (s->in_chunk) {
             end_chunk(s, at);
         }
@@ -141,12 +144,23 @@ static uint32_t innermost(const struct sweep *s)
     return s->open_count != 0 ? s->open[s->open_count - 1].scope : CONVERT_NONE;
 }
 
+/* A row in code of nobody counts again where the unit's code goes on, if that is before `limit`. */
+static void resume_unit(struct sweep *s, uint32_t limit)
+{
+    uint32_t at = s->unit_resumes;
+    if (at < limit) {
+        s->unit_resumes = UINT32_MAX;
+        put_scope(s, at, innermost(s));
+    }
+}
+
 /* Process the rows before `limit`. */
 static void take_rows(struct sweep *s, uint32_t limit)
 {
     struct convert *c = s->c;
     for (; s->row < c->row_count && c->rows[s->row].start < limit; s->row++) {
         const struct row *row = &c->rows[s->row];
+        resume_unit(s, row->start);
         s->in_rows = row->file != CONVERT_NONE;
         if (s->in_rows) {
             s->file = convert_file(c, row->file);
@@ -188,6 +202,8 @@ static void open_range(struct sweep *s, const struct scope_range *range)
     for (; at > 0 && s->open[at - 1].scope > range->scope; at--) {
         s->open[at] = s->open[at - 1];
     }
+    resume_unit(s, range->low);
+    s->unit_resumes = UINT32_MAX;
     s->open[at] = (struct open_range){range->high, range->scope};
     s->open_count++;
     put_scope(s, range->low, innermost(s));
@@ -199,8 +215,10 @@ void convert_flatten(struct convert *c)
     s.c = c;
     s.open_count = 0;
     s.row = 0;
+    s.unit_resumes = UINT32_MAX;
     s.in_rows = false;
     s.in_chunk = false;
+    convert_bounds_begin(c);
     sort_ranges(c);
     for (size_t i = 0; i < c->scope_range_count && c->status == SONDE_OK; i++) {
         const struct scope_range *range = &c->scope_ranges[i];

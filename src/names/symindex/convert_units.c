@@ -237,6 +237,7 @@ void convert_done(struct convert *c)
         c->unit_files,
         c->scope_ranges,
         c->scope_scratch,
+        c->bounds,
         c->rows,
         c->row_scratch,
         c->spans,

@@ -1,5 +1,6 @@
 set(sources
     convert.c
+    convert_bounds.c
     convert_die.c
     convert_exports.c
     convert_files.c

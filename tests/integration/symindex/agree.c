@@ -137,13 +137,11 @@ static void compare_one(struct program *p, uint64_t vaddr, const struct symboliz
     if (its_n == 1 && its[0].line == 0) {
         /* a symbol at most: its file is the one that the symbol table names for it */
         const char *name = n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "";
-        if (n <= 1 && its[0].name[0] == '\0') {
-            return;
-        }
+        bool is_named = its[0].name[0] != '\0';
         a->known++;
-        lines = n == 1 && ours[0].line == 0;
+        lines = n <= 1 && (n == 0 ? !is_named : ours[0].line == 0);
         a->same += lines;
-        a->same_names += lines && same_outer_name(p, vaddr, name, its[0].name);
+        a->same_names += lines && (!is_named || same_outer_name(p, vaddr, name, its[0].name));
         return;
     }
     a->known++;

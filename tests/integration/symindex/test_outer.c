@@ -85,6 +85,47 @@ TEST_TIMEOUT(outer_names_of_clang, 250)
     check("clang-19 -x c++ -O2 -g -lstdc++ -ffunction-sections -Wl,--gc-sections");
 }
 
+/* The functions of a line have one row in the line table, and between them is padding. */
+static const char one_line[] =
+    "struct B { virtual ~B(); virtual int f() const noexcept; };\n"
+    "B::~B() {} int B::f() const noexcept { return 1; } "
+    "struct D : virtual B { int f() const noexcept override { return 2; } };\n"
+    "int main(int c, char **) { D d; B *b = &d; B e; return c > 1 ? b->f() : e.f(); }\n";
+
+/* Every byte of the program, also the padding: code of nobody has no line. */
+static void check_lines(const char *compiler)
+{
+    enum { MOST = 20000 };
+    static uint64_t addresses[MOST];
+    char source[600], path[600], command[2048];
+    struct program p;
+    unsigned count = 0;
+    snprintf(source, sizeof source, "%s/line.cc", test_folder());
+    snprintf(path, sizeof path, "%s/line", test_folder());
+    test_write_file(source, one_line, sizeof one_line - 1);
+    snprintf(command, sizeof command, "%s -o %s %s", compiler, path, source);
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    open_program(path, &p);
+    for (; count < MOST && count < p.text_size; count++) {
+        addresses[count] = p.text_vaddr + count;
+    }
+    close_program(&p);
+    struct agreement a = compare(path, NULL, addresses, count);
+    if (a.known != count || a.same != count) {
+        FAIL("%s: of %u addresses %u have the lines of llvm-symbolizer", compiler, count, a.same);
+    }
+}
+
+TEST_TIMEOUT(outer_lines_of_every_byte, 250)
+{
+    check_lines("g++ -O2 -g1");
+    check_lines("g++ -O2 -g -gdwarf-4");
+    check_lines("clang-19 -x c++ -O2 -g -lstdc++");
+}
+
 /* A C program's functions stay what their debug information calls them. */
 TEST_TIMEOUT(outer_names_of_c_are_plain, 100)
 {
