@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Swift's async functions: who awaits the function that runs.
+/* Finds who awaits the current Swift async function.
  *
- * An extended frame record is (context, saved fp, return address) at fp - 8, fp, fp + 8, and the
- * saved fp has 0001 in its top bits (Swift ABI, "extended frame"; Clang's swiftasynccall makes the
- * same). The context begins with (context of the function that awaits this one, where that goes
- * on).
+ * An extended frame record is (context, saved fp, return address) at fp - 8, fp, fp + 8. Its saved
+ * fp has 0001 in its top bits (Swift ABI, "extended frame"; Clang's swiftasynccall makes the same).
+ * A context begins with two words: the context of the awaiting function, and its resume address.
  *
- * The chain lies on the heap and is another program's data: each word is read through the door,
- * and what is not the address of code ends it. Context: handler. */
+ * The chain is on the heap and untrusted: the walk reads each word through the reader, and ends
+ * at the first resume address that is not code. Context: handler. */
 #include "unwind_step.h"
 
-/* Members of a chain that are looked at; a recursion of async functions is as deep as the heap. */
+/* Limit of contexts read; async recursion is as deep as the heap. */
 #define CHAIN_MAX (1u << 16)
 
 void sonde__async_note(struct sonde__walker *walker, uint64_t record, bool is_signal)
 {
     const struct sonde__frame *frame = &walker->frame;
     uint64_t context = 0;
-    /* A prologue tags the register first: until the record is whole, and in the registers that a
-     * signal saved, the tag says nothing of this frame. */
+    /* A prologue tags the register before it has written the record, so the tag means nothing
+     * until then, or in registers that a signal saved. */
     if (is_signal || record < 8 || record - 8 < frame->sp ||
         (frame->fp_known && frame->fp != record) ||
         !sonde__reader_word(walker->reader, record - 8, &context)) {
@@ -32,8 +31,7 @@ void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stac
     uint64_t context = walker->async_context;
     walker->async_context = 0;
     if (stack->async_met != 0) {
-        return; /* an executor that runs inside an async function: the innermost chain is reported
-                 */
+        return; /* an executor inside an async function: only the innermost chain is reported */
     }
     for (uint32_t i = 0; i < CHAIN_MAX && context != 0; i++) {
         uint64_t next = 0, resume = 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* .eh_frame -> table, in one pass over the records in order of address.
+/* Compiles .eh_frame to a table, in one pass over the records in order of address.
  *
- * The order comes from the search table of .eh_frame_hdr; without one the records are sorted in
- * the given memory. Sizes are bounded from counts alone (a row needs at least two bytes of
- * .eh_frame), so nothing is interpreted twice: the memory asked for is an upper bound, meant for
- * pages that cost nothing until touched. */
+ * The order comes from the search table of .eh_frame_hdr; without one, the records are sorted in
+ * the given memory. Counts alone bound the sizes (a row needs at least two bytes of .eh_frame),
+ * so nothing is interpreted twice. The memory asked for is an upper bound, meant for pages that
+ * cost nothing until touched. */
 #include "base_status.h"
 #include "unwind_plain.h"
 
-/* Distinct rules of a table at most; what comes later is OTHER, which is slower and right. The
+/* Limit of distinct rules in a table; further ones become OTHER, which is slower but right. The
  * richest library seen has 350. */
 #define RULES_MAX 4096
 
-/* Records examined at most, as for a scan in place. */
+/* Limit of records examined, as for a scan in place. */
 #define RECORDS_MAX (1u << 22)
 
 struct plan {
@@ -27,18 +27,18 @@ struct plan {
     size_t size;        /* bytes of memory needed; 0: no table */
 };
 
-struct order { /* one record to sort */
+struct order { /* a record to sort */
     uint64_t start;
     uint64_t offset;
 };
 
-/* CIEs whose state at the start is kept. Linkers leave one or two for each language; the records of
- * those that find no place here go through the interpreter. */
+/* Limit of CIEs with a kept initial state. Linkers leave one or two for each language. Records
+ * of other CIEs go through the interpreter. */
 #define CIES_MAX 32
 
 struct record {
-    struct sonde__cfi_fde fde;          /* its cie is that of the last record read in full */
-    const struct sonde__plain_cie *cie; /* its own; null: it is in fde */
+    struct sonde__cfi_fde fde;          /* its cie is of the last record read in full */
+    const struct sonde__plain_cie *cie; /* its own CIE; null: it is in fde */
 };
 
 struct builder {
@@ -47,7 +47,7 @@ struct builder {
     struct sonde__rows rows;
     struct order *order;
     uint32_t cie_count;
-    uint32_t cie_last; /* the one found last */
+    uint32_t cie_last; /* found last */
     struct sonde__plain_cie cies[CIES_MAX];
     struct sonde__compact compact;
 };
@@ -63,7 +63,7 @@ static size_t index_bytes(const struct plan *plan)
            sizeof(struct sonde__block);
 }
 
-/* First start and last end from the ends of the search table. */
+/* Find the first start and the last end from the ends of the search table. */
 static bool span_by_search(const struct sonde__cfi *cfi, unsigned arch, struct plan *plan,
                            uint64_t *ret_start, uint64_t *ret_end)
 {
@@ -111,8 +111,8 @@ static bool span_by_scan(const struct sonde__cfi *cfi, unsigned arch, struct pla
     return plan->fde_count > 0;
 }
 
-/* Sizes of the parts. A table that would be mostly index (records strewn over gigabytes) is not
- * worth its memory; the image is then walked in place. */
+/* Compute the sizes of the parts. A table that would be mostly index (records spread over
+ * gigabytes) is not worth its memory: then walks search the image in place. */
 static void plan_sizes(const struct sonde__cfi *cfi, uint64_t span, struct plan *plan)
 {
     uint64_t page_count = (span >> SONDE__PAGE_SHIFT) + 1;
@@ -180,7 +180,7 @@ enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi, unsigne
     return status;
 }
 
-/* The rows of an FDE from vaddr *covered up to `limit`, of any kind. */
+/* Put the rows of any FDE from vaddr *covered up to `limit`. */
 static bool put_rows(struct builder *b, const struct sonde__cfi_fde *fde, uint64_t limit,
                      uint64_t *covered)
 {
@@ -199,7 +199,7 @@ static bool put_rows(struct builder *b, const struct sonde__cfi_fde *fde, uint64
     return true;
 }
 
-/* The rows of one FDE, up to `limit`, and the end of what they cover. */
+/* Put the rows of one FDE up to `limit`, and the end of their range. */
 static bool put_record(struct builder *b, struct record *record, uint64_t limit)
 {
     struct sonde__cfi_fde *fde = &record->fde;
@@ -245,7 +245,7 @@ static void sift_down(struct order *order, uint32_t root, uint32_t count)
     }
 }
 
-/* Heap sort: in place, no worst case. */
+/* Heap sort: in place, no quadratic case. */
 static void sort(struct order *order, uint32_t count)
 {
     for (uint32_t i = count / 2; i > 0; i--) {
@@ -281,7 +281,7 @@ static void sort_records(struct builder *b, const struct sonde__cfi *cfi, unsign
     sort(b->order, count);
 }
 
-/* The CIE at this offset, if its state is kept. */
+/* Find the CIE at this offset, if its state is kept. */
 static const struct sonde__plain_cie *find_cie(struct builder *b, uint64_t offset)
 {
     if (b->cie_last < b->cie_count && b->cies[b->cie_last].cie.offset == offset) {
@@ -328,7 +328,7 @@ static bool read_record(struct builder *b, const struct sonde__cfi *cfi, unsigne
     return true;
 }
 
-/* Record `index` in order of address. False: there is no record to be read. */
+/* Read record `index` in order of address. False: unreadable. */
 static bool read_in_order(struct builder *b, const struct sonde__cfi *cfi, unsigned arch,
                           uint32_t index, struct record *record)
 {
@@ -342,7 +342,7 @@ static bool read_in_order(struct builder *b, const struct sonde__cfi *cfi, unsig
     return read_record(b, cfi, arch, offset, record);
 }
 
-/* All records; each is cut where the next one starts. */
+/* Put all records; each ends where the next one starts at the latest. */
 static bool put_records(struct builder *b, const struct sonde__cfi *cfi, unsigned arch)
 {
     struct record records[2];
@@ -354,7 +354,7 @@ static bool put_records(struct builder *b, const struct sonde__cfi *cfi, unsigne
         struct record *next = &records[spare];
         if (!read_in_order(b, cfi, arch, i, next) || next->fde.start < b->plan.start ||
             (current != NULL && next->fde.start < current->fde.start)) {
-            continue; /* malformed: costs itself */
+            continue; /* malformed: skip it */
         }
         if (current != NULL && !put_record(b, current, next->fde.start)) {
             return false;
@@ -365,7 +365,7 @@ static bool put_records(struct builder *b, const struct sonde__cfi *cfi, unsigne
     return current != NULL && put_record(b, current, current->fde.end);
 }
 
-/* Blocks, and the rules behind them: the table is complete afterwards. */
+/* Write the blocks and then the rules. This completes the table. */
 static void finish(struct builder *b)
 {
     struct sonde__rules *table = b->table;
@@ -389,7 +389,7 @@ static void finish(struct builder *b)
         (uint32_t)(table->rules_offset + rows->rule_count * sizeof(struct sonde__rule));
 }
 
-/* Lay the parts out: what stays from the front, what is needed while building from the back. */
+/* Lay out the parts: those that stay from the front, those for building from the back. */
 static void lay_out(struct builder *b, void *memory, size_t size)
 {
     const struct plan *plan = &b->plan;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The decoder of call frame instructions, for every state that they are run on.
+/* The decoder of call frame instructions, for any state to run them on.
  *
  * There are two states: cells for any set of registers (unwind_program.h), and a compact rule in
- * three words (unwind_plain.c), with which a table is built in two thirds of the time. Which
- * instructions there are, how their operands are coded and where they end is decided here, once.
- * Each state gives a constant struct sonde__cfa_state, whose functions are inlined into the
- * decoder. What only cells can hold is decoded by their function `other`.
+ * three words (unwind_plain.c), which builds a table in two thirds of the time. The decoder alone
+ * knows the instructions, the coding of their operands and where they end. Each state gives a
+ * constant struct sonde__cfa_state, whose functions are inlined into the decoder. Its function
+ * `other` decodes what only cells can hold.
  *
  * Source: DWARF 5 §6.4.2, table 7.29. Context: handler. */
 #ifndef SONDE_UNWIND_CFA_H
@@ -40,7 +40,7 @@ enum {
     CFA_VAL_OFFSET_SF = 0x15,
     CFA_VAL_EXPRESSION = 0x16,
     CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
-    CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* also GNU_window_save, of SPARC only */
+    CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* also GNU_window_save, SPARC only */
     CFA_GNU_ARGS_SIZE = 0x2e,
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
     CFA_ADVANCE_LOC = 0x40, /* with the operand in the low six bits */
@@ -49,33 +49,33 @@ enum {
     CFA_LOW_BITS = 0x3f,
 };
 
-/* Remembered states at most. Compilers nest one, rarely two deep. */
+/* Limit of remembered states. Compilers nest one, rarely two. */
 #define SONDE__CFA_DEPTH 8
 
-/* Where a program is run. */
+/* The position in a program. */
 struct sonde__cfa_run {
     const uint8_t *at, *end; /* the next instruction; one past the last */
-    uint64_t vaddr;          /* where the row that is run begins */
+    uint64_t vaddr;          /* start of the current row */
     uint64_t code_align;
     int64_t data_align;
     unsigned depth; /* remembered states */
 };
 
-/* What the instructions are run on. False: the state cannot hold it. */
+/* The state that instructions change. False: the state cannot hold it. */
 struct sonde__cfa_state {
     /* `reg` is saved at CFA + offset. */
     bool (*save)(void *state, uint64_t reg, int64_t offset);
-    /* `reg` is where the program of the CIE left it. */
+    /* `reg` gets the rule that the CIE's program gave it. */
     bool (*restore)(void *state, uint64_t reg);
-    /* The CFA is reg + offset; the register changes; the offset changes. */
+    /* The CFA is reg + offset; only its register changes; only its offset changes. */
     bool (*set_cfa)(void *state, uint64_t reg, int64_t offset);
     bool (*set_cfa_register)(void *state, uint64_t reg);
     bool (*set_cfa_offset)(void *state, int64_t offset);
-    /* Keep the row in `slot` (< SONDE__CFA_DEPTH), and take it back. */
+    /* Store the row in `slot` (< SONDE__CFA_DEPTH); restore it. */
     void (*remember)(void *state, unsigned slot);
     void (*recall)(void *state, unsigned slot);
-    /* Any other instruction, its operands at `at`. Returns where they end; null: malformed,
-     * unknown, or the state cannot hold it. *ret_delta: by how many bytes the location advances. */
+    /* Any other instruction, with its operands at `at`. Returns their end; null: malformed,
+     * unknown, or the state cannot hold it. *ret_delta: bytes by which the location advances. */
     const uint8_t *(*other)(void *state, uint8_t op, const uint8_t *at, uint64_t *ret_delta);
 };
 
@@ -86,7 +86,7 @@ enum sonde__cfa_end {
     SONDE__CFA_REFUSED, /* malformed, or the state cannot hold it */
 };
 
-/* Start a program, behind that of its CIE. */
+/* Start a program, after that of its CIE. */
 static inline struct sonde__cfa_run sonde__cfa_start(const struct sonde__cfi_cie *cie,
                                                      const uint8_t *program, size_t size,
                                                      uint64_t vaddr)
@@ -98,10 +98,10 @@ static inline struct sonde__cfa_run sonde__cfa_start(const struct sonde__cfi_cie
                                    .data_align = cie->data_align};
 }
 
-/* An operand of any length. Returns where it ends; null: it is cut. */
+/* Read an operand of any length. Returns its end; null: it is cut off. */
 const uint8_t *sonde__cfa_read_long(const uint8_t *at, const uint8_t *end, uint64_t *ret_value);
 
-/* The ULEB128 operand at `at` (null: an earlier one was cut). */
+/* Read the ULEB128 operand at `at` (null: an earlier one was cut off). */
 static inline __attribute__((always_inline)) const uint8_t *
 sonde__cfa_read(const uint8_t *at, const uint8_t *end, uint64_t *ret_value)
 {
@@ -117,7 +117,7 @@ sonde__cfa_read(const uint8_t *at, const uint8_t *end, uint64_t *ret_value)
     return at;
 }
 
-/* Factored by the CIE's data alignment, as nearly all distances are. */
+/* Multiply by the CIE's data alignment, which factors nearly all distances. */
 static inline bool sonde__cfa_scale(const struct sonde__cfa_run *run, int64_t factored,
                                     int64_t *ret_offset)
 {
@@ -150,8 +150,8 @@ sonde__cfa_advance(const struct sonde__cfa_run *run, uint8_t op, const uint8_t *
     return at + width;
 }
 
-/* The instruction at `at`. Returns where it ends; null: refused. *ret_delta: by how many bytes the
- * location advances. One switch for all: two in a row make a table 3 % slower. */
+/* Run the instruction at `at`. Returns its end; null: refused. *ret_delta: bytes by which the
+ * location advances. One switch for all instructions: two in a row make a table 3 % slower. */
 static inline __attribute__((always_inline)) const uint8_t *
 sonde__cfa_run_one(const struct sonde__cfa_state *to, void *state, struct sonde__cfa_run *run,
                    const uint8_t *at, uint64_t *ret_delta)
@@ -172,7 +172,7 @@ sonde__cfa_run_one(const struct sonde__cfa_state *to, void *state, struct sonde_
         at = sonde__cfa_read(at, run->end, &value);
         return at != NULL && to->set_cfa_offset(state, (int64_t)value) ? at : NULL;
     case CFA_NOP:
-    case CFA_AARCH64_NEGATE_RA_STATE: /* signatures are stripped whether they stand or not */
+    case CFA_AARCH64_NEGATE_RA_STATE: /* PAC signatures are always stripped */
     case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
         return at;
     case CFA_ADVANCE_LOC1:
@@ -203,15 +203,15 @@ sonde__cfa_run_one(const struct sonde__cfa_state *to, void *state, struct sonde_
     case CFA_RESTORE_EXTENDED:
         at = sonde__cfa_read(at, run->end, &reg);
         return at != NULL && to->restore(state, reg) ? at : NULL;
-    case CFA_GNU_ARGS_SIZE: /* matters to landing pads only */
+    case CFA_GNU_ARGS_SIZE: /* matters only to landing pads */
         return sonde__cfa_read(at, run->end, &value);
     default:
         return to->other(state, op, at, ret_delta);
     }
 }
 
-/* Run to the end of the row that begins at run->vaddr. With ROW, *ret_next is where the next one
- * begins, and the caller moves there: sonde__cfa_run.vaddr. */
+/* Run to the end of the row that begins at run->vaddr. ROW: *ret_next is the start of the next
+ * row, and the caller sets run->vaddr to it. */
 static inline __attribute__((always_inline)) enum sonde__cfa_end
 sonde__cfa_run_row(const struct sonde__cfa_state *to, void *state, struct sonde__cfa_run *run,
                    uint64_t *ret_next)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_compact.h"
 
-/* DW_OP_* of the expressions that are recognised whole. */
+/* DW_OP_* of the expressions that are recognized as a whole. */
 enum {
     OP_DEREF = 0x06,
     OP_AND = 0x1a,
@@ -59,9 +59,9 @@ static bool at_end(const struct sonde__bytes *block)
     return !block->failed && block->at == block->end;
 }
 
-/* Linkers describe a procedure linkage table by one expression for all its slots: the stub pushes
- * a word at a fixed distance into each 16-byte slot. The block, behind its `breg sp, 8`:
- * breg16 0; lit15; and; lit<threshold>; ge; lit<shift>; shl; plus */
+/* Linkers describe a procedure linkage table by one expression for all slots: each stub pushes a
+ * word at a fixed distance into its 16-byte slot. The block, behind its `breg sp, 8`: breg16 0;
+ * lit15; and; lit<threshold>; ge; lit<shift>; shl; plus */
 static bool read_plt(struct sonde__bytes *block, struct sonde__rule *rule)
 {
     unsigned reg = 0;
@@ -118,7 +118,7 @@ static bool set_cfa(const struct sonde__compact *compact, struct sonde__rule *ru
     return true;
 }
 
-/* A cell that is saved in memory, at CFA + n or at sp/fp + n. */
+/* Set where a cell is saved in memory: at CFA + n or at sp/fp + n. */
 static bool set_saved(const struct sonde__compact *compact, unsigned cell_index, uint8_t *from,
                       int16_t *ret_offset)
 {
@@ -162,8 +162,8 @@ static bool set_fp(const struct sonde__compact *compact, struct sonde__rule *rul
     }
 }
 
-/* Is the caller's sp the CFA, as everywhere but in code that switches stacks? Signal frames give it
- * by an expression of its own, the same word as the CFA. */
+/* Is the caller's sp the CFA? It is everywhere but in code that switches stacks. Signal frames
+ * give sp by its own expression, for the same word as the CFA. */
 static bool sp_is_cfa(const struct sonde__compact *compact, const struct sonde__rule *rule)
 {
     const struct sonde__cell *cell = &compact->program.cells[SONDE__COMPACT_SP];
@@ -180,8 +180,9 @@ static bool sp_is_cfa(const struct sonde__compact *compact, const struct sonde__
            offset == rule->cfa_offset;
 }
 
-/* aarch64: what a frame saves lies below its CFA. glibc's lazy binder counts from the sp that it
- * begins with, and leaves out the 16 bytes with lr that the linkage header has pushed above. */
+/* aarch64: a frame saves its registers below its CFA. glibc's lazy binder counts from the sp
+ * that it begins with, and leaves out the 16 bytes with lr that the linkage header has pushed
+ * above. */
 static void raise_cfa(struct sonde__rule *rule)
 {
     if ((rule->cfa != SONDE__RULE_SP && rule->cfa != SONDE__RULE_FP) ||

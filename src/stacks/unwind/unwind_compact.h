@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The compact rule: one step of the walk in twelve bytes, following sp, fp and return address only.
+/* The compact rule: one step of the walk in twelve bytes, which follows only sp, fp and the return
+ * address.
  *
- * All code of compilers and nearly all assembler is of these forms; a process has a few hundred
- * distinct ones. A row that is none of them is OTHER and asks for the full interpreter.
+ * All compiled code and nearly all assembler has these forms; a process has a few hundred distinct
+ * rules. Any other row is OTHER and needs the full interpreter.
  * Context: handler. */
 #ifndef SONDE_UNWIND_COMPACT_H
 #define SONDE_UNWIND_COMPACT_H
 
 #include "unwind_program.h"
 
-/* How the CFA, which is the caller's sp, is found. */
+/* How to compute the CFA, which is the caller's sp. */
 enum sonde__rule_cfa {
     SONDE__RULE_NONE,     /* no CFI covers this address */
     SONDE__RULE_OTHER,    /* see the full interpreter */
@@ -30,7 +31,7 @@ enum sonde__rule_from {
     SONDE__FROM_FP,
 };
 
-#define SONDE__RULE_SIGNAL         0x80 /* flags: a signal frame: the caller's pc is exact */
+#define SONDE__RULE_SIGNAL         0x80 /* flag: a signal frame: the caller's pc is exact */
 #define SONDE__RULE_PLT_THRESHOLD  0x0f
 #define SONDE__RULE_PLT_SHIFT_BITS 4
 #define SONDE__RULE_PLT_SHIFT_MASK 0x07
@@ -45,8 +46,9 @@ struct sonde__rule {
     uint8_t flags;
 };
 
-/* Rules that need no thought: CFA from sp or fp, return address and perhaps fp at a distance. One
- * test: the two kinds of CFA and the two of fp differ in one bit each, all the rest is given. */
+/* Is it a plain rule: CFA from sp or fp, the return address and perhaps fp at a distance from
+ * it? One test: the two kinds of CFA and the two of fp differ in one bit each, and the rest is
+ * fixed. */
 static inline bool sonde__rule_is_plain(const struct sonde__rule *rule)
 {
     _Static_assert((SONDE__RULE_SP ^ SONDE__RULE_FP) == 1, "the kinds of CFA differ in one bit");
@@ -59,7 +61,7 @@ static inline bool sonde__rule_is_plain(const struct sonde__rule *rule)
     return (kinds & ~choice) == given;
 }
 
-/* An interpreter that follows what compact rules need: fp, return address, sp. */
+/* An interpreter that follows the registers of compact rules: fp, return address, sp. */
 #define SONDE__COMPACT_CELLS 4
 enum { SONDE__COMPACT_FP, SONDE__COMPACT_RA, SONDE__COMPACT_SP, SONDE__COMPACT_IGNORED };
 
@@ -76,10 +78,10 @@ struct sonde__compact {
 void sonde__compact_init(struct sonde__compact *compact, const struct sonde__cfi *cfi,
                          unsigned arch);
 
-/* The row at which the program stands, as a rule. */
+/* The program's current row as a rule. */
 struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact);
 
-/* A rule in three words, to compare and hash it without going through memory. */
+/* A rule in three words, to compare and hash it in registers. */
 struct sonde__rule_key {
     uint32_t cfa_offset;
     uint32_t offsets; /* fp_offset, ra_offset << 16 */
@@ -109,8 +111,8 @@ static inline struct sonde__rule sonde__rule_of_key(struct sonde__rule_key key)
     };
 }
 
-/* The key of the row at which the program stands. The form of nearly all rows, distances only, is
- * put together in place. */
+/* The key of the program's current row. Builds the form of nearly all rows, distances only, in
+ * place. */
 static inline struct sonde__rule_key sonde__compact_key(const struct sonde__compact *compact)
 {
     const struct sonde__program *p = &compact->program;
@@ -137,7 +139,7 @@ static inline struct sonde__rule_key sonde__compact_key(const struct sonde__comp
     };
 }
 
-/* The rule for an address from one section in place, without a table. */
+/* Find the rule for an address in one section, without a table. */
 struct sonde__rule sonde__compact_find(const struct sonde__cfi *cfi, unsigned arch,
                                        enum sonde__cfi_section section, uint64_t vaddr);
 

@@ -10,7 +10,7 @@ enum {
     X86_64_FP_SLOTS = 5,  /* of a function with a frame pointer: three bits each */
 };
 
-/* The numbers of the format -> DWARF's; 0: no register. */
+/* From the format's register numbers to DWARF's; 0: none. */
 static const uint8_t x86_64_regs[8] = {0, SONDE__X86_64_RBX, 12, 13, 14, 15, SONDE__X86_64_RBP, 0};
 
 static void add_saved(struct sonde__encoded *out, unsigned reg, int64_t offset)
@@ -20,8 +20,8 @@ static void add_saved(struct sonde__encoded *out, unsigned reg, int64_t offset)
     out->count++;
 }
 
-/* Bits 16 to 23: distance of the lowest saved register from rbp, in words; bits 0 to 14: which
- * registers lie from there upward. */
+/* Bits 16 to 23: distance of the lowest saved register from rbp, in words; bits 0 to 14: the
+ * registers saved from there upward. */
 static void decode_x86_64_fp(uint32_t encoding, struct sonde__encoded *out)
 {
     int64_t at = -16 - 8 * (int64_t)(encoding >> 16 & 0xff);
@@ -39,8 +39,9 @@ static void decode_x86_64_fp(uint32_t encoding, struct sonde__encoded *out)
     }
 }
 
-/* Which `count` of the six registers are saved, from the lowest address upward: a number of the
- * factorial system, each digit counts among the registers that are left. False: no such number. */
+/* Decode which `count` of the six registers are saved, from the lowest address upward. The
+ * number is in the factorial system: each digit is an index into the registers that are left.
+ * False: no such number. */
 static bool read_permutation(uint32_t number, unsigned count, uint8_t ret_regs[X86_64_SAVED_MAX])
 {
     uint8_t left[X86_64_SAVED_MAX] = {1, 2, 3, 4, 5, 6};
@@ -64,7 +65,7 @@ static bool read_permutation(uint32_t number, unsigned count, uint8_t ret_regs[X
     return true;
 }
 
-/* The size of a large frame, which is in the instruction `sub $size, %rsp`, at an offset from the
+/* Read the size of a large frame from the instruction `sub $size, %rsp`, at an offset from the
  * function's start. The encoding adds what was pushed before. */
 static bool read_size(const struct sonde__cfi *cfi, const struct sonde__unwind_info_entry *entry,
                       uint64_t *ret_size)
@@ -128,8 +129,8 @@ static void decode_x86_64(const struct sonde__cfi *cfi,
 
 /* --- arm64 --- */
 
-/* Pairs lie from the frame record, or from the CFA where there is none, downward: x19 and x20, ...
- * x27 and x28 (bits 0 to 4), d8 and d9, ... (bits 8 to 11), each if its bit is set. */
+/* Pairs of registers are saved downward from the frame record, or without one from the CFA: x19
+ * and x20, ... x27 and x28 (bits 0 to 4), d8 and d9, ... (bits 8 to 11), each if its bit is set. */
 static void add_arm64_pairs(uint32_t encoding, int64_t at, struct sonde__encoded *out)
 {
     for (unsigned pair = 0; pair < 5; pair++) {
@@ -196,7 +197,7 @@ bool sonde__encoding_fde(const struct sonde__cfi *cfi, unsigned arch,
         *ret_fde = fde;
         return true;
     }
-    /* 0: the offset has more than 24 bits */
+    /* 0: the offset needs more than 24 bits */
     return offset == 0 && sonde__cfi_fde_find_in(cfi, arch, SONDE__CFI_EH_FRAME, vaddr, ret_fde);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Encodings of Mach-O's __unwind_info, as rules.
+/* Turns encodings of Mach-O's __unwind_info into rules.
  *
- * An encoding describes the body of a function, where its frame stands; not its first and last
- * instructions. So its rule holds at calls, and in frame 0 it may not. Source: the public header
- * mach-o/compact_unwind_encoding.h. Context: handler. */
+ * An encoding describes the body of a function, where its frame is complete, not its first and
+ * last instructions. So its rule is right at calls, but may be wrong in frame 0. */
 #ifndef SONDE_UNWIND_ENCODING_H
 #define SONDE_UNWIND_ENCODING_H
 
@@ -11,28 +10,28 @@
 
 #define SONDE__ENCODED_SAVED_MAX 18 /* aarch64: x19 to x28, and places of d8 to d15 */
 
-/* What an encoding says of a frame. */
+/* A decoded encoding. */
 struct sonde__encoded {
     struct sonde__rule rule;
-    uint8_t count; /* registers saved, fp and return address aside */
+    uint8_t count; /* saved registers, without fp and return address */
     struct {
         uint8_t reg;    /* DWARF number */
         int16_t offset; /* from the CFA, bytes */
     } saved[SONDE__ENCODED_SAVED_MAX];
 };
 
-/* Decode the encoding of `entry`. The rule is NONE where the encoding says nothing or is malformed,
- * and OTHER where it refers to call frame information. */
+/* Decode the encoding of `entry`. The rule is NONE if the encoding has no rule or is malformed,
+ * and OTHER if it refers to call frame information. */
 void sonde__encoding_decode(const struct sonde__cfi *cfi, unsigned arch,
                             const struct sonde__unwind_info_entry *entry,
                             struct sonde__encoded *ret_encoded);
 
-/* The FDE to which the encoding of `entry` refers, if it covers `vaddr`. False: none. */
+/* Find the FDE that the encoding of `entry` refers to, if it covers `vaddr`. False: none. */
 bool sonde__encoding_fde(const struct sonde__cfi *cfi, unsigned arch,
                          const struct sonde__unwind_info_entry *entry, uint64_t vaddr,
                          struct sonde__cfi_fde *ret_fde);
 
-/* The rule for an address of an image that has __unwind_info. */
+/* Find the rule for an address of an image that has __unwind_info. */
 struct sonde__rule sonde__encoding_find(const struct sonde__cfi *cfi, unsigned arch,
                                         uint64_t vaddr);
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The first function of a program, a thread or a coroutine, where call frame information does not
- * say so.
+/* Recognizes the first function of a program, a thread or a coroutine where call frame information
+ * does not mark it.
  *
- * Known are: the program's entry, which the ELF header names; a call whose return goes straight
- * into the exit system call (a thread's start in musl's clone); and the place that glibc's
- * makecontext() leaves as a return address, the very start of a function that drops the stack. A
- * zero in a frame pointer or in a return address is none of these: a stack that was overwritten has
- * zeros as well. On Darwin both are zero in the first frame of a thread and of a program, and no
- * header or table names these functions: there the two together are taken for the end.
+ * Three are known: the program's entry, from the ELF header; a call that returns straight into the
+ * exit system call (a thread's start in musl's clone); and the return address that glibc's
+ * makecontext() stores, which is the first instruction of a function that leaves the stack. A zero
+ * frame pointer or return address proves nothing: an overwritten stack has zeros, too. On Darwin no
+ * header or table names these functions, and both words are zero in the first frame of a thread or
+ * program: there, both zeros together are the end.
  * Context: handler. */
 #include "arch_x86_insn.h"
 #include "base_bytes.h"
 #include "unwind_step.h"
 
 enum {
-    ENTRY_CODE_BYTES = 64, /* of the program's _start */
-    CODE_BYTES = 32,       /* behind a thread's first call */
+    ENTRY_CODE_BYTES = 64, /* of the program's _start, in bytes */
+    CODE_BYTES = 32,       /* read after a thread's first call */
     END_INSNS_MAX = 5,
     E_ENTRY_AT = 24, /* gABI 4.1, Elf64_Ehdr */
 };
@@ -23,7 +23,7 @@ enum {
 /* Numbers of exit and exit_group. */
 enum { X86_64_EXIT = 60, AARCH64_EXIT = 93 };
 
-/* e_entry of the walker's image, by the ELF header in its memory. */
+/* Read e_entry of the walker's image from the ELF header in memory. */
 static bool find_start(const struct sonde__walker *walker, uint64_t *ret_start)
 {
     static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
@@ -47,7 +47,7 @@ static bool is_in_start(const struct sonde__walker *walker, uint64_t pc)
     return find_start(walker, &start) && pc - 1 - start < ENTRY_CODE_BYTES;
 }
 
-/* Does this code do nothing but set registers and end the thread? */
+/* Does this code only set registers and end the thread? */
 static bool is_x86_64_end(const uint8_t *code)
 {
     struct sonde__x86_insn insn;
@@ -61,7 +61,7 @@ static bool is_x86_64_end(const uint8_t *code)
         }
         if (insn.kind != SONDE__X86_OTHER ||
             (op != 0xb0 && op != 0xb8 && op != 0x31 && op != 0x89 && op != 0x48)) {
-            return false; /* mov and xor of registers only */
+            return false; /* only mov and xor of registers */
         }
         is_exit |= (op == 0xb0 || op == 0xb8) && code[at + 1] == X86_64_EXIT;
         at += insn.length;
@@ -96,8 +96,8 @@ static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
            (walker->arch == SONDE_ARCH_X86_64 ? is_x86_64_end(code) : is_aarch64_end(code));
 }
 
-/* Does the code at `pc` begin by leaving the stack for another one, or for good? glibc's
- * __start_context: mov %rbx,%rsp; nop, mov x0, x19 and cbnz x0. */
+/* Does the code at `pc` begin by leaving the stack, for another one or for good? glibc's
+ * __start_context: on x86-64 mov %rbx,%rsp; on aarch64 nop, mov x0, x19 and cbnz x0. */
 static bool leaves_stack(const struct sonde__walker *walker, uint64_t pc)
 {
     uint8_t code[12];
@@ -112,9 +112,9 @@ static bool leaves_stack(const struct sonde__walker *walker, uint64_t pc)
            (sonde__base_le(first + 4, 4) & 0xff00001f) == 0xb5000000;
 }
 
-/* A return address that no call made: a coroutine's first frame "returns" to the very start of a
- * function, and no record covers the byte before it. What is below on the coroutine's stack is
- * nobody's frame. */
+/* Is it a return address that no call made? A coroutine's first frame "returns" to the first
+ * instruction of a function, and no record covers the byte before it. Further out on the
+ * coroutine's stack there are no frames. */
 static bool is_made_root(struct sonde__walker *walker, uint64_t pc)
 {
     uint64_t start = 0, end = 0;

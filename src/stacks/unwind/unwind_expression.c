@@ -47,7 +47,7 @@ enum {
     OP_NOP = 0x96,
 };
 
-/* Real CFI needs four entries and twelve steps; a branch backwards is legal and may loop. */
+/* Real CFI needs four entries and twelve steps. A backward branch is legal and may loop. */
 #define STACK_MAX 32
 #define STEPS_MAX 1024
 
@@ -157,7 +157,7 @@ static uint64_t read_constant(struct machine *m, uint8_t op)
     return value;
 }
 
-/* 1 or 0. */
+/* Pushes 1 or 0. */
 static void compare(struct machine *m, uint8_t op, int64_t a, int64_t b)
 {
     switch (op) {
@@ -197,7 +197,7 @@ static void divide(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
     }
 }
 
-/* Operations on the two topmost entries: a is the lower. */
+/* Operations on the two topmost entries; a is the lower. */
 static void run_binary(struct machine *m, uint8_t op)
 {
     uint64_t b = pop(m);

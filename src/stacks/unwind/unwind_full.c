@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The step with all registers: for rows whose CFA is in another register than sp and fp, or that
- * need a real expression (resolvers of the dynamic linker, crypto assembler, setcontext).
+/* The step with all registers: for rows with a CFA in a register other than sp and fp, or with a
+ * real expression (resolvers of the dynamic linker, crypto assembler, setcontext).
  *
  * Registers without a rule keep their value, caller-saved ones too: assembler that bases its CFA
- * on one keeps it over its calls, and says so by leaving it out. gdb does the same. */
+ * on one keeps it over its calls, and gives no rule for it. gdb does the same. */
 #include "unwind_encoding.h"
 #include "unwind_expression.h"
 #include "unwind_go.h"
@@ -44,7 +44,7 @@ static enum sonde__expression_end compute_cfa(const struct sonde__walker *walker
                                                      : SONDE__EXPRESSION_UNKNOWN;
 }
 
-/* The caller's value of what a cell describes. */
+/* Compute the caller's value of what a cell describes. */
 static enum sonde__expression_end compute_cell(const struct sonde__walker *walker,
                                                const struct sonde__program *p,
                                                const struct sonde__cell *cell, unsigned reg,
@@ -90,14 +90,14 @@ static enum sonde__expression_end compute_cell(const struct sonde__walker *walke
     return SONDE__EXPRESSION_OK;
 }
 
-/* Where the row says that the caller's frame pointer is saved; 0: elsewhere. */
+/* Where the row saves the caller's frame pointer; 0: not at a fixed distance from the CFA. */
 static uint64_t saved_fp_at(const struct sonde__program *p, unsigned fp, uint64_t cfa)
 {
     const struct sonde__cell *cell = &p->cells[fp];
     return cell->kind == SONDE__CELL_OFFSET ? cfa + (uint64_t)(int64_t)cell->value : 0;
 }
 
-/* The compact frame follows the registers, so that both kinds of steps can go on from here. */
+/* Update the compact frame from the registers, so that both kinds of steps can go on. */
 static void follow(struct sonde__walker *walker, uint64_t fp_at, bool exact, uint8_t found)
 {
     struct sonde__regs *regs = walker->regs;
@@ -118,15 +118,15 @@ static void follow(struct sonde__walker *walker, uint64_t fp_at, bool exact, uin
     frame->found = found;
 }
 
-/* Has the frame's return address a place on the stack that no other frame's has? Then the walk is
- * bounded by the memory that these lie in. */
+/* Has the frame's return address its own place on the stack? Then the stack's memory limits the
+ * walk. */
 static bool has_place(const struct sonde__program *p, unsigned ra, unsigned sp)
 {
     return p->cells[ra].kind == SONDE__CELL_OFFSET &&
-           p->cells[sp].kind == SONDE__CELL_UNSPECIFIED; /* so it is the CFA, which grows */
+           p->cells[sp].kind == SONDE__CELL_UNSPECIFIED; /* so sp is the CFA, which grows */
 }
 
-/* The caller's registers. False: the walk ends, as *ret_step says. */
+/* Compute the caller's registers. False: the walk ends, as *ret_step says. */
 static bool compute_registers(struct sonde__walker *walker, const struct sonde__program *p,
                               uint64_t cfa, struct sonde__regs *caller, enum sonde__step *ret_step)
 {
@@ -151,7 +151,7 @@ static bool compute_registers(struct sonde__walker *walker, const struct sonde__
     return true;
 }
 
-/* Apply the row at which the program stands. */
+/* Apply the program's current row. */
 static enum sonde__step apply_row(struct sonde__walker *walker, const struct full_row *row)
 {
     const struct sonde__program *p = &row->program;
@@ -178,7 +178,7 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
     if (walker->arch == SONDE_ARCH_X86_64) {
-        sonde__regs_set(regs, SONDE__X86_64_RA, regs->pc); /* expressions may ask for it */
+        sonde__regs_set(regs, SONDE__X86_64_RA, regs->pc); /* expressions may use it */
     }
     enum sonde__expression_end end = compute_cfa(walker, p, &cfa);
     if (end != SONDE__EXPRESSION_OK) {
@@ -190,7 +190,7 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
     if (!compute_registers(walker, p, cfa, &caller, &step)) {
         return step;
     }
-    /* Code that switches stacks (longjmp, setcontext) is described as called by its target. */
+    /* The CFI of code that switches stacks (longjmp, setcontext) names its target as its caller. */
     bool is_switch = p->cells[sp].kind != SONDE__CELL_UNSPECIFIED;
     bool may_jump = is_signal || (is_switch && walker->frame.exact);
     if (!sonde__step_grows(walker, caller.r[sp], may_jump)) {
@@ -219,7 +219,7 @@ static enum sonde__step step_by_fde(struct sonde__walker *walker, const struct s
                                                          : SONDE__STEP_NO_CFI;
 }
 
-/* By the rule of an encoding; then the registers that it says are saved. */
+/* Step by the rule of an encoding, then restore the registers that it saves. */
 static enum sonde__step step_by_encoding(struct sonde__walker *walker,
                                          const struct sonde__encoded *encoded)
 {

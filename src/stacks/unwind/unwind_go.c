@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Go's table says for each instruction how far the stack pointer has moved since the function's
- * entry. The return address is next to the caller's stack pointer on x86-64, at the bottom of the
- * frame on aarch64; where the caller's frame pointer is follows from what the assembler of Go puts
- * at the start of each function that has a frame.
+/* Go's function table gives for each instruction how far sp has moved since the function's entry.
+ * On x86-64, the return address is next to the caller's sp; on aarch64, it is at the bottom of the
+ * frame. The place of the caller's fp follows from the prologue that the Go assembler writes into
+ * each function that has a frame.
  *
- * A thread of a Go program has a system stack (g0) and runs goroutines on stacks of their own. Few
- * functions of the runtime change stacks, and for these the table says nothing useful. They are
- * known by name. Structures of the runtime that are read are checked before they are believed. */
+ * A thread of a Go program has a system stack (g0) and runs goroutines on stacks of their own. A
+ * few runtime functions change stacks, and the table says nothing useful about them: the walk
+ * knows them by name. It checks each runtime structure that it reads. */
 #include "unwind_go.h"
 
 #include "base_mem.h"
@@ -14,13 +14,13 @@
 enum role {
     ORDINARY,
     SIGRETURN,   /* the end of a signal handler */
-    INJECTED,    /* a signal handler made it look called by the instruction that is next */
-    ROOT,        /* nothing called it, or nothing that it returns to */
-    ENTRY,       /* of the program: nothing called it, or the C library */
-    SYSTEMSTACK, /* on the system stack, called by a function on a goroutine's stack */
-    ASMCGOCALL,  /* the same, and keeps where it came from */
-    MORESTACK,   /* on the system stack, called before the first act of a function */
-    CALLBACK,    /* on a goroutine's stack, called by C on the system stack */
+    INJECTED,    /* a signal handler made it look called by the next instruction */
+    ROOT,        /* nothing called it, or it never returns */
+    ENTRY,       /* of the program: called by nothing, or by the C library */
+    SYSTEMSTACK, /* runs on the system stack, called from a goroutine's stack */
+    ASMCGOCALL,  /* the same, and stores where it came from */
+    MORESTACK,   /* runs on the system stack, called before a function has a frame */
+    CALLBACK,    /* runs on a goroutine's stack, called by C on the system stack */
 };
 
 struct known {
@@ -28,8 +28,8 @@ struct known {
     enum role role;
 };
 
-/* Behind "runtime.". mcall calls what never returns to it: its goroutine waits, and runs on from
- * another place. */
+/* Names after "runtime.". The function that mcall calls never returns to mcall: its goroutine
+ * waits and resumes elsewhere. */
 static const struct known known[] = {
     {"goexit", ROOT},           {"clone", ROOT},          {"mcall", ROOT},
     {"rt0_go", ENTRY},          {"sigreturn", SIGRETURN}, {"sigreturn__sigaction", SIGRETURN},
@@ -53,7 +53,7 @@ static enum role role_of(const char *name)
     return ORDINARY;
 }
 
-/* The function at which the walker stands. */
+/* Find the function of the walker's frame. */
 static bool find_function(const struct sonde__walker *walker, uint64_t vaddr,
                           struct sonde__go_function *ret_function, enum role *ret_role)
 {
@@ -65,7 +65,7 @@ static bool find_function(const struct sonde__walker *walker, uint64_t vaddr,
     *ret_role = role_of(ret_function->name);
     if (!frame->exact && vaddr + 1 == ret_function->end &&
         vaddr == frame->pc - 1 - walker->image->bias) {
-        /* what the kernel calls returns to the very start of a function */
+        /* the kernel makes a signal handler return to the first instruction of a function */
         struct sonde__go_function next;
         if (sonde__image_go_find(go, vaddr + 1, &next) && role_of(next.name) == SIGRETURN) {
             *ret_function = next;
@@ -77,15 +77,15 @@ static bool find_function(const struct sonde__walker *walker, uint64_t vaddr,
 
 /* --- the rule --- */
 
-/* Bytes of the instruction that saves rbp at `distance` from rsp. */
+/* Length in bytes of the instruction that saves rbp at `distance` from rsp. */
 static unsigned save_bytes(int32_t distance)
 {
     return distance == 0 ? 4 : distance < 128 ? 5 : 8;
 }
 
-/* Has rbp been saved at the instruction that is next, somewhere behind the prologue's change of
- * rsp? The assembler of Go moves rsp first, by all of the frame, and then saves; since Go 1.21 it
- * pushes, and rbp alone has been moved. */
+/* Is rbp saved before the next instruction, which is somewhere after the prologue's change of
+ * rsp? The Go assembler first moves rsp by the whole frame, then saves rbp. Since Go 1.21 it
+ * pushes rbp, so the first change of rsp is 8. */
 static bool is_saved(const struct sonde__go_value *v, uint64_t vaddr)
 {
     int32_t first = v->start == v->first ? v->value : v->second;
@@ -121,7 +121,7 @@ static struct sonde__rule rule_aarch64(const struct sonde__go_value *v, uint64_t
     return rule;
 }
 
-/* By the table alone, whatever the function is. */
+/* By the table alone, for any role. */
 static bool find_rule(const struct sonde__walker *walker, const struct sonde__go_function *function,
                       uint64_t vaddr, struct sonde__rule *ret_rule)
 {
@@ -133,7 +133,7 @@ static bool find_rule(const struct sonde__walker *walker, const struct sonde__go
     *ret_rule = walker->arch == SONDE_ARCH_X86_64 ? rule_x86_64(&v, vaddr, walker->frame.exact)
                                                   : rule_aarch64(&v, vaddr, walker->frame.exact);
     if (v.second == 8 && sonde__base_str_compare(function->name, "crosscall2") == 0) {
-        ret_rule->fp_from = SONDE__FROM_UNDEFINED; /* it pushes the flags, and then all registers */
+        ret_rule->fp_from = SONDE__FROM_UNDEFINED; /* it pushes the flags before the registers */
     }
     return true;
 }
@@ -156,7 +156,7 @@ bool sonde__go_rule(const struct sonde__walker *walker, uint64_t vaddr,
 
 /* --- the functions that change stacks --- */
 
-/* To a caller on any stack. */
+/* Move the walker to a caller, which may be on another stack. */
 static enum sonde__step stand_at(struct sonde__walker *walker, uint64_t pc, uint64_t sp)
 {
     struct sonde__frame *frame = &walker->frame;
@@ -176,7 +176,7 @@ static enum sonde__step end_switched(struct sonde__walker *walker)
     return sonde__step_end(walker, SONDE_END_SWITCHED, walker->frame.pc);
 }
 
-/* Is `pc` a return address of a call? *ret_target: where the call goes, 0: by a pointer. */
+/* Does a call end at `pc`? *ret_target: what it calls; 0: an indirect call. */
 static bool is_return(struct sonde__walker *walker, uint64_t pc, uint64_t *ret_target)
 {
     uint8_t code[8];
@@ -187,7 +187,7 @@ static bool is_return(struct sonde__walker *walker, uint64_t pc, uint64_t *ret_t
            sonde__arch_is_call_before(walker->arch, pc, code, size, ret_target);
 }
 
-/* Where a table's rule leads, if a call leads from there. */
+/* Step by the table's rule, if it leads to a return address. */
 static bool step_by_table(struct sonde__walker *walker, const struct sonde__rule *rule)
 {
     struct sonde__walker trial = *walker;
@@ -201,8 +201,8 @@ static bool step_by_table(struct sonde__walker *walker, const struct sonde__rule
     return true;
 }
 
-/* asmcgocall keeps the goroutine, and how far its stack pointer was below the end of its stack, or
- * null and the stack pointer itself where it did not change stacks. */
+/* asmcgocall stores the goroutine (g), and the distance of its sp from the end of its stack. If
+ * it did not change stacks, it stores null and sp itself. */
 static enum sonde__step step_asmcgocall(struct sonde__walker *walker)
 {
     bool is_x86 = walker->arch == SONDE_ARCH_X86_64;
@@ -229,9 +229,8 @@ static enum sonde__step step_asmcgocall(struct sonde__walker *walker)
     return stand_at(walker, pc, caller + (is_x86 ? 8 : 16));
 }
 
-/* Has a call, whose return address lies at `slot`, been made by a function of Go whose frame,
- * without its own return address, ends at `end`? *ret_target: where the call goes, 0: by a pointer.
- */
+/* Does `slot` hold the return address of a call by a Go function whose frame, without its own
+ * return address, ends at `end`? *ret_target: what it calls; 0: an indirect call. */
 static bool is_call_slot(struct sonde__walker *walker, uint64_t slot, uint64_t end,
                          uint64_t *ret_pc, uint64_t *ret_target)
 {
@@ -246,8 +245,8 @@ static bool is_call_slot(struct sonde__walker *walker, uint64_t slot, uint64_t e
            is_return(walker, *ret_pc, ret_target);
 }
 
-/* Did the function whose return address lies at `slot` call to have its stack grown, before it had
- * a frame? *ret_pc: where. */
+/* Has the function with its return address at `slot` called morestack, before it had a frame?
+ * *ret_pc: the return address of that call. */
 static bool is_grow_slot(struct sonde__walker *walker, uint64_t slot, uint64_t function,
                          uint64_t *ret_pc)
 {
@@ -263,13 +262,13 @@ static bool is_grow_slot(struct sonde__walker *walker, uint64_t slot, uint64_t f
            (function == 0 || f.start + image->bias == function);
 }
 
-/* Larger frames are rare; and so many words are read where nothing is found. */
+/* Larger frames are rare, and a search that finds nothing reads all of it. */
 #define FRAME_BYTES_MAX 8192
 
-/* systemstack and morestack have no frame and leave rbp alone: it points to where a function on the
- * goroutine's stack has saved its own, which is at the end of its frame. Below that lies the return
- * address of what it called, in a frame that is exactly so large: systemstack itself, or a function
- * that had no frame yet. */
+/* systemstack and morestack have no frame and do not change rbp. It points to the rbp saved at
+ * the end of the frame of a function on the goroutine's stack. Below is the return address of
+ * what that function called, and the size of the frame must fit exactly. It called systemstack
+ * itself, or a function that had no frame yet and called morestack. */
 static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum role role,
                                           const struct sonde__go_function *function)
 {
@@ -287,7 +286,7 @@ static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum rol
             continue;
         }
         if (found != 0) {
-            return end_switched(walker); /* one of them is a leftover */
+            return end_switched(walker); /* two matches: one is a leftover */
         }
         found = role == MORESTACK ? grown : pc;
         found_sp = role == MORESTACK ? slot : slot + 8;
@@ -297,7 +296,7 @@ static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum rol
 
 /* --- calls from C --- */
 
-#define X86_64_R14 14 /* holds the goroutine in Go's code, since Go 1.17 */
+#define X86_64_R14 14 /* holds the goroutine (g) in Go code, since Go 1.17 */
 
 enum { G_LOW, G_HIGH, G_THREAD = 6, G_SP, G_WORDS }; /* words of a goroutine: stack, m, sched.sp */
 
@@ -307,11 +306,11 @@ static bool is_goroutine_at(const struct sonde__walker *walker, uint64_t at, uin
            walker->frame.sp >= ret_g[G_LOW] && walker->frame.sp < ret_g[G_HIGH];
 }
 
-/* The thread (m) has its goroutines among its first words. */
+/* A thread (m) has pointers to its goroutines among its first words. */
 #define THREAD_WORDS 64
 
-/* The goroutine whose stack the walker is on: the one that frame 0 has in its register; or, where
- * that is the one of the thread's signal handlers, the one that was interrupted. */
+/* Find the goroutine on whose stack the walker is. Frame 0 has it in r14; if r14 holds the
+ * goroutine of the thread's signal handlers, it is the interrupted one. */
 static bool find_goroutine(const struct sonde__walker *walker, uint64_t *ret_g)
 {
     const struct sonde__regs *regs = &walker->walk->regs;
@@ -335,13 +334,13 @@ static bool find_goroutine(const struct sonde__walker *walker, uint64_t *ret_g)
     return false;
 }
 
-/* The stack pointer that the thread's system stack was left with: the goroutine's thread leads to
- * the system stack's goroutine (g0, its first word), and that back to the thread. */
+/* Find the sp with which the thread left its system stack. The goroutine points to its thread,
+ * and that to the system stack's goroutine (g0, its first word), which must point back. */
 static bool system_sp(struct sonde__walker *walker, uint64_t *ret_sp)
 {
     uint64_t g[G_WORDS], g0[G_WORDS], g0_at = 0;
     if (walker->system_sp != 0) {
-        *ret_sp = walker->system_sp; /* kept by the call from C that is further in */
+        *ret_sp = walker->system_sp; /* stored by the call from C further in */
         return true;
     }
     if (!find_goroutine(walker, g) ||
@@ -354,9 +353,9 @@ static bool system_sp(struct sonde__walker *walker, uint64_t *ret_sp)
     return true;
 }
 
-/* C called Go: the frame of cgocallback is on the system stack, and a copy of it, whose return
- * address leads to what runs below the C code, on the goroutine's. In the first the thread keeps
- * what an earlier call from C had left there. */
+/* C called Go. The frame of cgocallback is on the system stack; a copy is on the goroutine's
+ * stack, with a return address that leads to what runs below the C code. At sp, the frame on the
+ * system stack stores the thread's sp of an earlier call from C. */
 static enum sonde__step step_callback(struct sonde__walker *walker, const struct sonde__rule *rule)
 {
     uint64_t sp = 0, pc = 0, fp = 0, outer = 0, target = 0;
@@ -380,7 +379,7 @@ static enum sonde__step step_callback(struct sonde__walker *walker, const struct
     return stand_at(walker, pc, cfa);
 }
 
-/* On aarch64 the handler has put lr, which is the return address now, below the stack pointer. */
+/* On aarch64, the handler stored the old lr below sp and set lr to the interrupted pc. */
 static enum sonde__step step_injected(struct sonde__walker *walker, const struct sonde__rule *rule)
 {
     struct sonde__frame *frame = &walker->frame;
@@ -400,7 +399,7 @@ static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
     if (role == INJECTED && rule->cfa != SONDE__RULE_NONE) {
         return step_injected(walker, rule);
     }
-    /* as the next instruction: not called yet, or on its way */
+    /* exact: it may not have changed stacks yet, or be on its way back */
     if ((walker->frame.exact || role == ENTRY) && rule->cfa != SONDE__RULE_NONE &&
         step_by_table(walker, rule)) {
         return SONDE__STEP_ON;
@@ -443,7 +442,7 @@ bool sonde__step_go(struct sonde__walker *walker, enum sonde__step *ret_step)
     } else {
         return false;
     }
-    if (walker->regs != NULL) { /* Go keeps no registers over calls */
+    if (walker->regs != NULL) { /* Go's calls preserve no registers */
         walker->regs->known = 0;
     }
     return true;

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller of a frame whose frame pointer nobody knows (a blocked thread read passively shows its
- * sp and pc only), by scanning its stack.
+/* Finds the caller of a frame that needs an unknown frame pointer, by a scan of the stack. (A
+ * passive read of a blocked thread gives only sp and pc.)
  *
- * Each slot is tried as the frame pointer. A try counts when the return address that the rule then
- * gives follows a call that may have gone to this very function, and CFI leads from there to the
- * thread's entry. A direct call (also through a linkage stub that holds the function's address)
- * names the function, and one through a word of memory (-fno-plt) names it or another; any other
- * indirect one may have called anything, so every frame further out that made one is a try as well.
- * Leftovers of earlier calls can satisfy all that too. Hence the proof: exactly one direct call,
- * and every indirect one lies on the way from it to the entry; or no direct call and exactly one
- * indirect one. Otherwise the answer is that nobody knows.
+ * The scan tries each slot as the frame pointer. A try counts if the rule then gives a return
+ * address behind a call that may have called this function, and CFI leads from there to the
+ * thread's entry. A direct call, also through a linkage stub that holds the function's address,
+ * names its target. A call through a word of memory (-fno-plt) names this function or another one.
+ * Any other indirect call may have called anything, so every frame further out that made one is a
+ * try, too. Leftovers of earlier calls can pass all of this. So the proof is: exactly one direct
+ * call, and every indirect one is on the way from it to the entry; or no direct call and exactly
+ * one indirect one. Otherwise the caller is unknown.
  *
- * The function's own prologue, where it can be followed, says how far the frame pointer is above
- * sp. A try at that very place needs no other proof of being the only one. Where CFI does not lead
- * to the entry (a libc without it is on the way), the function's code and the call that reached it
- * must agree about the place of the return address (unwind_scan.c). The code alone refuses a single
- * indirect call elsewhere: of a stack that was overwritten up to there, that call is all that is
- * left. */
+ * The function's prologue, if it can be decoded, gives the distance from sp to the frame
+ * pointer. A try at that place needs no proof that it is the only one. If CFI does not lead to
+ * the entry (a libc without CFI is on the way), the function's code and the call must agree
+ * about the place of the return address (unwind_scan.c). The code also rejects a single indirect
+ * call elsewhere: if the stack was overwritten up to that call, it is the only one left. */
 #include "arch_prologue.h"
 #include "unwind_step.h"
 
-/* How far up the caller is sought: no function of a stock library that keeps a frame pointer has a
- * frame above 132 KB. */
+/* How far the scan goes: no function of a stock library that keeps a frame pointer has a frame
+ * above 132 KB. */
 #define SCAN_BYTES (256u << 10)
 
-/* Frames walked for all tries together, as a bound of time (about 10 ms). */
+/* Limit of frames walked for all tries together (about 10 ms). */
 #define PROBE_FRAMES_MAX (1u << 20)
 
-/* Instructions that set up a frame stand near the function's start. */
+/* A frame is set up near the function's start. */
 #define PROLOGUE_BYTES 96
 
-/* Indirect calls on one stack; more are no proof. */
+/* Limit of indirect calls on one stack; with more there is no proof. */
 #define INDIRECT_MAX 32
 
 enum call_kind { CALL_NONE, CALL_DIRECT, CALL_INDIRECT };
@@ -41,12 +40,12 @@ struct scan {
     uint64_t frames_left;
     unsigned direct_count;
     unsigned indirect_count;
-    struct sonde__walker direct; /* stands at the caller that the first direct try gave */
+    struct sonde__walker direct; /* stands at the caller that the last direct try gave */
     struct sonde__walker indirect;
     uint64_t indirect_sp[INDIRECT_MAX]; /* of the callers */
 };
 
-/* An answer of find_image holds until the next question only, and each copy of a walker asks. */
+/* find_image's answer is valid until its next call only, and each copy of a walker calls it. */
 static struct sonde__walker copy_walker(const struct sonde__walker *walker)
 {
     struct sonde__walker copy = *walker;
@@ -57,7 +56,7 @@ static struct sonde__walker copy_walker(const struct sonde__walker *walker)
     return copy;
 }
 
-/* What call ends at this return address, if it may have called the function. */
+/* What kind of call ends at this return address? NONE: none that may have called the function. */
 static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
 {
     const struct sonde__walker *walker = scan->walker;
@@ -80,11 +79,11 @@ static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
     return target == scan->function || to_stub ? CALL_DIRECT : CALL_NONE;
 }
 
-/* Does CFI lead from here to the thread's entry? *ret_passed: how many of the callers of indirect
- * calls were passed. */
+/* Does CFI lead from `from` to the thread's entry? *ret_passed: how many callers by indirect
+ * calls are on the way. */
 static bool reaches_root(struct scan *scan, const struct sonde__walker *from, unsigned *ret_passed)
 {
-    /* not by frame pointers: stacks are full of zeros and of old ones */
+    /* not by frame pointers: stacks are full of zeros and stale ones */
     struct sonde__walker walker = sonde__proof_begin(from);
     unsigned passed = 0;
     for (; scan->frames_left > 0; scan->frames_left--) {
@@ -129,7 +128,7 @@ static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t f
     return true;
 }
 
-/* Where the frame pointer must be if the prologue is all that moved sp. */
+/* Compute the frame pointer, supposing that only the prologue moved sp. */
 static bool predict_fp(const struct scan *scan, uint64_t *ret_fp)
 {
     const struct sonde__walker *walker = scan->walker;
@@ -141,7 +140,7 @@ static bool predict_fp(const struct scan *scan, uint64_t *ret_fp)
         return false;
     }
     for (unsigned i = 0; i + 3 <= size; i++) {
-        /* mov %rsp, %rbp, in its two forms */
+        /* mov %rsp, %rbp, both encodings */
         bool is_setup = code[i] == 0x48 && ((code[i + 1] == 0x89 && code[i + 2] == 0xe5) ||
                                             (code[i + 1] == 0x8b && code[i + 2] == 0xec));
         if (is_setup) {
@@ -167,7 +166,7 @@ static bool is_proven(struct scan *scan)
            passed == scan->indirect_count;
 }
 
-/* A trial that is proven. */
+/* Move the walker to a proven trial. */
 static void stand_at(struct sonde__walker *walker, const struct sonde__walker *trial)
 {
     bool is_doubtful = walker->is_doubtful;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Scans whose proofs are cached (unwind_scans.h), and the limit of their work.
+/* Scans with a cache of their proofs (unwind_scans.h) and a limit of their work.
  *
- * A walk in this process may run in a handler: the work of its scans is limited, and at the limit
- * the walk ends with COSTLY. What was proven until then is cached, so the next walk gets further. A
- * scan that alone exceeds the limit gets twice as much the next time, a few times; then it is given
- * up, and only the frame record remains.
+ * A walk in this process may run in a handler, so the work of its scans is limited. At the limit
+ * the walk ends with COSTLY, and the cache keeps what was proven, so the next walk gets further. A
+ * scan that alone exceeds the limit gets twice as much the next time, a few times. Then the walk no
+ * longer scans there, and uses the frame record only.
  *
- * A cached rule is used if code that can change is unchanged, and if the word where the return
- * address should be is one: of a call that was seen to lead to the function, or is found to lead
- * there now. Context: handler. */
+ * A cached rule is used if code that can change has not changed, and if the word at its place is
+ * the return address of a call that is known to lead to the function, or that is found to do so
+ * now. Context: handler. */
 #include "unwind_scan.h"
 
 enum {
-    SEAL_START_BYTES = 64, /* of a function that can change, hashed to recognise it */
+    SEAL_START_BYTES = 64, /* of a function that can change; hashed to recognize it */
     SEAL_BEFORE_BYTES = 56,
     SEAL_BEHIND_BYTES = 8,
-    CUTS_MAX = 7, /* the work limit is doubled so many times: at most 25 ms, once for each pc */
+    CUTS_MAX = 7, /* how often the work limit is doubled: at most 25 ms, once for each pc */
 };
 
-/* 0: it cannot be read. */
+/* Returns 0 if the code cannot be read. */
 static uint64_t seal_of_code(const struct sonde__walker *walker, uint64_t entry, uint64_t pc)
 {
     uint8_t code[SEAL_START_BYTES + SEAL_BEFORE_BYTES + SEAL_BEHIND_BYTES];
@@ -39,7 +39,7 @@ static uint64_t seal_of_call(const struct sonde__walker *walker, uint64_t pc)
                : 0;
 }
 
-/* A copy that looks images up. */
+/* A copy for look-ups. */
 static struct sonde__walker make_looker(const struct sonde__walker *walker)
 {
     struct sonde__walker looker = *walker;
@@ -70,9 +70,9 @@ static void step_by_rule(struct sonde__walker *walker, const struct sonde__scans
     sonde__scan_step_out(walker, &sweep, slot, pc);
 }
 
-/* A return address that this function has not been seen with, where its rule says that it lies: the
- * call leads to the function, or may, being one by pointer (as in a scan, from code of a JIT only
- * if call frame information leads on from there). */
+/* Is `pc`, at the place that the function's rule gives, a return address of a call that leads to
+ * the function, or of an indirect call that may? (Such a call from JIT code counts only if call
+ * frame information leads on from there, as in a scan.) */
 static bool is_new_caller(struct sonde__walker *walker, const struct sonde__scans_rule *rule,
                           uint64_t slot, uint64_t pc)
 {
@@ -122,8 +122,8 @@ static bool is_kept_caller(const struct sonde__walker *walker, uint64_t entry, u
            (seal == 0 || seal == seal_of_call(walker, pc));
 }
 
-/* Raise the work limit for a scan from this frame by how often it was exceeded. Returns how often.
- */
+/* Raise the work limit for a scan from this frame by how often it was exceeded before. Returns
+ * how often. */
 static uint32_t grant_work(struct sonde__walker *walker, uint64_t seal)
 {
     uint32_t cuts = sonde__scans_cuts(walker->walk->scans, walker->frame.pc, seal);
@@ -199,8 +199,8 @@ static void keep_rule(const struct sonde__walker *walker, bool is_sealed,
     }
 }
 
-/* A record counts if a call led to what it holds; in code of a JIT, if that is code: interpreters
- * push return addresses. */
+/* Cache a frame record if it holds a return address that a call made. From JIT code, any code
+ * address counts: interpreters push return addresses. */
 static void keep_record(struct sonde__walker *walker, bool is_sealed,
                         const struct sonde__frame *frame)
 {
@@ -215,7 +215,7 @@ static void keep_record(struct sonde__walker *walker, bool is_sealed,
     }
 }
 
-/* Cache the result of a scan, unless it exceeded its limit. */
+/* Scan, and cache the result unless the scan exceeded its limit. */
 static enum sonde__step scan_and_keep(struct sonde__walker *walker)
 {
     const struct sonde__frame before = walker->frame;
@@ -247,8 +247,8 @@ static enum sonde__step scan_and_keep(struct sonde__walker *walker)
     return sonde__step_end(walker, SONDE_END_COSTLY, before.pc);
 }
 
-/* Looking up the places that words point to leaves another image where the walker's own may stand
- * (the image of a question to the loader has one place): both ways out of here ask anew. */
+/* The look-up of words on the stack may replace the walker's image (the answer of find_image has
+ * one place), so look it up again. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker)
 {
     if (walker->arch != SONDE_ARCH_X86_64) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller of the innermost frame in code without call frame information, by the link register
- * (aarch64).
+/* Finds the caller of the innermost frame in code without call frame information, by the link
+ * register (aarch64).
  *
- * A linkage stub never changes it. Other code without a record (start-up code) calls and comes
- * back: then lr points into the function itself. So lr is the return address when it follows a call
- * and points into code that has a record, which this function has not; or when the call went to a
- * place shortly before the pc, and lr does not lie behind that. The function may have pushed a
- * little already: the distance is the one from which call frame information leads to the thread's
- * entry. */
+ * A linkage stub never changes lr. Other code without a record (start-up code) may have made
+ * calls: then lr points into the function itself. So lr is the return address in two cases: it
+ * follows a call and points into code that has a record, which this function has not; or that
+ * call went to a place at most REACH before the pc, and lr is not inside the function. The
+ * function may have pushed a little already: the walk takes the distance from which call frame
+ * information leads to the thread's entry. */
 #include "arch_plt.h"
 #include "unwind_step.h"
 
-/* A function without a record is not longer than that, as far as we guess (bytes). */
+/* Assumed maximum length of a function without a record (bytes). */
 #define REACH 4096
 
-/* Bytes that may have been pushed: a frame record and a pair of registers. */
+/* Most bytes that the function may have pushed: a frame record and a pair of registers. */
 #define PUSHED_MAX 32
 
 static enum sonde__stub_place stub_place(const struct sonde__walker *walker)
@@ -25,8 +25,8 @@ static enum sonde__stub_place stub_place(const struct sonde__walker *walker)
                : SONDE__STUB_NONE;
 }
 
-/* Has the code at `pc` call frame information? lr may be a leftover, in an image that goes away: so
- * it is looked up as one, and what is asked of the image is its table, where it has one. */
+/* Has the code at `pc` call frame information? lr may be a leftover and point into an image that
+ * is going away: look it up as doubtful, and prefer the image's table. */
 static bool has_record(struct sonde__walker *walker, uint64_t pc)
 {
     bool is_doubtful = walker->is_doubtful;
@@ -46,7 +46,7 @@ static bool has_record(struct sonde__walker *walker, uint64_t pc)
     return sonde__cfi_fde_bounds(&image->cfi, walker->arch, pc - image->bias, &start, &end);
 }
 
-/* Is lr the return address of the function in which the walker stands? */
+/* Is lr the return address of the walker's function? */
 static bool is_live(struct sonde__walker *walker, uint64_t pc, uint64_t lr)
 {
     uint8_t code[4];
@@ -90,7 +90,7 @@ bool sonde__step_by_link(struct sonde__walker *walker)
     for (uint64_t pushed_bytes = 0; pushed_bytes <= PUSHED_MAX; pushed_bytes += 16) {
         struct sonde__walker trial = *walker;
         stand_at(&trial, lr, pushed_bytes);
-        /* or so far that the work is used up: from a wrong place nothing leads on */
+        /* or so far that the work is used up: a wrong place leads nowhere */
         if (sonde__walker_reaches_root(&trial) || trial.sweep_left == 0) {
             stand_at(walker, lr, pushed_bytes);
             return true;

@@ -47,7 +47,7 @@ void sonde__memo_pass_finish(struct sonde__memo_pass *pass)
 {
     struct sonde__memo *memo = pass->memo;
     struct sonde__memo_frame *frames = memo->frames;
-    uint32_t next = pass->is_root ? END : pass->place.next; /* there is nothing behind the root */
+    uint32_t next = pass->is_root ? END : pass->place.next; /* nothing is behind the root */
     if (next > pass->at) {
         shift(pass, (int32_t)(next - pass->at));
     }
@@ -55,7 +55,7 @@ void sonde__memo_pass_finish(struct sonde__memo_pass *pass)
         frames[next].cell |= SONDE__MEMO_ODD;
         pass->changed = next + 1;
     }
-    /* which values of fp matter: from the outermost new arrival inward */
+    /* find where fp matters, from the outermost new arrival inward */
     for (uint32_t i = pass->changed; i > pass->begin; i--) {
         set_need(&frames[i - 1], i < END ? &frames[i] : NULL);
     }

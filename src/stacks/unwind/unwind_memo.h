@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The memo of a thread: the frames of its last stack, each with the cells that it was read from.
  *
- * A step by a plain rule is a function: from the state at a frame (pc, sp, and fp where the rule
- * uses it) and two words of memory (the return address, and the saved fp where there is one) to the
- * state at its caller. Which words these are follows from the state alone. So if a new walk comes
- * to a state that the memo holds, the next state can differ from the remembered one only if one of
- * the remembered cells holds something else; if they hold the same, the next state is the
- * remembered one, and so on outward: by induction the stacks are equal up to the first cell that
- * differs, and the walk goes on from there by the tables. The cells of all frames are known before
- * any of them is read: their loads do not wait for each other, and a stack that has not changed
- * costs two loads and a compare for each frame.
+ * A step by a plain rule is a function. Its input is the state at a frame (pc, sp, and fp where the
+ * rule uses it) and two words of memory: the return address, and the saved fp where there is one.
+ * The state alone determines which words. Its output is the caller's state. So if a new walk
+ * reaches a state that the memo holds, and the remembered cells hold the same, then the next state
+ * is the remembered one. By induction the stacks are equal up to the first cell that differs, and
+ * the walk goes on from there by the tables. All cells are known before any is read: their loads do
+ * not wait for each other, and an unchanged stack costs two loads and a compare for each frame.
  *
  * Why this is exact:
  *
- * - A walk joins only at an equal pc, sp and, where a later rule needs it, fp. Cells below the
- *   joining sp are never read, and each cell is read only after the one before it compared equal.
- *   So no address is read that the walk by tables would not read (a stack may have been unmapped
- *   and a shorter one mapped in its place), and none beyond the memory that the caller vouches for.
+ * - A walk joins only at an equal pc, sp and, where a later rule needs it, fp. It never reads cells
+ *   below the joining sp, and reads each cell only after the one before it compared equal. So it
+ *   reads no address that the walk by tables would not read (a stack may have been unmapped and a
+ *   shorter one mapped in its place), and none beyond the memory that the caller vouches for.
  * - The value of fp matters only if a rule further out uses it before a frame's saved fp replaces
  *   it. It is compared only there: many functions keep data in that register.
- * - A step by what a scan has proven is a plain one, if the code of both sides of the call never
- *   changes: the rule of the function at the pc, and that the call before the return address leads
- *   to it, are facts about that code (unwind_scans.h). Such frames are remembered as PROVEN, as the
- *   stack says so of them and of all further out.
+ * - A step that a scan has proven is plain if the code of both sides of the call never changes: the
+ *   rule at the pc, and that the call before the return address leads to the function, are facts
+ *   about that code (unwind_scans.h). The memo marks such frames PROVEN; in the stack, they and all
+ *   frames further out are INFERRED.
  * - Steps that are not plain (signal frames, expressions, frame-pointer chains, a switch of stacks,
- *   a frame record with the tag of Swift's async functions) have no cells here. They are walked
- *   again, and the walk may join behind them. (The function decides whether its record has a tag,
- *   so it is the same at the same pc.)
+ *   a frame record with the tag of Swift's async functions) have no cells here. The walk repeats
+ *   them, and may join behind them. (The function decides whether its record has a tag, so it is
+ *   the same at the same pc.)
  * - A rule is a property of the bytes of an image. An image that can be unloaded is checked once in
  *   each use (sonde__memo_image) by its records and build-id. An image without a build-id is not
  *   remembered.
@@ -34,11 +32,11 @@
  *   longjmp, coroutines and depth limits need no special case. A memo may be dropped at any time.
  *
  * Frames are in order at the end of their array, innermost first; new inner ones are added in
- * front. A stack that has changed is walked by the rules of return addresses (unwind_memo_rules.h),
+ * front. The walk of a changed stack uses the rules of return addresses (unwind_memo_rules.h),
  * without tables, and without pinning a snapshot of the images.
  *
  * A frame can have a tag: a word of another module (the depot) about the stack from there outward.
- * It is cleared when any of that changes, so a tagger pays for new frames only.
+ * Any change to that part clears it, so a tagger pays for new frames only.
  *
  * One thread at a time; the owner of a memo handles re-entry by a handler. Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_H
@@ -48,30 +46,30 @@
 
 #define SONDE__MEMO_BYTES  12288
 #define SONDE__MEMO_FRAMES 320 /* nearly all stacks have fewer */
-#define SONDE__MEMO_IMAGES 8   /* that can be unloaded; frames of further ones are not remembered */
+#define SONDE__MEMO_IMAGES 8   /* images that can be unloaded; frames of more are not remembered */
 
-/* A frame. sp, cells and fp are distances from the memo's base; sp and cells are multiples of
- * eight, so the low bits of cells are free for flags. The arrival (cell, fp_home) is the step that
- * led here from the frame before it in the array. */
+/* A frame. sp, cells and fp are distances from the memo's base. sp and cells are multiples of
+ * eight, so the low bits of cells hold flags. The arrival (cell, fp_home) is the step that led
+ * here from the frame before it in the array. */
 struct sonde__memo_frame {
     uint64_t pc;
-    uint32_t cell; /* where pc was read; ODD, CHECK, IMAGE */
+    uint32_t cell; /* where pc was read; flags ODD, CHECK, IMAGE */
     uint32_t sp;
-    uint32_t fp_home; /* where the arrival read fp; 0: it kept it; NEED, USES, PROVEN */
-    uint32_t fp;      /* its value, where it is needed */
+    uint32_t fp_home; /* where the arrival read fp; 0: it kept fp; flags NEED, USES, PROVEN */
+    uint32_t fp;      /* its value, where needed */
 };
 
 enum {
-    SONDE__MEMO_ODD = 1,    /* cell: arrived here by a step that is not plain */
+    SONDE__MEMO_ODD = 1,    /* cell: the arrival was not a plain step */
     SONDE__MEMO_CHECK = 2,  /* cell: fp_home must hold fp */
-    SONDE__MEMO_IMAGE = 4,  /* cell: its image can be unloaded: check that it is still loaded */
+    SONDE__MEMO_IMAGE = 4,  /* cell: the image can be unloaded: check that it is still loaded */
     SONDE__MEMO_NEED = 1,   /* fp_home: a rule from here on uses this fp */
-    SONDE__MEMO_USES = 2,   /* fp_home: the rule of this frame does */
-    SONDE__MEMO_PROVEN = 4, /* fp_home: arrived here by the rule of a scan: the frame is INFERRED */
+    SONDE__MEMO_USES = 2,   /* fp_home: the rule of this frame uses fp */
+    SONDE__MEMO_PROVEN = 4, /* fp_home: the arrival was by a scan's rule: the frame is INFERRED */
     SONDE__MEMO_FLAGS = 7,
 };
 
-/* An image that can be unloaded, as it was when frames of it were remembered. */
+/* An image that can be unloaded, as of when its frames were remembered. */
 struct sonde__memo_image {
     uint64_t start;
     uint64_t end;
@@ -80,52 +78,53 @@ struct sonde__memo_image {
     struct sonde__build_id build_id;
 };
 
-/* A plain rule: the CFA from sp or fp, the return address and perhaps fp so far below it. Distances
- * are multiples of eight. */
+/* A plain rule: the CFA relative to sp or fp; the return address, and perhaps fp, at distances
+ * below the CFA. Distances are multiples of eight. */
 struct sonde__memo_rule {
     uint32_t flags;
     int32_t cfa;    /* from sp or fp */
     uint32_t fp_at; /* 0: fp is kept */
     uint32_t ra_at;
-    uint64_t entry; /* SCAN: of the function; what is at ra_at must be a caller of it */
+    uint64_t entry; /* SCAN: the function's entry; the word at ra_at must be the return address of a
+                       call to it */
 };
 
 enum {
     SONDE__MEMO_RULE_BY_FP = 1,
     SONDE__MEMO_RULE_END = 2,   /* the outermost frame */
-    SONDE__MEMO_RULE_IMAGE = 4, /* of an image that can be unloaded, so of this use only */
+    SONDE__MEMO_RULE_IMAGE = 4, /* of an image that can be unloaded: valid for this use only */
     SONDE__MEMO_RULE_SCAN = 8,  /* a scan has proven it (unwind_scans.h) */
     SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END,
 };
 
-/* Is it still there? Context: handler. */
+/* Is the image still loaded? Context: handler. */
 typedef bool sonde__memo_is_loaded(const struct sonde__memo_image *image);
 
-/* The least used parts come first: a stack of usual depth needs the last page only. */
+/* The least used parts come first: a stack of usual depth uses the last page only. */
 struct sonde__memo {
     uint32_t tags[SONDE__MEMO_FRAMES]; /* by frame; 0: none */
     struct sonde__memo_image images[SONDE__MEMO_IMAGES];
     struct sonde__memo_frame frames[SONDE__MEMO_FRAMES]; /* from `first` on */
     uint64_t base;
-    uint64_t generation; /* the snapshot of images that it belongs to */
+    uint64_t generation; /* the snapshot of images that the memo belongs to */
     uint64_t tagger;     /* who wrote the tags; 0: there are none */
     uint32_t first;
-    uint32_t proven; /* the first frame from `first` on that is PROVEN; FRAMES: there is none */
+    uint32_t proven; /* the first PROVEN frame; FRAMES: none */
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost one, by its rule */
     bool is_busy; /* for the owner: a walk is using it */
-    uint8_t here; /* for the owner: written once to have the page */
+    uint8_t here; /* for the owner, who writes it once to have the page mapped */
 };
 _Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its slot");
 
 /* A generation that no snapshot has. */
 #define SONDE__MEMO_NO_GENERATION UINT64_MAX
 
-/* Forget all frames. sp: of the stack that comes next. */
+/* Forget all frames. sp: that of the next stack. */
 void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation);
 
-/* Where a walk starts. It may read [sp, plain_end) by plain loads, and further out what `reach`
- * returns. */
+/* The start of a walk. It may read [sp, plain_end) by plain loads, and further out up to what
+ * `reach` returns. */
 struct sonde__memo_start {
     uint64_t pc; /* a return address */
     uint64_t sp;
@@ -133,44 +132,42 @@ struct sonde__memo_start {
     uint64_t plain_end;
     uint32_t skip;
     sonde__memo_is_loaded *is_still_loaded;
-    /* The rule for a return address in an image that is never unloaded. False: there is none that a
-     * memo can hold. */
+    /* Find the rule for a return address. False: none that a memo can hold. */
     bool (*find_rule)(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule);
-    /* Of the rules that find_rule has from scans; null: it has none. */
+    /* The cache that find_rule takes rules of scans from; null: none. */
     const struct sonde__scans *scans;
-    /* Make [sp, to) readable as far as possible, or more; returns its end. */
+    /* Make [sp, to) or more readable as far as possible. Returns the end of it. */
     uint64_t (*reach)(void *ctx, uint64_t sp, uint64_t to);
     void *ctx;
 };
 
-/* Walk by the memo where the stack is unchanged, and by remembered rules where it is not. Fills
- * `stack` as the general walk would, and updates the memo. False: a frame needs the general walk,
- * which starts again (the memo keeps what was found so far). For an unchanged stack nothing is
- * written to the memo. */
+/* Walk by the memo where the stack is unchanged, and by remembered rules elsewhere. Fills
+ * `stack` as the general walk would, and updates the memo; an unchanged stack writes nothing to
+ * it. False: a frame needs the general walk, which starts again. The memo keeps what was found
+ * so far. */
 bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
                              struct sonde_stack *stack);
 
-/* The same, always to the root, without filling a stack, which is faster: the stack is frames
- * [*ret_first, FRAMES) of the memo. start->skip is ignored. */
+/* The same, always to the root, and faster, because it fills no stack: the stack is frames
+ * [*ret_first, FRAMES) of the memo. Ignores start->skip. */
 bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo_start *start,
                               uint32_t *ret_first);
 
 /* Convert a rule of a table. False: a memo cannot hold it. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);
 
-/* The same of what a scan has proven about a pc, a return address in code that never changes and
- * has no call frame information. False: nothing, or a memo cannot hold it. */
+/* The same for what a scan has proven about a pc, a return address in code that never changes
+ * and has no call frame information. False: nothing is proven, or a memo cannot hold it. */
 bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,
                                   struct sonde__memo_rule *ret_rule);
 
-/* The tags of the frames from `first` on, in the order of the stack, to read and to write. tagger:
- * a unique number of the caller, not 0; tags of another tagger are cleared. */
+/* The tags of the frames from `first` on, in the order of the stack, to read and write. tagger:
+ * a unique number of the caller, not 0. Clears the tags of another tagger. */
 uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t first, uint64_t tagger);
 
 /* --- a general walk that uses and renews a memo --- */
 
-/* Where a walk is, and how it arrived there. sp is a distance from the memo's base, fp an address.
- */
+/* Where a walk is, and how it arrived. sp is a distance from the memo's base, fp an address. */
 struct sonde__memo_place {
     uint64_t pc, sp, fp;
     uint32_t cell; /* of the arrival, as in a frame */
@@ -178,28 +175,28 @@ struct sonde__memo_place {
     uint32_t next; /* frames of the memo from here on lie outward of sp */
 };
 
-/* The image that was checked last in this use. */
+/* The image last checked in this use. */
 struct sonde__memo_look {
     sonde__memo_is_loaded *is_still_loaded;
-    uint64_t start; /* addresses whose image is still loaded */
+    uint64_t start; /* start and size of a range whose image is still loaded */
     uint64_t size;
 };
 
-/* What a walk puts into a stack. */
+/* Where a walk puts a stack. */
 struct sonde__memo_output {
     uint64_t *pcs;
-    uint32_t inner; /* frames that there is room for */
+    uint32_t inner; /* room in pcs, in frames */
     uint32_t skip;  /* frames still to leave out */
     uint32_t kept;
-    uint32_t inferred; /* what is put from here on is INFERRED; UINT32_MAX: nothing */
+    uint32_t inferred; /* frames from here on are INFERRED; UINT32_MAX: none */
 };
 
-/* A walk by the memo and by plain rules. frames[begin, at) of the memo are of this walk,
- * frames[place.next, FRAMES) are left of the stack before. */
+/* A walk by the memo and by plain rules. frames[begin, at) of the memo belong to this walk;
+ * frames[place.next, FRAMES) are left from the previous stack. */
 struct sonde__memo_pass {
     struct sonde__memo *memo;
     const struct sonde__memo_start *start;
-    uint64_t end; /* of what may be read; a distance from the memo's base */
+    uint64_t end; /* of the memory that may be read; a distance from the memo's base */
     struct sonde__memo_output output;
     struct sonde__memo_look look;
     struct sonde__memo_place place;
@@ -208,12 +205,12 @@ struct sonde__memo_pass {
     bool has_begun;   /* the memo holds frames of this walk */
     bool has_proven;  /* some of them are PROVEN */
     bool is_changed;
-    bool is_linked;  /* frames[place.next] is the caller that frames[at - 1] had before */
+    bool is_linked;  /* frames[place.next] is the remembered caller of frames[at - 1] */
     bool is_root;    /* the last frame is the outermost one */
-    bool is_stopped; /* no room, or sp did not grow: nothing more is added or followed */
+    bool is_stopped; /* no room, or sp did not grow: the pass adds and follows nothing more */
 };
 
-/* The same for a walker, between the frames that need the general step. */
+/* A pass for a walker, used between the frames that need the general step. */
 struct sonde__memo_walker {
     struct sonde__memo_pass pass;
     struct sonde__memo_start start;
@@ -221,15 +218,14 @@ struct sonde__memo_walker {
     uint64_t plain_start;
 };
 
-/* Begin; the walk has a memo. */
+/* Begin. The walk must have a memo. */
 void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__walker *walker);
 
-/* Put frames as far as the memo or plain rules lead. The walker then stands at the last of them,
- * which is not put yet. True: the walk has ended at the root, which is put. */
+/* Put frames as far as the memo or plain rules lead. The walker is then at the last of them,
+ * which is not put yet. True: the walk ended at the root, which is put. */
 bool sonde__memo_walker_run(struct sonde__memo_walker *with, struct sonde__sink *sink);
 
-/* The walk has ended: store it in the memo, with older frames further out that may still be valid.
- */
+/* End: store the walk in the memo. Older frames further out stay if they may still be valid. */
 void sonde__memo_walker_end(struct sonde__memo_walker *with);
 
 #endif

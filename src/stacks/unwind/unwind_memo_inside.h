@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Going along the frames of a memo as far as their cells hold the same, and moving them. Of
+/* Follows the frames of a memo as far as their cells hold the same, and moves them. For
  * unwind_memo*.c only. Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_INSIDE_H
 #define SONDE_UNWIND_MEMO_INSIDE_H
@@ -14,7 +14,7 @@ enum {
     PAGE_SHIFT = 12, /* the smallest page */
 };
 
-/* Distances are 32 bits: this much below the first sp, and as much above. */
+/* Distances are 32 bits: they reach this far below the first sp, and as far above. */
 #define REACH ((uint64_t)1 << 31)
 
 static inline uint32_t cell_of(uint32_t cell)
@@ -48,7 +48,7 @@ static __attribute__((noinline)) bool inspect_image(const struct sonde__memo *me
     return false;
 }
 
-/* Is the image of a frame still loaded, so that its rule is the remembered one? */
+/* Is the image of a frame still loaded, so that the remembered rule is valid? */
 static inline bool may_leave(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
                              struct sonde__memo_look *look)
 {
@@ -67,7 +67,7 @@ static inline uint64_t pac_mask(unsigned arch)
     return arch == SONDE_ARCH_X86_64 ? UINT64_MAX : sonde__arch_strip_pac(arch, UINT64_MAX);
 }
 
-/* Does the cell from which the arrival at `caller` read fp hold the same? */
+/* Does the cell from which the arrival at `caller` read fp hold the same value? */
 SONDE__NO_SANITIZE static inline bool has_same_fp(uint64_t base,
                                                   const struct sonde__memo_frame *caller)
 {
@@ -80,15 +80,15 @@ static inline uint32_t at_index(const struct sonde__memo *memo,
     return (uint32_t)(frame - memo->frames);
 }
 
-/* Where verify() is. */
+/* The position of verify(). */
 struct position {
     const struct sonde__memo_frame *frame;
     uint64_t pc; /* of the frame */
     uint64_t *pcs;
 };
 
-/* Whole groups of frames that were all arrived at by one cell (with_fp: by two, that of fp too),
- * and whose images are not to be looked at. False: a cell has changed. */
+/* Verify whole groups of frames that were each arrived at by one cell (with_fp: by two, with
+ * that of fp) and whose images need no check. False: a cell has changed. */
 SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
 verify_groups(struct position *at, const struct sonde__memo_frame *last, uint64_t base,
               uint64_t mask, const bool is_wanted, const bool with_fp)
@@ -141,9 +141,9 @@ has_same_cells(uint64_t base, uint64_t mask, const struct sonde__memo_frame *cal
            (sonde__plain_word(base + cell_of(cell)) & mask) == caller->pc;
 }
 
-/* From frame `at`, whose state is the walk's, outward to frame `end` - 1 at most. Returns the frame
- * up to which the state is proven; the pcs of those before it are written to `pcs`, if so wanted.
- */
+/* Verify from frame `at`, whose state is the walk's, outward to frame `end` - 1 at most. Returns
+ * the frame up to which the state is proven. is_wanted: writes the pcs of the frames before it
+ * to `pcs`. */
 SONDE__NO_SANITIZE static inline __attribute__((always_inline)) struct position
 verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__memo_look *look,
        uint64_t *pcs, const bool is_wanted)
@@ -156,12 +156,12 @@ verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__
         return here;
     }
     for (;;) {
-        /* nearly all frames, without and with frame pointers */
+        /* nearly all frames: without frame pointers, then with */
         if (!verify_groups(&here, last, base, mask, is_wanted, false) ||
             !verify_groups(&here, last, base, mask, is_wanted, true)) {
             return here;
         }
-        /* others, of which there are several together, and the rest */
+        /* other frames, which come in runs, and the rest */
         const struct sonde__memo_frame *stop =
             last - here.frame >= GROUP ? here.frame + GROUP : last;
         while (here.frame != stop) {
@@ -189,13 +189,13 @@ static inline uint32_t min_u32(uint64_t a, uint64_t b)
     return (uint32_t)(a < b ? a : b);
 }
 
-/* verify() over frames that are left out. Returns how many these are. */
+/* verify() over frames that are left out. Returns their number. */
 uint32_t sonde__memo_pass_over(const struct sonde__memo *memo, uint32_t at, uint32_t count,
                                struct sonde__memo_look *look);
 
-/* From frame `from`, whose state is the walk's, as far as the cells hold the same: all frames but
- * the last of these are put, and that too if it is the root. Returns which it is. has_stack: there
- * is an output. */
+/* Follow the memo from frame `from`, whose state is the walk's, as far as the cells hold the
+ * same. Puts all of these frames but the last, and that too if it is the root. Returns the last.
+ * has_stack: there is an output. */
 static inline __attribute__((always_inline)) const struct sonde__memo_frame *
 follow(const struct sonde__memo *memo, struct sonde__memo_look *look,
        struct sonde__memo_output *output, uint32_t from, const bool has_stack, bool *ret_is_root)
@@ -245,8 +245,9 @@ static inline void note_proven(struct sonde__memo *memo, bool has_new)
     }
 }
 
-/* A walk that has put `kept` frames, and had `skip` to leave out, has followed the memo from frame
- * `from` to frame `to`: from which place on what it puts is INFERRED. UINT32_MAX: nothing. */
+/* A walk with `kept` frames put and `skip` still to leave out has followed the memo from frame
+ * `from` to frame `to`. Returns the index from which the frames that it puts are INFERRED.
+ * UINT32_MAX: none. */
 static inline uint32_t first_inferred(const struct sonde__memo *memo, uint32_t from, uint32_t to,
                                       uint32_t kept, uint32_t skip)
 {
@@ -275,7 +276,7 @@ static inline void shift(struct sonde__memo_pass *pass, int32_t distance)
     pass->changed = (uint32_t)((int32_t)pass->changed + distance);
 }
 
-/* fp at frame `at`, from where it was last read behind frame `from`. False: it was kept. */
+/* Restore fp at frame `at` from where it was last read after frame `from`. False: it was kept. */
 SONDE__NO_SANITIZE static inline bool restore_fp(const struct sonde__memo *memo, uint32_t from,
                                                  uint32_t at, uint64_t *fp)
 {
@@ -289,7 +290,7 @@ SONDE__NO_SANITIZE static inline bool restore_fp(const struct sonde__memo *memo,
     return false;
 }
 
-/* The callers of these frames have changed. */
+/* Clear the tags of frames whose callers have changed. */
 static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t to)
 {
     if (memo->tagger != 0) {
@@ -299,7 +300,8 @@ static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t
     }
 }
 
-/* Is the value of fp at `frame` needed? If its rule uses it, or keeps it for one further out. */
+/* Mark whether the value of fp at `frame` is needed: its rule uses fp, or keeps it for one
+ * further out that does. */
 static inline void set_need(struct sonde__memo_frame *frame, const struct sonde__memo_frame *caller)
 {
     bool needs = (frame->fp_home & SONDE__MEMO_USES) != 0 ||
@@ -313,20 +315,21 @@ static inline void set_need(struct sonde__memo_frame *frame, const struct sonde_
 }
 
 enum sonde__memo_outcome {
-    SONDE__MEMO_OPEN,    /* the last frame is not put, and needs more thought */
-    SONDE__MEMO_NO_ROOM, /* it is not put */
-    SONDE__MEMO_AT_ROOT, /* it is the outermost one, and is put */
+    SONDE__MEMO_OPEN,    /* the last frame is not put, and needs the general step */
+    SONDE__MEMO_NO_ROOM, /* the last frame is not put */
+    SONDE__MEMO_AT_ROOT, /* the last frame is the outermost one, and is put */
 };
 
-/* Walk on from pass->place. to: the frame of the memo that was followed to from there, or END: none
- * is known. The second one fills no stack. */
+/* Walk on from pass->place. to: the frame up to which the memo was followed from there; END: not
+ * followed. The silent one fills no stack. */
 enum sonde__memo_outcome sonde__memo_pass_on(struct sonde__memo_pass *pass, uint32_t to);
 enum sonde__memo_outcome sonde__memo_pass_on_silent(struct sonde__memo_pass *pass, uint32_t to);
 
 /* See sonde__memo_walker_end(). */
 void sonde__memo_pass_finish(struct sonde__memo_pass *pass);
 
-/* May frames of an image that can be unloaded be remembered? Then it is in the memo's list. */
+/* May the memo hold frames of this image, which can be unloaded? Adds the image to the memo's
+ * list if so. */
 bool sonde__memo_list_image(struct sonde__memo *memo, const struct sonde__image *image);
 
 #endif

@@ -15,7 +15,7 @@ void sonde__unwind_memo_rules_prepare(void)
     }
 }
 
-/* 0: it does not fit. */
+/* Returns 0 if the rule does not fit. */
 static uint64_t pack(const struct sonde__memo_rule *rule)
 {
     bool is_down = sonde__memo_rules_is_downward(SONDE__ARCH_HOST);
@@ -32,7 +32,8 @@ static uint64_t pack(const struct sonde__memo_rule *rule)
     return rule->flags | cfa | ra / 8 << SONDE__PACKED_RA_SHIFT | fp / 8 << SONDE__PACKED_FP_SHIFT;
 }
 
-/* The newest first: of two that want the same place, the one that is in use comes back to it. */
+/* The new entry gets the first place: of two that compete for it, the one in use comes back to
+ * it. */
 void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *rule)
 {
     uint64_t mixed = sonde__memo_rules_mix(pc);
@@ -74,7 +75,7 @@ bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,
 {
     struct sonde__scans_rule rule;
     uint64_t seal = 0;
-    /* other hosts have another number: NOLINTNEXTLINE(misc-redundant-expression) */
+    /* not redundant on other hosts: NOLINTNEXTLINE(misc-redundant-expression) */
     if (SONDE__ARCH_HOST != SONDE_ARCH_X86_64 ||
         !sonde__scans_rule(scans, pc, false, &rule, &seal) || seal != 0 ||
         rule.fp_saved == SONDE__SCANS_FP_LOST) {
@@ -82,7 +83,7 @@ bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,
     }
     *ret_rule = (struct sonde__memo_rule){
         .flags = SONDE__MEMO_RULE_SCAN | (rule.by_fp ? SONDE__MEMO_RULE_BY_FP : 0),
-        .cfa = (int32_t)rule.at + 8, /* behind the return address */
+        .cfa = (int32_t)rule.at + 8, /* the return address included */
         .fp_at = rule.fp_saved == SONDE__SCANS_FP_KEPT ? 0 : (uint32_t)rule.fp_saved + 8,
         .ra_at = 8,
         .entry = rule.entry,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A cache of rules by return address: one table for the process, which all threads read and write
- * without a lock, so that the first stack of a thread finds what other threads have looked up in
- * the tables of the images. Only for images that are never unloaded, so entries stay valid.
+/* A cache of rules by return address: one table for the process. All threads read and write it
+ * without a lock, so the first stack of a thread finds what other threads have looked up in the
+ * tables of the images. It holds only images that are never unloaded, so entries stay valid.
  *
- * An entry is one word, so that no reader sees half of it: the rule in the low bits, above it a tag
- * that identifies the return address exactly. Multiplication of an address (48 bits) by an odd
- * number modulo 2^48 is a bijection: the upper bits of the product are the index, the others the
- * tag. An evicted entry is looked up in the image's table again.
+ * An entry is one word, so no reader sees half of it: the rule in the low bits, above it a tag that
+ * identifies the return address exactly. Multiplication of an address (48 bits) by an odd number
+ * modulo 2^48 is a bijection: the upper bits of the product are the index, the others the tag. An
+ * evicted entry is looked up in the image's table again.
  *
  * Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_RULES_H
@@ -16,21 +16,22 @@
 
 enum {
     SONDE__MEMO_RULES_BITS = 13,       /* entries, as a power of two: 64 KiB */
-    SONDE__MEMO_RULES_PC_BITS = 48,    /* of an address; others are not kept */
+    SONDE__MEMO_RULES_PC_BITS = 48,    /* of an address; larger ones are not cached */
     SONDE__MEMO_RULES_PACKED_BITS = 28 /* of a rule */
 };
 
-/* An entry is at its index or at the neighbour (index ^ 1): the tag holds the bit in which the two
- * differ. */
+/* An entry is at its index or at its neighbour (index ^ 1). The tag holds the bit in which the
+ * two differ. */
 _Static_assert(SONDE__MEMO_RULES_PC_BITS - (SONDE__MEMO_RULES_BITS - 1) +
                        SONDE__MEMO_RULES_PACKED_BITS ==
                    64,
                "an entry is one word");
 
-/* A packed rule, from bit 0: BY_FP, END, one that is free; the CFA's distance, in bytes, twelve
- * bits of it from bit 3 on; where the return address is and where fp (plus one word, 0: nowhere),
- * in words. These two are counted from the CFA downward on x86-64, where they are pushed first, and
- * on aarch64, where they are stored at the frame's inner end, from sp or fp upward. */
+/* A packed rule, from bit 0: BY_FP; END; a free bit; the CFA's distance in bytes, twelve bits
+ * from bit 3 on; the place of the return address in words; the place of fp in words (0: nowhere;
+ * on aarch64 plus one). x86-64 pushes both first, so these places are counted from the CFA
+ * downward. aarch64 stores them at the frame's inner end, so they are counted from sp or fp
+ * upward. */
 enum {
     SONDE__PACKED_CFA = 0xfff << 3,
     SONDE__PACKED_RA_SHIFT = 15,
@@ -46,13 +47,13 @@ static inline bool sonde__memo_rules_is_downward(unsigned arch)
 
 extern uint64_t sonde__unwind_memo_rules[1 << SONDE__MEMO_RULES_BITS];
 
-/* Touch its pages, so that the first captures do not fault. Context: any thread */
+/* Touch the table's pages, so that the first captures do not fault. Context: any thread */
 void sonde__unwind_memo_rules_prepare(void);
 
 /* Add a rule, if it can be packed. */
 void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *rule);
 
-/* Of an address below 2^48: the index in the upper bits, the tag below. */
+/* Mix an address below 2^48: the index is in the upper bits, the tag below. */
 static inline uint64_t sonde__memo_rules_mix(uint64_t pc)
 {
     return pc * ((uint64_t)0x9e3779b97f4a7c15u << (64 - SONDE__MEMO_RULES_PC_BITS));
@@ -68,7 +69,7 @@ static inline uint64_t sonde__memo_rules_tag(uint64_t mixed)
     return mixed << (SONDE__MEMO_RULES_BITS - 1);
 }
 
-/* Is it a rule, not an entry with another tag or a free one (no rule is 0)? */
+/* Is it a rule? Else the entry has another tag or is free (no rule is 0). */
 static inline bool sonde__memo_rules_is_rule(uint64_t packed)
 {
     return packed - 1 < ((uint64_t)1 << SONDE__MEMO_RULES_PACKED_BITS) - 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A walk by the memo alone. Most stacks are the one before: from their first frame to the root all
- * cells hold the same. That needs no state but where the next pc goes, and nothing is written to
- * the memo, so this way is apart from the loop that takes all others. */
+/* A walk by the memo alone. Most stacks equal the previous one: all cells hold the same from the
+ * first frame to the root. Such a walk needs no state but where the next pc goes, and writes
+ * nothing to the memo. So it is separate from the loop that handles the others. */
 #include "unwind_memo_inside.h"
 
-/* The first frame of the memo that does not lie inward of the start. */
+/* Find the first frame of the memo that is not inward of the start. */
 static inline uint32_t find_next(const struct sonde__memo *memo, uint64_t sp)
 {
     uint32_t next = memo->first;
@@ -14,7 +14,7 @@ static inline uint32_t find_next(const struct sonde__memo *memo, uint64_t sp)
     return next;
 }
 
-/* Is that the frame at which the walk starts? */
+/* Does the walk start at frame `next`? */
 static inline bool is_start(const struct sonde__memo *memo, uint32_t next,
                             const struct sonde__memo_start *start, uint64_t sp)
 {
@@ -23,8 +23,8 @@ static inline bool is_start(const struct sonde__memo *memo, uint32_t next,
            has_fp(memo, frame, sonde__strip_fp_tag(start->fp), true);
 }
 
-/* Have what lies before `to` to read. Returns the end of what can be read, 0: not so much; all are
- * distances from the memo's base. */
+/* Make the memory before `to` readable. Returns the end of what is readable; 0: less than `to`.
+ * All are distances from the memo's base. */
 static __attribute__((noinline)) uint64_t reach(const struct sonde__memo *memo,
                                                 const struct sonde__memo_start *start, uint64_t to)
 {
@@ -32,13 +32,13 @@ static __attribute__((noinline)) uint64_t reach(const struct sonde__memo *memo,
     return end <= 2 * REACH && to <= end ? end : 0;
 }
 
-/* How far a walk has come by the memo alone: it started at frame `next` and stands at frame `to`.
- * END: it does not stand there; then `next` is the first that does not lie inward of the start. */
+/* How far a walk has come by the memo alone: from frame `next` to frame `to`. END: it did not
+ * start in the memo; `next` is the first frame not inward of the start. */
 struct way {
     uint32_t next, to;
 };
 
-/* What of the stack is filled. */
+/* How much of the stack is filled. */
 struct filled {
     uint32_t kept, skip; /* as in an output */
 };
@@ -55,7 +55,8 @@ static inline void begin_pass(struct sonde__memo_pass *pass, struct sonde__memo 
     pass->is_root = pass->is_stopped = false;
 }
 
-/* The walk is not all there. Fills the memo, and *ret_first as sonde__unwind_memo_renew(). */
+/* Walk the rest, which the memo does not hold. Fills the memo, and *ret_first as
+ * sonde__unwind_memo_renew() does. */
 static inline __attribute__((always_inline)) enum sonde__memo_outcome
 walk_rest(struct sonde__memo_pass *pass, struct way way, uint32_t *ret_first, const bool has_stack)
 {
@@ -63,7 +64,7 @@ walk_rest(struct sonde__memo_pass *pass, struct way way, uint32_t *ret_first, co
     const struct sonde__memo *memo = pass->memo;
     const uint64_t sp = start->sp - memo->base;
     const uint64_t end = start->plain_end - memo->base;
-    /* the cells of the memo, or the word at sp at least */
+    /* the memo's cells, or at least the word at sp */
     const uint64_t least =
         memo->first < END && memo->frames[END - 1].sp > sp ? memo->frames[END - 1].sp : sp + 1;
     if (sp >= 2 * REACH || (sp & 7) != 0 || end > 2 * REACH) {
@@ -77,7 +78,7 @@ walk_rest(struct sonde__memo_pass *pass, struct way way, uint32_t *ret_first, co
                                              SONDE__MEMO_ODD, 0,  way.next};
     enum sonde__memo_outcome outcome =
         has_stack ? sonde__memo_pass_on(pass, way.to) : sonde__memo_pass_on_silent(pass, way.to);
-    /* What was found is kept, also if the rest is left to the general walk. */
+    /* Keep what was found, even if the general walk does the rest. */
     if (pass->has_begun && (pass->is_changed || pass->is_root)) {
         sonde__memo_pass_finish(pass);
     }
@@ -85,7 +86,7 @@ walk_rest(struct sonde__memo_pass *pass, struct way way, uint32_t *ret_first, co
     return outcome;
 }
 
-/* What the general walk writes of a stack that it has walked so. */
+/* Write what the general walk would write about this stack. */
 static inline void put_end(struct sonde_stack *stack, uint32_t count, uint32_t skip,
                            enum sonde_end_reason end, uint64_t end_at)
 {
@@ -100,7 +101,7 @@ static inline void put_end(struct sonde_stack *stack, uint32_t count, uint32_t s
     stack->lost_count = 0;
 }
 
-/* Frames from the first PROVEN one on are INFERRED. */
+/* Mark the frames from the first PROVEN one on as INFERRED. */
 static __attribute__((noinline)) void put_inferred(struct sonde_stack *stack, uint32_t inferred)
 {
     if (inferred < stack->count) {
@@ -146,7 +147,7 @@ renew_rest(struct sonde__memo *memo, const struct sonde__memo_start *start, stru
     return walk_rest(&pass, way, ret_first, false) == SONDE__MEMO_AT_ROOT && *ret_first != END;
 }
 
-/* The walk as far as it is there. True: that was all of it, to the root. */
+/* Walk as far as the memo holds the stack. True: all of it, to the root. */
 static inline __attribute__((always_inline)) bool
 walk_same(const struct sonde__memo *memo, const struct sonde__memo_start *start, struct way *way,
           struct sonde__memo_output *output, struct sonde__memo_look *look, const bool has_stack)
@@ -165,7 +166,7 @@ walk_same(const struct sonde__memo *memo, const struct sonde__memo_start *start,
     return is_root;
 }
 
-/* Is the stack cut at frame `way.to`? It keeps no outermost frames. */
+/* Is the stack cut at frame `way.to`, because the output is full and keeps no outermost frames? */
 static inline bool is_full(struct way way, const struct sonde__memo_output *output,
                            const struct sonde_stack *stack)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A walk by the memo and by plain rules: one loop, whose state lives in machine registers. What
- * needs more than that is left to the general walk: a walk by the memo alone (unwind_memo_same.c)
- * ends there, and the general walk begins anew; the general walk (unwind_memo_walker.c) uses the
- * loop from one such frame to the next. */
+/* A walk by the memo and by plain rules: one loop, with its state in machine registers. It
+ * leaves other frames to the general walk. A walk by the memo alone (unwind_memo_same.c) ends
+ * there, and the general walk starts over; the general walk (unwind_memo_walker.c) uses the loop
+ * between such frames. */
 #include "unwind_memo_inside.h"
 
 #include "base_mem.h"
@@ -10,8 +10,8 @@
 #include "unwind_plain_step.h"
 #include "unwind_scans.h"
 
-/* New frames that are put into the memo together: their place is known when the walk has come to
- * one that is there already. */
+/* New frames are put into the memo together: their place is known when the walk reaches a frame
+ * that is there already. */
 enum { FRESH = 48 };
 
 struct fresh {
@@ -19,7 +19,7 @@ struct fresh {
     uint32_t count;
 };
 
-/* The rule for `pc`, at which frame `here` is, where the table of all threads has none. */
+/* Find the rule for `pc`, the pc of frame `here`, if the process's cache has none. */
 static __attribute__((noinline)) bool learn_rule(const struct sonde__memo_start *start, uint64_t pc,
                                                  struct sonde__memo_frame *here,
                                                  struct sonde__memo_rule *ret_rule)
@@ -35,8 +35,8 @@ static __attribute__((noinline)) bool learn_rule(const struct sonde__memo_start 
     return true;
 }
 
-/* Put the new frames into the memo, outward of those of this walk. is_joined: frame `next` is the
- * caller of the last. False: no room. */
+/* Put the new frames into the memo, outward of those of this walk. is_joined: frame `next` is
+ * the last one's caller. False: no room. */
 static bool place_fresh(struct sonde__memo_pass *pass, struct fresh *fresh, uint32_t next,
                         bool is_joined)
 {
@@ -60,7 +60,7 @@ static bool place_fresh(struct sonde__memo_pass *pass, struct fresh *fresh, uint
     return true;
 }
 
-/* The innermost frames stay, and nothing else has room. */
+/* Keep the innermost frames; there is no room for more. */
 static void place_innermost(struct sonde__memo_pass *pass, struct fresh *fresh)
 {
     uint32_t room = END - (pass->at - pass->begin);
@@ -71,8 +71,8 @@ static void place_innermost(struct sonde__memo_pass *pass, struct fresh *fresh)
     (void)place_fresh(pass, fresh, END, false);
 }
 
-/* The same as place_fresh() and sonde__memo_pass_finish() for what is nearly all: new frames, then
- * the stack as it was, from frame `next` to the root. False: no room. */
+/* place_fresh() and sonde__memo_pass_finish() for nearly all cases: new frames, then the
+ * unchanged stack from frame `next` to the root. False: no room. */
 static inline bool place_whole(struct sonde__memo *memo, const struct fresh *fresh, uint32_t next,
                                bool has_proven)
 {
@@ -99,7 +99,7 @@ uint32_t sonde__memo_pass_over(const struct sonde__memo *memo, uint32_t at, uint
     return at_index(memo, verify(memo, at, end, look, NULL, false).frame) - at;
 }
 
-/* The walk has followed the memo from frame `from` to frame `to`, and stands there. */
+/* Move the walk, which has followed the memo from frame `from` to frame `to`, to the latter. */
 static inline struct sonde__memo_frame *
 stand_at(struct sonde__memo_pass *pass, struct sonde__memo_place *at, uint32_t from, uint32_t to)
 {
@@ -114,7 +114,7 @@ stand_at(struct sonde__memo_pass *pass, struct sonde__memo_place *at, uint32_t f
     return here;
 }
 
-/* follow() as functions: many of the registers that the loop needs are free for it then. */
+/* follow() as functions, which leaves more registers to the loop. */
 static __attribute__((noinline)) uint32_t follow_to(struct sonde__memo_pass *pass, uint32_t from)
 {
     const struct sonde__memo *memo = pass->memo;
@@ -133,7 +133,7 @@ static __attribute__((noinline)) uint32_t follow_silent_to(struct sonde__memo_pa
     return at_index(memo, follow(memo, &pass->look, NULL, from, false, &pass->is_root));
 }
 
-/* The walk has come to frame `next` of the memo. Null: the memo is all there, or lost. */
+/* Join the memo at its frame `next`. Null: the walk has ended at the root, or the memo is reset. */
 static inline __attribute__((always_inline)) struct sonde__memo_frame *
 join(struct sonde__memo_pass *pass, struct sonde__memo_place *at, struct fresh *fresh,
      const bool has_stack)
@@ -162,7 +162,7 @@ join(struct sonde__memo_pass *pass, struct sonde__memo_place *at, struct fresh *
     return stand_at(pass, at, from, to);
 }
 
-/* The walk has come to a frame that the memo has not. Null: no room. */
+/* Note a frame that is not in the memo. Null: no room. */
 static inline struct sonde__memo_frame *note(struct sonde__memo_pass *pass,
                                              struct sonde__memo_place *at, struct fresh *fresh)
 {
@@ -201,7 +201,7 @@ arrive(struct sonde__memo_pass *pass, struct sonde__memo_place *at, struct fresh
     return note(pass, at, fresh);
 }
 
-/* Have what lies before `to` to read. False: it cannot be had. */
+/* Make the memory before `to` readable. False: impossible. */
 static __attribute__((noinline)) bool reach(struct sonde__memo_pass *pass, uint64_t to)
 {
     const struct sonde__memo_start *start = pass->start;
@@ -214,7 +214,7 @@ static __attribute__((noinline)) bool reach(struct sonde__memo_pass *pass, uint6
     return true;
 }
 
-/* From frame `here` to its caller. False: not by this rule alone. */
+/* Step from frame `here` to its caller. False: this rule alone does not lead there. */
 static inline __attribute__((always_inline)) bool leave(struct sonde__memo_pass *pass,
                                                         struct sonde__memo_place *at,
                                                         struct sonde__memo_frame *here,
@@ -241,8 +241,8 @@ static inline __attribute__((always_inline)) bool leave(struct sonde__memo_pass 
     return true;
 }
 
-/* Put the frame, and go on to its caller by the rule of a scan, if the call there was seen to lead
- * to the function. That frame and those further out are INFERRED. */
+/* Put the frame, and step to its caller by a scan's rule, if the call there is known to lead to
+ * the function. The caller and all frames further out are INFERRED. */
 static __attribute__((noinline)) bool leave_by_scan(struct sonde__memo_pass *pass,
                                                     struct sonde__memo_place *at,
                                                     struct sonde__memo_frame *here,
@@ -270,7 +270,7 @@ walk_on(struct sonde__memo_pass *pass, uint32_t to, const bool has_stack)
 {
     enum sonde__memo_outcome outcome = SONDE__MEMO_OPEN;
     struct sonde__memo_place at = pass->place;
-    struct sonde__memo_frame *here; /* at which the walk stands */
+    struct sonde__memo_frame *here; /* the walk's frame */
     struct fresh fresh;
     fresh.count = 0;
     if (to != END) {
@@ -290,7 +290,7 @@ walk_on(struct sonde__memo_pass *pass, uint32_t to, const bool has_stack)
             break;
         }
         if (!sonde__memo_rules_find(at.pc, &rule)) {
-            struct sonde__memo_rule learnt; /* has an address, so it lives in memory */
+            struct sonde__memo_rule learnt; /* its address is taken, so it is in memory */
             if (!learn_rule(pass->start, at.pc, here, &learnt)) {
                 break;
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How the general walk uses and renews a memo: by the loop of unwind_memo_walk.c between the frames
- * that need the general step. */
+/* The general walk with a memo: it runs the loop of unwind_memo_walk.c between the frames that
+ * need the general step. */
 #include "unwind_memo_inside.h"
 
 #include "unwind_step.h"
@@ -20,7 +20,7 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
         return true;
     }
     ret_rule->flags |= SONDE__MEMO_RULE_IMAGE;
-    with->pass.look.start = image->start; /* the walker has just found it */
+    with->pass.look.start = image->start; /* the walker has just found the image */
     with->pass.look.size = image->end - image->start;
     return sonde__memo_list_image(with->pass.memo, image);
 }
@@ -38,7 +38,8 @@ void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__wal
     const struct sonde__walk *walk = walker->walk;
     struct sonde__memo *memo = walk->memo;
     uint64_t sp = walker->frame.sp;
-    /* far from where it was, or more than the caller vouches for: begin anew */
+    /* sp is far from the memo's base, or the cells exceed what the caller vouches for: start
+     * over */
     if (sp - memo->base >= 2 * REACH ||
         (memo->first < END && cells_end(memo) > walk->memory.plain_end)) {
         sonde__unwind_memo_reset(memo, sp, memo->generation);
@@ -61,8 +62,8 @@ void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__wal
     };
 }
 
-/* Can the walker's frame be remembered? Frames lie outward of each other in memory that may be read
- * by plain loads. */
+/* Can the walker's frame be remembered? Its sp must be outward of the last frame's, in memory
+ * that may be read by plain loads. */
 static bool is_fit(struct sonde__memo_walker *with)
 {
     const struct sonde__frame *frame = &with->walker->frame;
@@ -75,7 +76,7 @@ static bool is_fit(struct sonde__memo_walker *with)
            sp < pass->end && frame->sp >= with->plain_start;
 }
 
-/* What the pass has put. */
+/* Tell the sink what the pass has put. */
 static void put_frames(struct sonde__sink *sink, const struct sonde__memo_pass *pass,
                        uint32_t before, uint8_t found)
 {

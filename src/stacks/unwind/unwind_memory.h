@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads of the walk: plain loads where the caller vouches for the memory, the door elsewhere, in
- * blocks so that one system call serves many words. Context: handler. */
+/* Reads of the walk: plain loads where the caller vouches for the memory, else
+ * sonde__memory.read, in blocks, so that one system call serves many words. Context: handler. */
 #ifndef SONDE_UNWIND_MEMORY_H
 #define SONDE_UNWIND_MEMORY_H
 
 #include "unwind_walk.h"
 
-/* Under AddressSanitizer frames have poisoned gaps, and a walk reads whole stacks. In fuzzing the
- * stacks are made up, and a load outside is a bug. */
+/* Under AddressSanitizer, frames have poisoned gaps, and a walk reads whole stacks. Fuzzers make
+ * up stacks, and there a load outside is a bug. */
 #if defined(SONDE_FUZZING)
 #    define SONDE__NO_SANITIZE
 #else
 #    define SONDE__NO_SANITIZE __attribute__((no_sanitize("address", "thread")))
 #endif
 
-/* Bytes read at once through the door. Divides a page, so a block is readable whole or not. */
+/* Bytes of one `read`. Divides a page, so a block is readable whole or not at all. */
 #define SONDE__READER_BLOCK 512
 
 struct sonde__reader {
@@ -23,7 +23,7 @@ struct sonde__reader {
     uint8_t bytes[SONDE__READER_BLOCK];
 };
 
-/* A word of memory that is known to be there; stacks of hostile programs are not aligned. */
+/* Load a word that is known to be mapped; stacks of hostile programs are not aligned. */
 SONDE__NO_SANITIZE static inline uint64_t sonde__plain_word(uint64_t address)
 {
     struct word {
@@ -35,7 +35,7 @@ SONDE__NO_SANITIZE static inline uint64_t sonde__plain_word(uint64_t address)
 
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory);
 
-/* Through the door, one word of at most 8 bytes. */
+/* Read at most 8 bytes, by plain loads or through a block. */
 bool sonde__reader_slow(struct sonde__reader *reader, uint64_t address, void *ret_bytes,
                         size_t size);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The step from code without call frame information: by what is known of such code, by a search,
- * and in the end by the frame pointer. */
+/* Steps from code without call frame information: by known properties of the code, then by a
+ * search, last by the frame pointer. */
 #include "unwind_go.h"
 #include "unwind_step.h"
 
-/* The registers follow the compact frame, where all of them are kept. */
+/* Update the full registers, if kept, from the compact frame. */
 static enum sonde__step followed(struct sonde__walker *walker, enum sonde__step step)
 {
     const struct sonde__frame *frame = &walker->frame;
@@ -19,7 +19,7 @@ static enum sonde__step followed(struct sonde__walker *walker, enum sonde__step 
     return step;
 }
 
-/* Where nothing is known of the code. OTHER: nothing was found. */
+/* Search for the caller from unknown code. OTHER: nothing found. */
 static enum sonde__step search(struct sonde__walker *walker)
 {
     if (sonde__step_is_nowhere(walker)) {
@@ -31,13 +31,13 @@ static enum sonde__step search(struct sonde__walker *walker)
     return sonde__step_by_link(walker) ? SONDE__STEP_ON : sonde__step_scan(walker);
 }
 
-/* By the frame record to which the frame pointer points. */
+/* Step by the frame record that the frame pointer points to. */
 static enum sonde__step step_by_record(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
     uint64_t pc = 0, fp = 0;
     if (!frame->fp_known) {
-        /* not read; or read, and lost in a frame further in: then it is no help here */
+        /* fp was not captured; or it was lost in a frame further in, so capturing it is no help */
         bool is_read = sonde__regs_known(&walker->walk->regs, sonde__arch_fp(walker->arch));
         return sonde__step_end(walker, is_read ? SONDE_END_NO_RULE : SONDE_END_NO_REGISTERS,
                                frame->pc);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A pc that is no code: a call or a jump through a null, wild or stale pointer, or a return address
- * that was overwritten.
+/* Steps from a pc that is not code: after a call or jump through a null, wild or stale pointer, or
+ * a return to an overwritten address.
  *
- * Where control was led there by a call, nothing has run since: the return address is the word at
- * sp (x86-64), or in lr (aarch64), and everything else is as the caller left it. Where it was a
- * jump in place of a return (a tail call), the same word leads to the caller's caller. After a
- * return to an address that was overwritten, no such word is there: so it counts only if a call
- * ends where it points. The frame pointer tells nothing: it is the caller's own, whose frame would
- * be left out. Context: handler. */
+ * After a call, nothing has run since: the return address is the word at sp (x86-64) or in lr
+ * (aarch64), and the other registers are the caller's. After a jump in place of a return (a tail
+ * call), the same word leads to the caller's caller. After a return to an overwritten address
+ * there is no such word. So the word counts only if a call ends where it points. The frame
+ * pointer is no help: it is the caller's own, and a step by it would skip the caller. Context:
+ * handler. */
 #include "unwind_step.h"
 
-/* Nothing is mapped there (vm.mmap_min_addr), on either architecture. */
+/* Nothing is mapped below it (vm.mmap_min_addr), on either architecture. */
 enum { FIRST_PAGE_BYTES = 4096 };
 
 /* x86-64's page of old system calls, in each map as executable. The kernel runs none of its bytes:
@@ -35,7 +35,7 @@ bool sonde__step_is_nowhere(struct sonde__walker *walker)
         return image == NULL &&
                (walk->may_be_code == NULL || !walk->may_be_code(walk->code_ctx, pc));
     }
-    /* an image that the loader names has data, too; an empty range: nobody knows */
+    /* an image in the loader's list has data, too; an empty range: unknown */
     return !walk->find_code(walk->code_ctx, pc, &start, &end) && start < end;
 }
 
@@ -43,10 +43,10 @@ static bool is_return_address(struct sonde__walker *walker, uint64_t pc)
 {
     struct sonde__walker looker = *walker;
     uint64_t target = 0;
-    looker.is_doubtful = true; /* a leftover, perhaps */
+    looker.is_doubtful = true; /* it may be a leftover */
     sonde__walker_ask_anew(&looker);
     bool is_call = pc > 8 && sonde__walker_is_return_address(walker, &looker, pc, &target);
-    sonde__walker_ask_anew(walker); /* looking up may have left another image where its own stood */
+    sonde__walker_ask_anew(walker); /* the look-up may have replaced the walker's image */
     return is_call;
 }
 

@@ -5,7 +5,7 @@
 #define KIND_FP_SHIFT 8
 #define KIND_RA_SHIFT 16
 
-/* The state of a program: a row, and those remembered. */
+/* The state of a program: its row, and the remembered rows. */
 struct plain {
     struct sonde__rule_key row;
     struct sonde__rule_key initial;
@@ -45,13 +45,13 @@ static inline bool save(void *state, uint64_t reg, int64_t offset)
         s->row.offsets = (s->row.offsets & 0xffffu) | (uint32_t)(uint16_t)offset << 16;
         s->row.kinds = (s->row.kinds & ~(0xffu << KIND_RA_SHIFT)) | (uint32_t)SONDE__FROM_CFA
                                                                         << KIND_RA_SHIFT;
-        /* above the CFA it is another CFA that is meant (unwind_compact.c) */
+        /* an offset above the CFA belongs to another CFA (unwind_compact.c) */
         return offset == (int16_t)offset && offset < 0;
     }
     return reg != s->sp && offset == (int32_t)offset;
 }
 
-/* sp was nowhere else. */
+/* sp has no rule of its own in a plain program. */
 static inline bool restore(void *state, uint64_t reg)
 {
     struct plain *s = state;

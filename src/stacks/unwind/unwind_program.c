@@ -41,7 +41,7 @@ static bool set_scaled(struct sonde__program *p, uint64_t reg, enum sonde__cell_
     return sonde__cfa_scale(&p->run, factored, &value) && set_cell(p, reg, kind, value);
 }
 
-/* Pass over a block; its place is its offset in the section. */
+/* Skip a block. *ret_offset: its offset in the section. */
 static bool take_block(const struct sonde__program *p, struct sonde__bytes *c, uint32_t *ret_offset)
 {
     uint64_t offset = (uint64_t)(c->at - section_data(p->cfi, p->section));
@@ -112,7 +112,7 @@ static void recall(void *state, unsigned slot)
 
 /* --- the others --- */
 
-/* Operands as the name of the instruction says. */
+/* Instructions whose first operand is a register. */
 static bool run_register_op(struct sonde__program *p, uint8_t op, struct sonde__bytes *c)
 {
     uint64_t reg = sonde__base_bytes_uleb(c);
@@ -217,7 +217,7 @@ void sonde__program_init(struct sonde__program *program, const struct sonde__cfi
     program->done = true;
 }
 
-/* Run the initial instructions of a CIE; the state they leave is that of each of its FDEs. */
+/* Run the initial instructions of a CIE. All of its FDEs start from that state. */
 static bool start_cie(struct sonde__program *p, const struct sonde__cfi_fde *fde)
 {
     uint64_t next;

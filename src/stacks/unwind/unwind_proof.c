@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Steps by what is recorded of code alone, and proofs by them: a scan's result counts where such
- * steps lead from it to the thread's entry. Nothing here scans. */
+/* Steps by records of code alone, and proofs by them: a scan's result counts if such steps lead
+ * from it to the thread's entry. Nothing here scans. */
 #include "unwind_step.h"
 
 #include "arch_sigframe.h"
@@ -26,13 +26,13 @@ struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, u
     return rule;
 }
 
-/* A register saved in the kernel's signal frame. */
+/* Read a register from the kernel's signal frame. */
 static bool read_saved(struct sonde__walker *walker, uint32_t offset, uint64_t *ret_value)
 {
     return sonde__reader_word(walker->reader, walker->frame.sp + offset, ret_value);
 }
 
-/* Everything is in the kernel's frame. */
+/* Step by the kernel's signal frame, which holds all registers. */
 static enum sonde__step leave_sigreturn(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
@@ -82,7 +82,7 @@ bool sonde__step_sigreturn(struct sonde__walker *walker, enum sonde__step *ret_s
     return true;
 }
 
-/* Frames that a proof may take. */
+/* Limit of frames of a proof. */
 #define PROOF_FRAMES_MAX 65536
 
 struct sonde__walker sonde__proof_begin(const struct sonde__walker *from)

@@ -30,10 +30,11 @@ bool sonde__rows_open_pages(struct sonde__rows *t, uint64_t at)
     return true;
 }
 
-/* For each bucket of a page the row in force at its start, counted from the page's first one.
+/* For each bucket of a page, find the row in force at its start, as an index from the page's first
+ * row.
  *
- * Each row is in force at the start of the bucket behind it; of several the last. Where none is
- * noted, the one of the bucket before goes on. Neither loop depends on how rows and buckets
+ * Note each row at the next bucket start; the last of several counts. A bucket without one takes
+ * the row of the bucket before. Neither loop has a branch that depends on how rows and buckets
  * alternate, which no processor can predict. */
 static void find_rows(const struct sonde__row *rows, uint32_t count, unsigned shift,
                       uint32_t found[BUCKETS_MAX + 1])

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rows and the rules of a table while it is built.
+/* The rows and the rules of a table that is being built.
  *
- * Rows come in order of address. Each page starts with a row of its own and ends as look-ups need
- * it (unwind_table.h). A rule that is not among the distinct ones yet is added; when there is no
- * room for it, it is OTHER, which is slower and right. Private to the compiler of tables. */
+ * Rows come in order of address. Each page starts with its own row and ends as look-ups need it
+ * (unwind_table.h). A new rule is added to the distinct ones; without room it becomes OTHER,
+ * which is slower but right. Private to the compiler of tables. */
 #ifndef SONDE_UNWIND_ROWS_H
 #define SONDE_UNWIND_ROWS_H
 
@@ -24,7 +24,7 @@ struct sonde__rows {
     uint32_t current;   /* rule of the last row */
 };
 
-/* Distances are multiples of eight and few: the high bits of the product mix them all. */
+/* Distances are multiples of eight and few: the high bits of the product mix all of them. */
 static inline uint32_t sonde__rows_hash(struct sonde__rule_key key)
 {
     uint64_t word = (uint64_t)key.cfa_offset | (uint64_t)key.offsets << 32;
@@ -36,7 +36,7 @@ static inline bool sonde__rule_key_equal(struct sonde__rule_key a, struct sonde_
     return ((a.cfa_offset ^ b.cfa_offset) | (a.offsets ^ b.offsets) | (a.kinds ^ b.kinds)) == 0;
 }
 
-/* The index of a rule, which is added when it is new. */
+/* The index of a rule; a new one is added. */
 static inline uint32_t sonde__rows_intern(struct sonde__rows *t, struct sonde__rule_key key)
 {
     uint32_t slot = sonde__rows_hash(key) & t->hash_mask;
@@ -55,14 +55,14 @@ static inline uint32_t sonde__rows_intern(struct sonde__rows *t, struct sonde__r
     return t->rule_count - 1;
 }
 
-/* Start every page up to the one of offset `at` with the rule in force, and end those before.
+/* Start every page up to that of offset `at` with the current rule, and end the pages before.
  * False: no room. */
 bool sonde__rows_open_pages(struct sonde__rows *t, uint64_t at);
 
 /* End the last page. False: no room. */
 bool sonde__rows_close_page(struct sonde__rows *t);
 
-/* From offset `at` on, counted from the first page, `rule` is in force; offsets come in order.
+/* `rule` applies from offset `at` on, counted from the first page. Offsets come in order.
  * False: no room. */
 static inline bool sonde__rows_put(struct sonde__rows *t, uint64_t at, uint32_t rule)
 {

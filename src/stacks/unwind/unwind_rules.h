@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* .eh_frame compiled to a sorted table of rules, into memory that is given.
+/* Compiles .eh_frame to a sorted table of rules, in the caller's memory.
  *
- * Building needs no heap. Its memory is an upper bound that follows from sizes and counts, several
- * times what the table takes: map pages, and give back what lies beyond
- * sonde__unwind_rules_bytes(). Context: any thread (building), handler (look-up).
- * Look-up: unwind_table.h. */
+ * Building needs no heap. The memory asked for is an upper bound from sizes and counts, several
+ * times what the table takes: map pages, and give back those beyond sonde__unwind_rules_bytes().
+ * Context: any thread (building), handler (look-up). Look-up: unwind_table.h. */
 #ifndef SONDE_UNWIND_RULES_H
 #define SONDE_UNWIND_RULES_H
 
@@ -14,9 +13,9 @@
 
 struct sonde__rules;
 
-/* Bytes of memory that sonde__unwind_rules_build() needs for this image (0: no CFI, or not worth a
- * table; the image is then walked in place).
- * Returns OK | CORRUPT (no usable record at all). Malformed records cost themselves only. */
+/* Bytes of memory that sonde__unwind_rules_build() needs for this image (0: no CFI, or not worth
+ * a table; the image is then walked in place).
+ * Returns OK | CORRUPT (no usable record at all). A malformed record is skipped. */
 SONDE_NODISCARD enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi,
                                                            unsigned arch, size_t *ret_size);
 
@@ -27,7 +26,7 @@ SONDE_NODISCARD enum sonde_status sonde__unwind_rules_build(const struct sonde__
                                                             size_t size,
                                                             const struct sonde__rules **ret_rules);
 
-/* Bytes really used by a table. */
+/* Bytes that a table uses. */
 size_t sonde__unwind_rules_bytes(const struct sonde__rules *rules);
 
 #endif

@@ -3,21 +3,20 @@
  * (musl's libc has four records for 400 KB of code) or of a JIT compiler.
  *
  * A word on the stack is the return address of this frame if three things hold: a call ends right
- * before the address, the code of the called function leads to this pc, and that code has moved the
- * stack by exactly the distance between the word and sp (unwind_sweep.h). So both sides of the call
- * agree. Nothing is guessed, and no frame pointer is needed. An indirect call does not name the
- * function. Then every place behind the end of another function is tried as its entry, and the
- * distance decides. Without such a proof there is no rule.
+ * before the address, the code of the called function leads to this pc, and that code has moved sp
+ * by exactly the distance between the word and sp (unwind_sweep.h). So both sides of the call
+ * agree. The scan guesses nothing and needs no frame pointer. An indirect call does not name the
+ * function. Then the scan tries every place behind the end of another function as the entry, and
+ * the distance decides. Without such a proof there is no rule.
  *
- * JIT code lies among data and old code. So the return address of an indirect call from there
+ * JIT code lies among data and old code, so the return address of an indirect call from there
  * counts only if call frame information leads from the caller to the thread's entry. JIT code may
  * also run in the frame of an interpreter that jumped to it (LuaJIT). Then the call went to code of
- * an image whose record describes that frame from its first instruction on (unwind_standing.h);
- * what the JIT code has pushed is added to it.
+ * an image whose record describes that frame from its first instruction on (unwind_standing.h), and
+ * what the JIT code has pushed is added.
  *
- * Where the code sets up a frame pointer, and the register still holds it, no scan is needed: the
- * frame record has the return address (V8, Go).
- */
+ * If the code sets up a frame pointer, and the register still holds it, no scan is needed: the
+ * frame record has the return address (V8, Go). */
 #include "unwind_scan.h"
 #include "unwind_standing.h"
 
@@ -26,10 +25,10 @@
 
 enum {
     SCAN_BYTES = 65536,      /* of stack; few functions have larger frames */
-    INDIRECT_MAX = 8,        /* indirect calls that are tried */
-    ENTRY_BACK_BYTES = 2048, /* entries are searched for so far before the pc */
+    INDIRECT_MAX = 8,        /* limit of indirect calls tried */
+    ENTRY_BACK_BYTES = 2048, /* how far before the pc entries are searched for */
     READ_BYTES = 256,
-    NEAR_MAX = 8,    /* entries that are tried first */
+    NEAR_MAX = 8,    /* limit of entries tried first */
     STUB_BYTES = 16, /* of a PLT entry */
 };
 
@@ -73,15 +72,15 @@ bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde_
 
 struct scan {
     struct sonde__walker *walker;
-    struct sonde__walker looker; /* looks images up without moving the walker's own place */
+    struct sonde__walker looker; /* for look-ups, so that the walker keeps its place */
     struct call {
-        uint64_t slot;           /* of its return address */
-        uint64_t frame;          /* bytes of an interpreter's frame below the slot; 0: none */
+        uint64_t slot;  /* of its return address */
+        uint64_t frame; /* bytes of the interpreter's frame below the slot; 0: no interpreter */
         struct sonde__rule rule; /* of that frame */
     } calls[INDIRECT_MAX];       /* indirect calls, and calls of interpreters */
     unsigned call_count;
     bool is_jit;
-    uint64_t code_start; /* entries are not searched for below this address */
+    uint64_t code_start; /* no entries below this address */
 };
 
 bool sonde__scan_slot(const struct sonde__frame *frame, const struct sonde__sweep *sweep,
@@ -110,7 +109,7 @@ void sonde__scan_step_out(struct sonde__walker *walker, const struct sonde__swee
     if (sweep->fp_saved >= 0) {
         frame->fp_known =
             sonde__reader_word(walker->reader, slot - (uint64_t)sweep->fp_saved, &frame->fp);
-        frame->fp = sonde__strip_fp_tag(frame->fp); /* of Swift's async frames */
+        frame->fp = sonde__strip_fp_tag(frame->fp); /* the tag of Swift's async frames */
     } else if (sweep->fp_base >= 0) {
         frame->fp_known = false;
     }
@@ -171,8 +170,8 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         sonde__scan_step_out(walker, &sweep, slot, pc);
         return true;
     }
-    /* the stack is aligned to 16 bytes at a call, so the slot of a return address is not (psABI
-     * AMD64 §3.2.2) */
+    /* sp is a multiple of 16 before a call, so the slot of a return address is not (psABI AMD64
+     * §3.2.2) */
     if ((slot & 15) != 8) {
         return false;
     }
@@ -194,7 +193,7 @@ static bool is_behind_end(const uint8_t *before)
            (before[6] == 0x0f && before[7] == 0x0b) || before[3] == 0xe8;
 }
 
-/* An entry whose code puts the return address where a call left one. */
+/* An entry whose code puts the return address where a call has left one. */
 struct match {
     struct sonde__sweep sweep;
     const struct call *call; /* null: nothing yet */
@@ -241,8 +240,8 @@ static bool read_entries(const struct scan *scan, uint64_t first, uint8_t *ret_b
                               READ_BYTES + 8 - missing);
 }
 
-/* Does the code from `entry` put the return address where there is one, of a direct call to the
- * entry? Then stand at that caller. */
+/* Does the code from `entry` put the return address where that of a direct call to the entry is?
+ * Then step to that caller. */
 static bool is_called_at(struct scan *scan, uint64_t entry)
 {
     struct sonde__walker *walker = scan->walker;
@@ -260,7 +259,7 @@ static bool is_called_at(struct scan *scan, uint64_t entry)
 }
 
 /* Try the nearest places before the pc at which the function may begin. In nearly all cases both
- * sides of the call agree about one of them. This avoids the search of the stack, where each
+ * sides of the call agree about one of them. That avoids the search of the stack, where each
  * leftover of an earlier call costs as much as one of these. */
 static bool try_near_entries(struct scan *scan)
 {
@@ -314,8 +313,8 @@ static bool take_match(struct sonde__walker *walker, const struct match *match)
 }
 
 /* No call names the function: try each place before the pc as its entry, against the indirect
- * calls. Most compilers align functions, so an aligned entry is preferred. If entries of the same
- * kind lead to different callers, there is no answer. */
+ * calls. Most compilers align functions, so an aligned entry is preferred. Entries of the same
+ * kind that lead to different callers are no answer. */
 static bool try_entries(const struct scan *scan)
 {
     struct sonde__walker *walker = scan->walker;
@@ -345,9 +344,9 @@ static bool try_entries(const struct scan *scan)
     return true;
 }
 
-/* Does the frame pointer hold what the code has put there? The nearest code before the pc that sets
- * up a frame pointer leads to the pc, and the register has the value that it got there.
- * *ret_by_sp: sp says the same. */
+/* Does the frame pointer hold what the code put there? True if the nearest code before the pc
+ * that sets up a frame pointer leads to the pc, and the register has the value that it got
+ * there. *ret_by_sp: sp confirms it. */
 static bool is_record_proven(const struct scan *scan, bool *ret_by_sp)
 {
     struct sonde__walker *walker = scan->walker;
@@ -376,10 +375,10 @@ static bool is_record_proven(const struct scan *scan, bool *ret_by_sp)
     return false;
 }
 
-/* The code that sets up the frame pointer may be of the function before: if that ends with a call
- * that never returns, the pass runs on into this function. Where sp does not confirm the record, a
- * direct call to the function that both sides agree about counts more. True: the walker is at that
- * caller, which is not the record's. */
+/* The code that sets up the frame pointer may belong to the function before: if that ends with a
+ * call that never returns, the pass runs on into this function. If sp does not confirm the
+ * record, a direct call to the function that both sides agree about counts more. True: the
+ * walker is at that caller, which is not the record's. */
 static bool is_refuted(struct scan *scan)
 {
     struct sonde__frame *frame = &scan->walker->frame;
@@ -404,9 +403,9 @@ static bool find_code_start(struct scan *scan)
     return looker->is_executable;
 }
 
-/* Where the search for the caller of JIT code ends. If the frame pointer leads to a record with a
- * return address in code, the caller is not beyond that record: it is either this function's, or
- * that of a function further out. */
+/* The end of the search for the caller of JIT code. If the frame pointer leads to a record with
+ * a return address in code, the caller is not beyond that record: it is this function's, or that
+ * of a function further out. */
 static uint64_t scan_end(const struct scan *scan, uint64_t first)
 {
     struct sonde__walker *walker = scan->walker;
@@ -474,7 +473,7 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
     }
     if (target != 0 && target != function) {
         struct sonde__sweep of_call;
-        /* a linkage stub, or a tail call on the way, perhaps by pointer */
+        /* a linkage stub, or a tail call on the way, maybe by a pointer */
         enum sonde__sweep_result result =
             sonde__sweep_to(walker, sonde__scan_entry(walker, target), true, &of_call);
         if (result == SONDE__SWEEP_ELSEWHERE ||

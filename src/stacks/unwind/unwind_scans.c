@@ -3,16 +3,16 @@
 
 #include "base_bytes.h"
 
-/* In the low bits of a value. */
+/* The kind of an entry, in the low bits of its value. */
 enum { RULE = 1, RULE_EXACT, CALLER, RECORD, CUTS, KIND_BITS = 3 };
 
 enum { WAYS = 4 };
 
-/* A rule, from bit KIND_BITS on: by fp; where the return address is; fp; pc - entry. */
+/* A rule, from bit KIND_BITS on: by_fp; the place of the return address; fp; pc - entry. */
 enum { AT_BITS = 13, FP_BITS = 14, ENTRY_BITS = 15 };
 enum { AT_SHIFT = KIND_BITS + 1, FP_SHIFT = AT_SHIFT + AT_BITS, ENTRY_SHIFT = FP_SHIFT + FP_BITS };
 
-/* What stands for fp; more is a distance in words. */
+/* Values of the field fp; from FP_AT on, a distance in words. */
 enum { FP_LOST, FP_KEPT, FP_AT };
 
 #define MIX 0x9e3779b97f4a7c15u
@@ -22,7 +22,7 @@ static uint64_t field(uint64_t value, unsigned shift, unsigned bits)
     return value >> shift & (((uint64_t)1 << bits) - 1);
 }
 
-/* The first of the entries where a key may stand. */
+/* The first entry where a key may be. */
 static uint32_t place_of(uint64_t key, unsigned kind)
 {
     return (uint32_t)((key + kind) * MIX >> (64 - SONDE__SCANS_BITS)) & ~(uint32_t)(WAYS - 1);
@@ -33,8 +33,8 @@ static uint64_t check_of(uint64_t key, uint64_t value)
     return key ^ value * MIX;
 }
 
-/* An entry of this key and kind. Its seal is only right if the entry is whole: then it is 0, or a
- * hash that somebody compares. */
+/* Load the entry of a key and kind. A torn entry gives a wrong seal, which is neither 0 nor the
+ * hash that the caller computes. */
 static bool load(const struct sonde__scans *scans, uint64_t key, unsigned kind, uint64_t *ret_value,
                  uint64_t *ret_seal)
 {
@@ -52,7 +52,7 @@ static bool load(const struct sonde__scans *scans, uint64_t key, unsigned kind, 
     return false;
 }
 
-/* In place of the same key, in a free entry, or in place of one that the key itself picks. */
+/* Store over the same key, in a free entry, or over one that the key picks. */
 static void store(struct sonde__scans *scans, uint64_t key, uint64_t value, uint64_t seal)
 {
     unsigned kind = (unsigned)field(value, 0, KIND_BITS);
@@ -120,7 +120,7 @@ void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc, bool is_exac
     }
 }
 
-/* Of two addresses: no other two have it, for all that will ever be met. */
+/* A key of two addresses, in practice unique. */
 static uint64_t key_of_call(uint64_t entry, uint64_t pc)
 {
     return (entry ^ pc * MIX) * MIX | 1;

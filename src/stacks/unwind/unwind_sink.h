@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the frames of a walk go: the innermost into the front of the caller's arrays, the later
- * ones round and round a ring behind them, so that the outermost are there at the end.
- * Context: handler. */
+/* Stores the frames of a walk: the innermost in the front of the caller's arrays, later ones in a
+ * ring behind them, so that the outermost remain at the end. Context: handler. */
 #ifndef SONDE_UNWIND_SINK_H
 #define SONDE_UNWIND_SINK_H
 
@@ -13,8 +12,8 @@ struct sonde__sink {
     uint32_t inner;
     uint32_t outer;
     uint32_t ring_at; /* next slot of the ring */
-    uint64_t kept;    /* frames written, also those overwritten since */
-    uint32_t last;    /* slot of the last frame; UINT32_MAX: it was left out */
+    uint64_t kept;    /* frames written, including overwritten ones */
+    uint32_t last;    /* slot of the last frame; UINT32_MAX: left out */
     bool inferred;
 };
 
@@ -34,7 +33,7 @@ static inline struct sonde__sink sonde__sink_open(struct sonde_stack *stack, uin
         .stack = stack, .skip = skip, .inner = stack->capacity - outer, .outer = outer};
 }
 
-/* Room for a frame. False: none, and none is kept for outermost frames. */
+/* Take a slot for a frame. False: none is left, and there is no ring. */
 static inline bool sonde__sink_take_slot(struct sonde__sink *sink)
 {
     sink->last = UINT32_MAX;
@@ -67,7 +66,8 @@ static inline bool sonde__sink_put(struct sonde__sink *sink, const struct sonde_
     return true;
 }
 
-/* how[0, count) = found. Words overlap at the end: no loop over what remains. */
+/* how[0, count) = found. The last word overlaps the one before, which avoids a loop over the
+ * rest. */
 static inline void sonde__how_fill(uint8_t *how, uint64_t count, uint8_t found)
 {
     struct word {
@@ -87,8 +87,8 @@ static inline void sonde__how_fill(uint8_t *how, uint64_t count, uint8_t found)
     }
 }
 
-/* `count` frames follow those in the front, whose pcs are written there already: the first `found`
- * so, the others by call frame information. */
+/* Add `count` frames, whose pcs are already written in the front: the first was found by
+ * `found`, the others by call frame information. */
 static inline void sonde__sink_add(struct sonde__sink *sink, uint64_t count, uint8_t found)
 {
     uint8_t *how = sink->stack->how + sink->kept;
@@ -100,7 +100,7 @@ static inline void sonde__sink_add(struct sonde__sink *sink, uint64_t count, uin
     sink->last = (uint32_t)(sink->kept - 1);
 }
 
-/* Turn the ring into order and say what was left out. */
+/* Put the ring in order, and set what was lost. */
 void sonde__sink_close(struct sonde__sink *sink);
 
 #endif

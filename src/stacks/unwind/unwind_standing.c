@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An interpreter that is one piece of assembler has one record, with one rule for all of it: that
- * of its body. Where it leaves for the code of its JIT, it may save more registers first and not
- * say so (LuaJIT: two); its code tells, in front of the jump. Context: handler. */
+/* An interpreter that is one piece of assembler has one record with one rule, that of its body.
+ * Before it jumps to its JIT code, it may save more registers, which the record does not say
+ * (LuaJIT: two). The code before the jump shows it. Context: handler. */
 #include "unwind_standing.h"
 
 #include "arch_x86_insn.h"
 
 enum {
-    BODY_BYTES_MAX = 65536, /* LuaJIT's has 16 KB */
+    BODY_BYTES_MAX = 65536, /* LuaJIT's body has 16 KB */
     CODE_BYTES = 256,
     PUSHED_BYTES_MAX = 256,
 };
@@ -25,8 +25,8 @@ static void add_pushed(struct sonde__standing *standing, int64_t bytes)
     }
 }
 
-/* How much a run of code without a jump has pushed, after this instruction. A run that does
- * anything else to sp has pushed nothing that is known. */
+/* How much a run of code without a jump has pushed after this instruction. Other changes of sp
+ * reset it to 0. */
 static int64_t move(int64_t pushed, const struct sonde__x86_insn *insn)
 {
     switch (insn->kind) {
@@ -46,7 +46,7 @@ static int64_t move(int64_t pushed, const struct sonde__x86_insn *insn)
     }
 }
 
-/* What is pushed at the jumps by pointer in [at, end). */
+/* Find what is pushed at the indirect jumps in [at, end). */
 static void find_pushed(struct sonde__walker *walker, uint64_t at, uint64_t end,
                         struct sonde__standing *standing)
 {

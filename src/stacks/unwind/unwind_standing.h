@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The frame of an interpreter in which the code of its JIT stands. */
+/* The frame of an interpreter in which its JIT code runs. */
 #ifndef SONDE_UNWIND_STANDING_H
 #define SONDE_UNWIND_STANDING_H
 
@@ -8,15 +8,15 @@
 #define SONDE__STANDING_PUSHED_MAX 4
 
 struct sonde__standing {
-    struct sonde__rule rule; /* of all its code: CFA = sp + offset */
-    /* What the interpreter may have pushed below that when it jumps: one of these (bytes). */
+    struct sonde__rule rule; /* for all of its code: CFA = sp + offset */
+    /* What the interpreter may have pushed below its frame when it jumps: one of these (bytes). */
     uint32_t pushed[SONDE__STANDING_PUSHED_MAX];
     uint32_t pushed_count;
 };
 
-/* Is `function` code of an image on x86-64 that has its frame already where it begins? (Its record
- * then is about a body that other code enters, and leaves by jumps.) `looker` is left anywhere;
- * instructions looked at are taken from `walker`. */
+/* Is `function` code of an x86-64 image that has its frame already at its first instruction?
+ * (Then its record describes a body that other code enters, and that it leaves by jumps.) Moves
+ * `looker`; charges decoded instructions to `walker`. */
 bool sonde__standing_find(struct sonde__walker *walker, struct sonde__walker *looker,
                           uint64_t function, struct sonde__standing *ret_standing);
 

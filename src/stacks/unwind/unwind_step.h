@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One step of the walk: from a frame to its caller.
  *
- * A walker is at one frame. A step looks up the rule for its pc, applies it and moves the walker to
- * the caller, or says why there is none. The stack pointer only grows, except for a bounded number
- * of jumps at signal frames (a handler on an alternate stack) and in code that switches stacks: so
- * every walk ends. Context: handler. */
+ * A walker is at one frame. A step looks up the rule for its pc, applies it and moves the walker
+ * to the caller, or says why there is none. The stack pointer only grows, except for a limited
+ * number of jumps at signal frames (a handler on an alternate stack) and in code that switches
+ * stacks. So every walk ends. Context: handler. */
 #ifndef SONDE_UNWIND_STEP_H
 #define SONDE_UNWIND_STEP_H
 
@@ -12,7 +12,7 @@
 #include "unwind_scans.h"
 #include "unwind_table.h"
 
-/* What the compact rules follow. */
+/* The registers that compact rules follow. */
 struct sonde__frame {
     uint64_t pc;
     uint64_t sp;
@@ -24,11 +24,11 @@ struct sonde__frame {
     uint8_t found; /* enum sonde_found_by */
 };
 
-/* Units of work (of sweep_left). One is an instruction that is decoded, about 50 ns. */
+/* Units of work (of sweep_left). One is a decoded instruction, about 50 ns. */
 enum {
-    SONDE__WORK_IN_HANDLER = 2560, /* of a walk that may be a handler's: about 200 us */
+    SONDE__WORK_IN_HANDLER = 2560, /* for a walk that may be in a handler: about 200 us */
     SONDE__WORK_FRAME = 4,         /* a frame of a proof */
-    SONDE__WORK_SCAN = 64,         /* a scan, besides what it reads */
+    SONDE__WORK_SCAN = 64,         /* a scan, without what it reads */
     SONDE__WORK_ENTRY = 16,        /* a place where a function may begin */
     SONDE__WORK_WORD = 2,          /* a word of the stack that may be an address */
     SONDE__WORK_CODE = 8,          /* code read at such an address */
@@ -38,19 +38,19 @@ enum sonde__step {
     SONDE__STEP_ON,     /* the frame is the caller now */
     SONDE__STEP_ENDED,  /* `end` and `end_at` say why */
     SONDE__STEP_OTHER,  /* the row needs all registers: start again with them */
-    SONDE__STEP_NO_CFI, /* nothing is recorded of this code (sonde__step_without_cfi) */
+    SONDE__STEP_NO_CFI, /* no record of this code (sonde__step_without_cfi) */
 };
 
 struct sonde__walker {
     const struct sonde__walk *walk;
     struct sonde__reader *reader;
-    struct sonde__regs *regs; /* all registers, or null: the compact rules do */
+    struct sonde__regs *regs; /* all registers; null: the walk needs only compact rules */
     struct sonde__frame frame;
     unsigned arch;
     unsigned jumps_left; /* steps that may still go to a lower stack */
-    unsigned made_left;  /* frames left that may take no space on the stack */
+    unsigned made_left;  /* frames left that may use no stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
-    bool is_doubtful;    /* a trial: it may not be at a frame (see find_doubtful) */
+    bool is_doubtful;    /* a trial: its pc may be stale (see find_doubtful) */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;
     /* the place of the last look-up: any pc in [place_start, place_end) has the same answer */
@@ -58,10 +58,10 @@ struct sonde__walker {
     uint64_t place_end;
     const struct sonde__image *image; /* null: none */
     bool is_executable;
-    struct sonde__scans_rule scan_rule; /* by which the last scan left the frame; entry 0: none */
+    struct sonde__scans_rule scan_rule; /* by which the last scan stepped; entry 0: none */
     uint32_t sweep_left;                /* units of work that scans of this walk may still do */
-    uint64_t system_sp; /* Go: where the system stack was left by a call from C; 0: not known */
-    /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
+    uint64_t system_sp; /* Go: sp of the system stack at a call from C; 0: unknown */
+    /* of the frame that the last step left, if it was an extended frame of Swift; else 0 */
     uint64_t async_context;
 };
 
@@ -71,88 +71,90 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
 
 void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc);
 
-/* Read memory that may be unmapped: code, and what stale words on a stack point to. */
+/* Read memory that may be unmapped: code, or the target of a stale word. */
 bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, void *ret_bytes,
                         size_t size);
 /* Is there code at an address that may be stale? Clears the walker's place. */
 bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address);
-/* The function that a direct call to `target` reaches: the one that a linkage stub's slot holds, or
- * target itself. */
+/* The function that a direct call to `target` runs: the one in a linkage stub's slot, or target
+ * itself. */
 uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t target);
 
-/* The rule for a vaddr of the walker's image where no table has one. */
+/* The rule for a vaddr of the walker's image that no compiled table has. */
 struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr);
 
 /* Step from code without CFI. */
 enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
 
-/* Step from the trampoline of a signal handler, which is known by its bytes. False: it is none. */
+/* Step from the trampoline of a signal handler, recognized by its bytes. False: it is none. */
 bool sonde__step_sigreturn(struct sonde__walker *walker, enum sonde__step *ret_step);
 
-/* Is the walker's pc, for certain, no code: in no mapping, or in memory that is not executable? */
+/* Is the walker's pc certainly not code: in no mapping, or in memory that is not executable? */
 bool sonde__step_is_nowhere(struct sonde__walker *walker);
 
 /* Step from such a pc. A call that went there left its return address at sp (x86-64) or in lr
  * (aarch64); anything else ends the walk. */
 enum sonde__step sonde__step_from_nowhere(struct sonde__walker *walker);
 
-/* Is the walker's pc, a return address in code without CFI, in the first function of a thread or of
- * the program? */
+/* Is the walker's pc, a return address in code without CFI, in the first function of a thread or
+ * of the program? */
 bool sonde__step_is_entry(struct sonde__walker *walker);
 
-/* Does the walker stand in the function that is the entry of an image, as its ELF header says? Its
- * record may name a return address; it holds 0 then (aarch64: the kernel starts a program so). */
+/* Is the walker in the entry function of an image, by its ELF header? The function's record may
+ * name a return address, which is 0 then (aarch64: the kernel starts a program so). With
+ * __unwind_info: is fp known to be 0? */
 bool sonde__step_is_start(struct sonde__walker *walker);
 
-/* Does a call end at `pc`? *ret_target: the function that it reaches, 0: any. The trampoline of
- * signals is reached by no call: the kernel puts its address on the handler's stack. looker: a copy
- * of the walker that looks images up, so that the walker keeps its place. */
+/* Does a call end at `pc`? *ret_target: the function that it runs; 0: unknown. True also for the
+ * signal trampoline, which no call reaches: the kernel puts its address on the handler's stack.
+ * looker: a copy of the walker for look-ups, so that the walker keeps its place. */
 bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde__walker *looker,
                                      uint64_t pc, uint64_t *ret_target);
 
-/* Step from code of an image without CFI by what a call and the called code say about the stack.
- * OTHER: no proof. */
+/* Step from code without CFI by a scan of the stack: what a call and the called code say about
+ * it. OTHER: no proof. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker);
 
-/* The same where an earlier scan found something, and it is found again. *ret_step: OTHER where
- * that was a frame record and no more. */
+/* The same by the cached result of an earlier scan, checked again. False: none. *ret_step: OTHER
+ * if that scan found only a frame record. */
 bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step);
 
-/* The same where the function's first instruction is known, and its rule needs a register that
- * nobody knows, or proved wrong. False: no proof, and the walker has not moved. */
+/* The same if the function's first instruction is known, and its rule needs an unknown register
+ * or proved wrong. False: no proof, and the walker has not moved. */
 bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function);
 
-/* Does the code of the function whose first instruction is known, and which sets up a frame
- * pointer, say that the caller's stack pointer was not `sp`? False: perhaps it was. */
+/* Does the code of `function` (its first instruction), which sets up a frame pointer, rule out
+ * that the caller's sp was `sp`? False: not known. */
 bool sonde__scan_is_elsewhere(const struct sonde__walker *walker, uint64_t function, uint64_t sp);
 
-/* x86-64. The function that `call *word(%rip)`, whose last 8 bytes are `code`, reaches (-fno-plt);
- * 0: another call, or the word cannot be read. pc: behind the call. */
+/* x86-64. The function that `call *word(%rip)` (-fno-plt) runs; 0: another call, or the word
+ * cannot be read. pc: behind the call. code: the 8 bytes before pc. */
 uint64_t sonde__scan_through_word(const struct sonde__walker *walker, uint64_t pc,
                                   const uint8_t *code);
 
 /* Step with all registers (walker->regs is not null). NO_CFI as above. */
 enum sonde__step sonde__step_full(struct sonde__walker *walker);
 
-/* The saved frame pointer at `record` is tagged: note the context of the walker's frame, if the
- * record is that frame's. */
+/* The saved frame pointer at `record` is tagged: note the async context of the walker's frame,
+ * if the record is that frame's. */
 void sonde__async_note(struct sonde__walker *walker, uint64_t record, bool is_signal);
-/* Write the chain of the noted context, once for a stack. slot: of the frame in stack->pcs, or
- * UINT32_MAX. */
+/* Write the chain of the noted context, once for each stack. slot: that of the frame in
+ * stack->pcs, or UINT32_MAX. */
 void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stack, uint32_t slot);
 
-/* The walker stands where `rule` needs a frame pointer that is not known: find the caller by
- * scanning the stack. False: there is no caller that can be proven, or more than one. */
+/* `rule` needs an unknown frame pointer: find the caller by a scan of the stack. False: no
+ * caller can be proven, or more than one. */
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule);
 
-/* The same in code without call frame information, by lr. */
+/* Step from code without call frame information by lr. False: lr is not known to be the return
+ * address. */
 bool sonde__step_by_link(struct sonde__walker *walker);
 
 /* A copy of `from` for steps by recorded rules only. */
 struct sonde__walker sonde__proof_begin(const struct sonde__walker *from);
 enum sonde__step sonde__proof_step(struct sonde__walker *walker);
 
-/* Do such steps lead from here to the thread's entry? The work is charged to the walker. */
+/* Do such steps lead from here to the thread's entry? Charges the work to `from`. */
 bool sonde__walker_reaches_root(struct sonde__walker *from);
 
 /* Charge work to the walk. */
@@ -161,15 +163,15 @@ static inline void sonde__walker_spend(struct sonde__walker *walker, uint32_t wo
     walker->sweep_left -= work < walker->sweep_left ? work : walker->sweep_left;
 }
 
-/* The innermost frame's rule has led to where the walker stands: if that is where control is about
- * to go, and not where it came from, the frame is exact. */
+/* The innermost frame's rule has led to the walker's pc. Sets frame.exact: is the pc where
+ * control is about to go, not where it came from? */
 void sonde__step_to_target(struct sonde__walker *walker);
 
-/* Is lr, by which the innermost frame at `pc` was left, an address in that frame's own function,
- * put there by something else than a call (aarch64)? */
+/* Is lr, by which the walker left the innermost frame at `pc`, an address in that frame's own
+ * function that no call put there (aarch64)? */
 bool sonde__link_is_own_code(struct sonde__walker *walker, uint64_t pc, uint64_t lr);
 
-/* One step from whatever frame the walker stands at; OTHER where it would need all registers. */
+/* Step from any frame. OTHER: that needs all registers. */
 enum sonde__step sonde__walker_step(struct sonde__walker *walker);
 /* The same with all registers. */
 enum sonde__step sonde__walker_step_full(struct sonde__walker *walker);
@@ -187,8 +189,8 @@ static inline uint64_t sonde__frame_lookup_pc(const struct sonde__frame *frame)
     return frame->exact || frame->pc == 0 ? frame->pc : frame->pc - 1;
 }
 
-/* An answer of find_image is valid until the next call only, and copies of a walker call it, too.
- */
+/* Drop the last look-up. find_image's answer is valid until the next call only, and copies of a
+ * walker call it, too. */
 static inline void sonde__walker_ask_anew(struct sonde__walker *walker)
 {
     walker->place_start = 0;
@@ -203,7 +205,7 @@ static inline void sonde__walker_locate(struct sonde__walker *walker, uint64_t p
     }
 }
 
-/* The rule for the frame at which the walker stands; `scratch` may hold it. */
+/* The rule for the walker's frame; `scratch` may hold it. */
 static inline const struct sonde__rule *sonde__walker_rule(struct sonde__walker *w,
                                                            struct sonde__rule *scratch)
 {
@@ -225,7 +227,7 @@ static inline const struct sonde__rule *sonde__walker_rule(struct sonde__walker 
     return scratch;
 }
 
-/* Swift marks an extended frame in the top bits of the saved frame pointer: 0001. */
+/* Swift tags the saved frame pointer of an extended frame: 0001 in the top bits. */
 static inline bool sonde__fp_is_tagged(uint64_t fp)
 {
     return fp >> 60 == 1;
@@ -236,10 +238,11 @@ static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
     return sonde__fp_is_tagged(fp) ? fp & ~((uint64_t)1 << 60) : fp;
 }
 
-/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack, or nowhere (longjmp
- * when it stands on its target's stack already): so often only, since a signal frame leads to an
- * exact frame, and one of these could follow the other for ever. The innermost frame, or one that a
- * signal came to, may take no stack at all: a leaf of aarch64, vfork; and those are few. */
+/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack, or not move
+ * (longjmp that is on its target's stack already). Such steps are limited: a signal frame leads
+ * to an exact frame, and these could alternate for ever. The innermost frame, or one that a
+ * signal interrupted, may use no stack at all (a leaf of aarch64, vfork). These are limited,
+ * too. */
 static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump)
 {
     const struct sonde__frame *frame = &walker->frame;
@@ -257,9 +260,9 @@ static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, 
     return false;
 }
 
-/* May fp be saved at `at`, an address that its own value gives? In functions that realign their
- * stack gcc still says so when fp has been popped; but what the caller's fp points to lies above
- * the CFA. Then fp is the caller's. */
+/* May fp be saved at `at`, an address computed from fp itself? In functions that realign their
+ * stack, gcc's CFI still says so when fp has been popped. But then fp is the caller's, and it
+ * points above the CFA. */
 static inline bool sonde__is_saved_here(uint64_t at, uint64_t cfa)
 {
     return at < cfa;
@@ -271,7 +274,8 @@ static inline uint64_t sonde__rule_base(const struct sonde__frame *frame, unsign
     return from == SONDE__FROM_CFA ? cfa : from == SONDE__FROM_SP ? frame->sp : frame->fp;
 }
 
-/* The CFA by a rule. False: the walk ends (or changes to all registers), as *ret_step says. */
+/* Compute the CFA by a rule. False: the walk ends or restarts with all registers, as *ret_step
+ * says. */
 SONDE__NO_SANITIZE static inline bool sonde__rule_apply_cfa(struct sonde__walker *walker,
                                                             const struct sonde__rule *rule,
                                                             uint64_t *ret_cfa,
@@ -320,7 +324,7 @@ SONDE__NO_SANITIZE static inline bool sonde__rule_apply_cfa(struct sonde__walker
     return true;
 }
 
-/* One step by a compact rule. */
+/* Step by a compact rule. */
 SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde__walker *walker,
                                                                     const struct sonde__rule *rule)
 {
@@ -344,7 +348,7 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     } else {
         uint64_t at =
             sonde__rule_base(frame, rule->ra_from, cfa) + (uint64_t)(int64_t)rule->ra_offset;
-        if (rule->ra_from == SONDE__FROM_FP) { /* the next one's may be there, too */
+        if (rule->ra_from == SONDE__FROM_FP) { /* the next frame's may be there, too */
             if (!frame->fp_known) {
                 return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
             }
@@ -377,7 +381,7 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     }
     frame->pc = sonde__arch_strip_pac(walker->arch, pc);
     frame->sp = cfa;
-    frame->lr_known = false; /* a caller's lr died with the call */
+    frame->lr_known = false; /* the call overwrote the caller's lr */
     frame->exact = is_signal;
     frame->found = ra_in_register ? SONDE_FOUND_LR : SONDE_FOUND_CFI;
     return SONDE__STEP_ON;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass over the instructions of a function, in the order of their addresses, that follows the
- * depth of the stack. Compilers emit a function as one piece, with its blocks in any order. The
- * state at the start of a block comes from an earlier jump to it, or from the block that falls
- * through to it. Blocks of a jump table get the state of the jump. A block that is reached only
+/* One pass over the instructions of a function, in the order of their addresses, that follows
+ * the depth of the stack. Compilers emit a function as one piece, with its blocks in any order.
+ * The state at the start of a block comes from an earlier jump to it, or from the block that
+ * falls through to it. Blocks of a jump table get the state of the jump. A block reached only
  * from later code gets the state that most instructions have; callers compare the result with a
  * return address on the stack, so a wrong state proves nothing. The function ends where control
- * does not continue and no earlier jump leads further. No frame pointer is assumed. Context:
- * handler; about 2 KiB of stack. */
+ * does not continue and no earlier jump leads further. The pass assumes no frame pointer.
+ * Context: handler; about 2 KiB of stack. */
 #include "unwind_sweep.h"
 
 #include "arch_x86_insn.h"
@@ -19,7 +19,7 @@ enum {
     TAILS_MAX = 6,           /* tail calls of one function */
     ENTRIES_MAX = 12,        /* functions reached by tail calls, directly or not */
     CODE_BYTES = 256,
-    DEPTH_MAX = 1 << 30, /* bytes of a frame; what takes more is not code */
+    DEPTH_MAX = 1 << 30, /* bytes of a frame; a larger one is not code */
 };
 
 struct state {
@@ -43,13 +43,13 @@ struct pass {
     uint64_t tails[TAILS_MAX];
     unsigned tail_count;
     struct state table; /* at the last jump through a table */
-    struct state usual; /* at most instructions: that of the function's body */
+    struct state usual; /* the state at most instructions: the function's body */
     uint32_t usual_votes;
     bool is_open;
 };
 
-/* Read code at `at`, as much as is there. Returns its size in bytes: at the end of a section or of
- * a mapping, less than the longest instruction has. */
+/* Read code at `at`. Returns the bytes read: at the end of a section or a mapping fewer than
+ * CODE_BYTES. */
 static size_t read_code(struct pass *pass, uint64_t at)
 {
     for (size_t size = CODE_BYTES; size > 0; size = size > 16 ? size / 4 : size - 1) {
@@ -112,7 +112,7 @@ static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state,
 
 enum { LOST = -1, BROKEN = -2 };
 
-/* A depth changed by so many bytes. BROKEN: sp would be above the return address, or the frame too
+/* Change a depth by `bytes`. BROKEN: sp would be above the return address, or the frame too
  * large. */
 static int32_t moved(int32_t depth, int64_t bytes)
 {
@@ -157,7 +157,7 @@ static void apply(struct state *state, const struct sonde__x86_insn *insn)
     }
 }
 
-/* The majority vote of Boyer and Moore, by depth. */
+/* Boyer–Moore majority vote by depth. */
 static void vote(struct pass *pass, const struct state *state)
 {
     if (pass->usual_votes == 0) {
@@ -217,8 +217,8 @@ static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn 
     if (!state->is_known) {
         return;
     }
-    /* Where the stack is as it was at the entry, a jump may be a tail call. Its target is then
-     * followed as a function of its own, which gives the same result if it is not. */
+    /* At the entry's depth, a jump may be a tail call. Follow its target as a function of its
+     * own: that gives the same result if it is not one. */
     if (state->depth == 0 && (is_jump || to < 0 || to > BRANCH_BYTES_MAX + (int64_t)at)) {
         add_tail(pass, pass->entry + (uint64_t)to);
     } else if (to >= (int64_t)at && to < SWEEP_BYTES) {
@@ -227,7 +227,7 @@ static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn 
 }
 
 /* Follow the function from its entry. True: the walker's pc is in it, with *ret_state. A return
- * address has the state behind the call before it, even if jumps lead there. */
+ * address gets the state behind its call, even if jumps lead there. */
 static bool run_pass(struct pass *pass, struct state *ret_state)
 {
     const struct sonde__frame *frame = &pass->walker->frame;
@@ -259,7 +259,7 @@ static bool run_pass(struct pass *pass, struct state *ret_state)
             return state.is_known && (at > 0 || frame->exact);
         }
         if (pass->entry + at > pc && pc >= pass->entry) {
-            return false; /* pc is inside an instruction: this is not its function */
+            return false; /* the pc is inside an instruction: not its function */
         }
         if (!decode(pass, pass->entry + at, &insn)) {
             return false;

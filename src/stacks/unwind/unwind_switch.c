@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code that is about to go elsewhere for good (setcontext, longjmp, the end of libgcc's unwinder)
- * is described as called by the place that it goes to. No call ends there: it may be a landing pad,
- * or the first instruction of a coroutine, and what holds at the byte before it is about other
- * code. So the place is a next instruction, not a return address.
+/* The CFI of code that is about to jump elsewhere for good (setcontext, longjmp, the end of
+ * libgcc's unwinder) names the jump's target as its caller. No call ends there: it may be a landing
+ * pad or a coroutine's first instruction, and the byte before may have another rule. So the target
+ * is a next instruction (exact), not a return address.
  *
- * Only the innermost frame can be at such an instant. It counts when no call ends at the place, its
- * rule and that of the byte before differ (else nothing would change), and its own rule leads on to
- * code: glibc's __start_context is "returned" to at its first instruction as well, and what lies on
- * its stack is nobody's return address.
+ * Only the innermost frame can be in such code. Its caller is a target if no call ends there, the
+ * rules of the target and of the byte before differ (else nothing would change), and the target's
+ * rule leads on to code. glibc's __start_context fails the last test: it is "returned" to at its
+ * first instruction, too, and its stack holds no return address.
  *
- * The other way round on aarch64: swapcontext puts the address at which it will be resumed in lr,
- * and its record does not say so. A return address inside of the very function that no call put
- * there is none. Context: handler. */
+ * On aarch64, swapcontext puts its resume address in lr, and its record does not say so. An lr
+ * that no call set and that points into the function itself is not a return address. */
 #include "unwind_step.h"
 
 static struct sonde__rule rule_at(struct sonde__walker *walker, uint64_t pc)
@@ -59,7 +58,7 @@ void sonde__step_to_target(struct sonde__walker *walker)
 {
     uint64_t pc = walker->frame.pc;
     struct sonde__walker looker = *walker;
-    looker.is_doubtful = true; /* where a wrong rule leads may be a leftover */
+    looker.is_doubtful = true; /* a wrong rule may have led to a leftover */
     struct sonde__rule at = rule_at(&looker, pc);
     struct sonde__rule before = rule_at(&looker, pc - 1);
     bool is_target = at.cfa != SONDE__RULE_NONE && !is_same_rule(&at, &before) &&
@@ -70,7 +69,7 @@ void sonde__step_to_target(struct sonde__walker *walker)
     walker->frame.exact = is_target;
 }
 
-/* A function is not longer than that, where it matters (bytes). */
+/* Longer functions do not matter here (bytes). */
 #define REACH 4096
 
 bool sonde__link_is_own_code(struct sonde__walker *walker, uint64_t pc, uint64_t lr)

@@ -5,16 +5,16 @@
  *
  *     header | rows | blocks[page_count << (12 - shift)] | rules
  *
- * Rows are four bytes: low 16 bits of the address, index of the rule. Those of a page of 64 KiB
- * follow each other, sorted; the first one always stands at the start of its page, so no look-up
+ * A row has four bytes: the low 16 bits of its address, and the index of its rule. The rows of a
+ * page of 64 KiB are contiguous and sorted. The first is at the start of the page, so no look-up
  * leaves its page. The last SONDE__ROW_GROUP rows of a page repeat the rule in force at its last
- * byte: so many rows may always be looked at together.
+ * byte, so that many rows can always be compared at once.
  *
- * A bucket is 1 << shift bytes of code, a block sixteen buckets: it holds the index of the row in
- * force at its start, and for each bucket how many rows further the one in force there is, in a
- * byte. So a look-up needs one place of the index, and the next load is of rows; what is sought is
- * among them, by a count of compares, which as a sum has no branch to be predicted wrongly. (Wider
- * buckets with a binary search cost two such branches a frame, more than all the rest.)
+ * A bucket is 1 << shift bytes of code, a block sixteen buckets. A block holds the index of the row
+ * in force at its start, and a byte for each bucket: how many rows further the row in force there
+ * is. So a look-up reads one place of the index, then rows. It finds its row among them by a sum of
+ * compares, without a branch to mispredict. (Wider buckets with a binary search cost two
+ * mispredicted branches a frame, more than all the rest.)
  * Context: handler. */
 #ifndef SONDE_UNWIND_TABLE_H
 #define SONDE_UNWIND_TABLE_H
@@ -34,8 +34,8 @@ struct sonde__row {
 };
 
 struct sonde__block {
-    uint32_t row;                           /* in force at its start */
-    uint8_t after[1 << SONDE__BLOCK_SHIFT]; /* rows from there to the bucket's; 255: or more */
+    uint32_t row;                           /* in force at the block's start */
+    uint8_t after[1 << SONDE__BLOCK_SHIFT]; /* rows from there to the bucket's; 255: 255 or more */
 };
 
 struct sonde__rules {
@@ -43,14 +43,14 @@ struct sonde__rules {
     uint32_t page_count;
     uint32_t row_count;
     uint32_t rule_count;
-    uint32_t rows_offset; /* bytes from the header, as below */
+    uint32_t rows_offset; /* bytes from the header, as are the two below */
     uint32_t blocks_offset;
     uint32_t rules_offset;
     uint32_t size_bytes;
     uint32_t bucket_shift;
 };
 
-/* Rules that every table has, at these indices. */
+/* Every table has these rules at these indices. */
 enum { SONDE__RULE_INDEX_NONE, SONDE__RULE_INDEX_OTHER };
 
 static inline const struct sonde__row *sonde__table_rows(const struct sonde__rules *table)
@@ -90,7 +90,7 @@ static inline struct sonde__table_view sonde__table_view(const struct sonde__rul
     };
 }
 
-/* How many of the SONDE__ROW_GROUP rows behind `row` begin at or before `low`. */
+/* How many of the SONDE__ROW_GROUP rows after `row` begin at or before `low`. */
 static inline unsigned sonde__table_count(const struct sonde__row *row, unsigned low)
 {
     unsigned count = 0;
@@ -102,7 +102,7 @@ static inline unsigned sonde__table_count(const struct sonde__row *row, unsigned
     return count;
 }
 
-/* The rule for an offset below view->size, never null. */
+/* Find the rule for an offset below view->size. Never null. */
 static inline const struct sonde__rule *sonde__table_at(const struct sonde__table_view *view,
                                                         uint64_t offset)
 {
@@ -114,14 +114,14 @@ static inline const struct sonde__rule *sonde__table_at(const struct sonde__tabl
     for (;;) {
         unsigned passed = sonde__table_count(row, low);
         row += passed;
-        /* At the last byte of a page all the rows that end it count, and there are no more. */
+        /* At the last byte of a page, all of its last rows count, and there are no more. */
         if (passed < SONDE__ROW_GROUP || row->low == 0xffff) {
             return view->rules + row->rule;
         }
     }
 }
 
-/* The rule for an address, never null. */
+/* Find the rule for an address. Never null. */
 static inline const struct sonde__rule *sonde__table_find(const struct sonde__rules *table,
                                                           uint64_t vaddr)
 {

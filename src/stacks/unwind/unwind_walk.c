@@ -5,18 +5,18 @@
 #include "unwind_plain_step.h"
 #include "unwind_sink.h"
 
-/* Frames of one image: return addresses whose stack cells are plain memory. */
+/* A run of frames of one image: return addresses whose stack cells are plain memory. */
 struct plain_run {
     uint64_t pc, sp, fp;
     bool fp_known;
     uint64_t *at; /* where the next pc goes */
     const uint64_t *end;
-    uint64_t mask; /* of a pc */
+    uint64_t mask; /* for PAC */
     uint64_t plain, plain_size;
 };
 
-/* Walk while return addresses are in the table's [first, + size), as offsets. Stops in front of the
- * first frame that is different. False: it is in there. */
+/* Walk while return addresses are in the table's [first, + size), as offsets. Stops before the
+ * first frame that is not plain. False: that frame is in the range. */
 SONDE__NO_SANITIZE static __attribute__((noinline)) bool
 run_in_table(struct plain_run *run, const struct sonde__table_view *table, uint64_t first,
              uint64_t size)
@@ -62,8 +62,8 @@ run_in_table(struct plain_run *run, const struct sonde__table_view *table, uint6
     return !is_inside;
 }
 
-/* Walk over plain frames while there is room in the front of the caller's arrays; the frame that
- * the walker stands at then is not kept yet. */
+/* Walk over plain frames while the front of the caller's arrays has room. The walker is then at
+ * a frame that is not kept yet. */
 static void run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left)
 {
     const struct sonde__memory *memory = &w->reader->memory;
@@ -115,7 +115,7 @@ static void run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_
     frame->found = SONDE_FOUND_CFI;
 }
 
-/* To the caller as the code of the function says, from the start that its record names. */
+/* Step to the caller by the function's code, from the start that its record names. */
 static bool step_by_own_code(struct sonde__walker *w)
 {
     const struct sonde__image *image;
@@ -127,10 +127,10 @@ static bool step_by_own_code(struct sonde__walker *w)
            sonde__step_by_code(w, start + image->bias);
 }
 
-/* The innermost frame's rule led to a place without code, so it is wrong: libc's assembler for long
- * numbers pushes registers and does not say so. Where the function's code and the call that entered
- * it agree about the caller, the walker stands there instead. Where a wrong rule leads may be a
- * leftover, so it is looked up as one. ENDED: there is no caller that anybody knows. */
+/* Check where the innermost frame's rule led. If there is no code, the rule is wrong: libc's
+ * assembler for long numbers pushes registers, and its CFI does not say so. The walker then
+ * steps to the caller that the function's code and the call that entered it agree about. A wrong
+ * rule may lead to a leftover, so the look-up is a doubtful one. ENDED: the caller is unknown. */
 static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *w,
                                                           const struct sonde__frame *before)
 {
@@ -147,7 +147,7 @@ static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *
     w->frame = *before;
     if (!step_by_own_code(w)) {
         uint8_t code[4];
-        /* longjmp of aarch64, whose buffer holds it disguised; zeros are a damaged stack's */
+        /* aarch64's longjmp: its buffer holds the pc disguised; 0 comes from a damaged stack */
         if (w->arch == SONDE_ARCH_AARCH64 && after.pc != 0 &&
             !sonde__walker_read(w, after.pc, code, sizeof code)) {
             return sonde__step_end(w, SONDE_END_NO_RULE, before->pc);
@@ -159,7 +159,7 @@ static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *
     return SONDE__STEP_ON;
 }
 
-/* One step by the rule of the walker's frame. */
+/* Step by the rule of the walker's frame. */
 static inline enum sonde__step step_by_rule(struct sonde__walker *w, const struct sonde__rule *rule)
 {
     struct sonde__frame before = w->frame;
@@ -191,7 +191,7 @@ enum sonde__step sonde__walker_step_full(struct sonde__walker *walker)
     return step;
 }
 
-/* Frames until the end. with: null, or the memo that is used. Returns ENDED or OTHER. */
+/* Walk until the end. with: the memo used, or null. Returns ENDED or OTHER. */
 SONDE__NO_SANITIZE static inline enum sonde__step
 run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__memo_walker *with)
 {
@@ -234,8 +234,8 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__memo_walker
     }
 }
 
-/* With all registers, from the start: what they were at the row that needs them is known only so.
- */
+/* Walk again from the start with all registers: only that gives their values at the row that
+ * needs them. */
 static __attribute__((noinline)) void walk_full(const struct sonde__walk *walk,
                                                 struct sonde__walker *walker,
                                                 struct sonde__reader *reader,

@@ -4,18 +4,19 @@
 
 #include "base_mem.h"
 
-/* A handler on an alternate stack that lies above the thread's own stack goes down once, and it may
- * have interrupted a switch to yet another stack. */
+/* A walk goes to a lower address once if a handler's alternate stack is above the thread's
+ * stack; the handler may have interrupted a switch to another stack. */
 #define JUMPS_MAX 2
-/* Far more than there are such functions on a stack: assembler, the switch of a context. */
+/* Far more than a stack has functions of that kind: assembler, context switches. */
 #define MADE_MAX 64
-/* Work of a whole walk, in instructions looked at; a frame takes some hundred. About 40 ms. */
+/* Limit of work of a whole walk, in instructions decoded (about 40 ms); a frame takes some
+ * hundred. */
 #define WORK_MAX (1u << 21)
 
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory)
 {
     reader->memory = *memory;
-    reader->block = 1; /* no block starts there */
+    reader->block = 1; /* not aligned: no block */
 }
 
 bool sonde__reader_slow(struct sonde__reader *reader, uint64_t address, void *ret_bytes,
@@ -80,7 +81,7 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
     return true;
 }
 
-/* In code of no image: what the program says of a part of it. */
+/* Locate a pc in code of no image, by what the program says about it. */
 static void locate_made(struct sonde__walker *walker, uint64_t pc)
 {
     const struct sonde__image_set *made = walker->walk->made;
@@ -91,7 +92,7 @@ static void locate_made(struct sonde__walker *walker, uint64_t pc)
         walker->place_end = range->end;
         walker->image = &made->images[range->image];
     } else if (made != NULL && made->range_count != 0) {
-        for (uint32_t i = 0; i < made->range_count; i++) { /* between what is described */
+        for (uint32_t i = 0; i < made->range_count; i++) { /* a gap between described ranges */
             const struct sonde__image_range *other = &made->ranges[i];
             if (other->end <= pc && other->end > walker->place_start) {
                 walker->place_start = other->end;
