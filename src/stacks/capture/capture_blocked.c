@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A blocked thread's stack, read without its help.
+/* Reads a blocked thread's stack without its help.
  *
- * The kernel tells where it waits (stack pointer and pc), and its stack is read through the system,
- * which cannot fault when the thread wakes and ends meanwhile. The reading counts only if the
- * thread did not get a CPU between the first and the last look: its scheduling counters and its
- * wait must be the same afterwards. */
+ * The kernel shows where the thread waits (stack pointer and pc). Its stack is read through the
+ * system, which cannot fault if the thread wakes and ends meanwhile. The result counts only if
+ * the thread did not get a CPU meanwhile: its scheduling counters and its wait must be the same
+ * before and after. */
 #include "base_mem.h"
 #include "base_status.h"
 #include "capture_thread.h"
@@ -13,10 +13,11 @@
 #include "os_context.h"
 
 enum {
-    /* A thread that moves is read again; one that moves each time is better asked by signal. */
+    /* A thread that runs meanwhile is read again; one that does so each time is better asked by
+     * signal. */
     TRIES = 4,
-    /* The calling thread's sp as the system records it in this call, and as seen from C: the frames
-     * between are ours. An emulator's host stack is elsewhere. */
+    /* Limit of the distance from the calling thread's sp in C to its sp in the system's record:
+     * the frames between are ours. An emulator's host stack is elsewhere. */
     OWN_DISTANCE_MAX = 64 * 1024,
 };
 
@@ -65,7 +66,7 @@ enum sonde_status sonde__capture_passive_check(void)
     return distance <= OWN_DISTANCE_MAX ? SONDE_OK : SONDE_UNSUPPORTED;
 }
 
-/* Everything that must be the same before and after. */
+/* What must be the same before and after. */
 struct look {
     struct sonde__os_wait wait;
     struct sonde__os_schedstat schedstat;

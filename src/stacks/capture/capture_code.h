@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code of this process that no image holds (of a JIT), for one walk.
+/* Finds code of this process outside of images (of a JIT), for one walk.
  *
- * The system is asked at the first address that may be such code, and what it said is kept for the
- * walk: words of a stack point to few places. A scan of a stack that holds anything asks a bounded
- * number of times, then nothing more is code. Context: handler. */
+ * The walk asks the system at the first address that may be such code, and keeps the answers:
+ * words of a stack point to few places. A scan of an arbitrary stack asks a limited number of
+ * times; after that nothing more counts as code. Context: handler. */
 #ifndef SONDE_CAPTURE_CODE_H
 #define SONDE_CAPTURE_CODE_H
 
@@ -13,11 +13,11 @@
 
 struct sonde__capture_code {
     int32_t fd;     /* -1: not open; -2: cannot be opened */
-    uint32_t asked; /* questions to the system */
+    uint32_t asked; /* number of queries of the system */
     struct sonde__os_code known[SONDE__CAPTURE_CODE_KNOWN];
 };
 
-/* A function and not an initialiser, so that walks that never ask pay for one store. */
+/* A function, not an initializer, so that walks that never query pay little. */
 static inline void sonde__capture_code_init(struct sonde__capture_code *code)
 {
     code->fd = -1;

@@ -9,10 +9,10 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Encodings of .eh_frame_hdr (LSB 5 §10.6.2) that linkers write: eh_frame_ptr as pcrel sdata4. */
+/* Encodings of .eh_frame_hdr (LSB 5 §10.6.2) that linkers write: eh_frame_ptr is pcrel sdata4. */
 enum { HDR_VERSION = 1, ENC_PCREL_SDATA4 = 0x1b, HDR_POINTER_AT = 4, HDR_SIZE_MIN = 8 };
 
-/* More than any .eh_frame has. */
+/* Larger than any .eh_frame. */
 enum { TABLE_BYTES_MAX = 1 << 30 };
 
 static struct {
@@ -22,7 +22,7 @@ static struct {
 static const struct sonde__image_set *published;
 uint64_t sonde__capture_published_generation;
 
-/* Thread control blocks lie a stack's size apart; the multiplication spreads any such distance. */
+/* Thread control blocks are a stack's size apart; the multiplication spreads any such distance. */
 static uint32_t own_stripe(void)
 {
     uint64_t mixed = (sonde__os_thread_pointer() >> 6) * 0x9e3779b97f4a7c15u;
@@ -33,8 +33,8 @@ struct sonde__capture_pin sonde__capture_pin(void)
 {
     struct sonde__capture_pin pin;
     pin.stripe = own_stripe();
-    /* sequentially consistent, as the writer's swap and look: either it sees this count, or this
-     * load sees its new pointer */
+    /* sequentially consistent, like the writer's swap and look: either the writer sees this
+     * count, or this load sees the new pointer */
     __atomic_fetch_add(&stripes[pin.stripe].pinned, 1, __ATOMIC_SEQ_CST);
     pin.images = __atomic_load_n(&published, __ATOMIC_SEQ_CST);
     return pin;
@@ -42,7 +42,7 @@ struct sonde__capture_pin sonde__capture_pin(void)
 
 void sonde__capture_unpin(struct sonde__capture_pin pin)
 {
-    /* release: pairs with the writer's look, so that all use of the snapshot comes before */
+    /* release: pairs with the writer's look: all use of the snapshot comes before it */
     __atomic_fetch_sub(&stripes[pin.stripe].pinned, 1, __ATOMIC_RELEASE);
 }
 
@@ -73,9 +73,9 @@ void sonde__capture_forget_pins(void)
     }
 }
 
-/* Bytes from `at` on that may belong to the image. In a static program the loader's bounds hold the
- * code alone and its tables lie behind: then their size is not known here, and the tables
- * themselves, which the linker wrote, tell where they end. */
+/* Limit of the bytes from `at` on that may belong to the image. In a static program the loader's
+ * bounds contain only the code, and its tables lie behind. Their size is unknown then; the
+ * tables, which the linker wrote, have their own ends. */
 static size_t bytes_from(const struct sonde__os_image *found, uint64_t at)
 {
     return at >= found->start && at < found->end ? (size_t)(found->end - at) : TABLE_BYTES_MAX;
@@ -93,10 +93,10 @@ static void add_macho_tables(struct sonde__image *image, const struct sonde__os_
                                   (size_t)found->unwind_info_size, found->start, &cfi->unwind_info);
 }
 
-/* An image from what the loader says, in coordinates of addresses (bias 0): pc-relative pointers
- * come out right, and absolute ones were relocated. The section ends at the mapping's end at the
- * latest; its records are found by the search table, not by scanning. The object cannot go away:
- * its code is on the stack that is walked. */
+/* Make an image from the loader's answer, in coordinates of addresses (bias 0): pc-relative
+ * pointers are right, and absolute ones are relocated. The section ends at the mapping's end at
+ * the latest; the search table finds its records, without a scan. The object cannot be unloaded:
+ * its code is on the walked stack. */
 static void make_image(struct sonde__image *image, const struct sonde__os_image *found)
 {
     uint64_t hdr = found->eh_frame_hdr;
@@ -111,7 +111,7 @@ static void make_image(struct sonde__image *image, const struct sonde__os_image 
         return;
     }
     if (hdr == 0 || bytes_from(found, hdr) < HDR_SIZE_MIN || bytes[0] != HDR_VERSION) {
-        return; /* no call frame information, but its bounds are known */
+        return; /* no call frame information, only bounds */
     }
     image->cfi.eh_frame_hdr = bytes;
     image->cfi.eh_frame_hdr_vaddr = hdr;
@@ -127,8 +127,8 @@ static void make_image(struct sonde__image *image, const struct sonde__os_image 
     }
 }
 
-/* The memory may be that of something else later on, and a sanitizer does not see the loader give
- * it back. */
+/* The memory may belong to something else by now, and a sanitizer does not see the loader free
+ * it. */
 SONDE__NO_SANITIZE static bool has_bytes(const uint8_t *at, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -139,9 +139,9 @@ SONDE__NO_SANITIZE static bool has_bytes(const uint8_t *at, const uint8_t *bytes
     return true;
 }
 
-/* Is the image that the loader has here the one of the snapshot? Another one may have come to the
- * same place, with its records at the same address; then the build-id in memory is another one.
- * (The object cannot go away while we look: its code is on the stack that is walked.) */
+/* Is the loader's image here the one of the snapshot? Another one may have been loaded at the
+ * same place, with its records at the same address; but the build-id in memory differs then.
+ * (The object cannot be unloaded now: its code is on the walked stack.) */
 static bool is_same(const uint8_t *eh_frame_hdr, const uint8_t *build_id_at,
                     const struct sonde__build_id *build_id, const struct sonde__os_image *found)
 {
@@ -155,7 +155,7 @@ bool sonde__capture_image_is_still_loaded(const struct sonde__memo_image *image)
 {
     struct sonde__os_image found;
     if (!sonde__os_find_image(image->start, &found)) {
-        return false; /* unloaded; or the loader tells nothing, and it may have been */
+        return false; /* unloaded; or no answer, and it may be unloaded */
     }
     return is_same(image->eh_frame_hdr, image->build_id_at, &image->build_id, &found);
 }
@@ -172,7 +172,7 @@ const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
         }
     }
     if (!sonde__os_find_image(pc, &found)) {
-        /* a "no" of a loader that knows of all images */
+        /* a loader that knows all images says no */
         return image != NULL && sonde__os_loader_answers() ? NULL : image;
     }
     if (image != NULL &&
@@ -183,7 +183,7 @@ const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
     return &f->made;
 }
 
-/* As is_same(), of an image that nothing holds. */
+/* Like is_same(), for an image that nothing keeps loaded. */
 static bool is_same_doubtful(const struct sonde__image *image, const struct sonde__os_image *found)
 {
     uint8_t bytes[SONDE__BUILD_ID_MAX];

@@ -6,28 +6,28 @@
 
 enum {
     CHUNK = 16,   /* slots mapped at once: fewer system calls, and less than a huge page */
-    AHEAD = 8,    /* slots whose memory is there before a thread asks for one */
-    SWEEP = 8,    /* owners looked at by one thread that finds no free slot (0.3 us each) */
-    PATIENCE = 63 /* captures without memo until it looks again */
+    AHEAD = 8,    /* slots whose memory is touched before a thread asks for one */
+    SWEEP = 8,    /* owners checked by a thread that finds no free slot (0.3 us each) */
+    PATIENCE = 63 /* captures without a memo before the thread asks again */
 };
 
 __thread struct sonde__capture_slot sonde__capture_slot;
 
-/* The memo's end, which is what most stacks need of it, is the end of a page. */
+/* The memo's end, the part that most stacks use, is at the end of a page. */
 struct slot {
     uint8_t unused[SONDE__MEMO_BYTES - sizeof(struct sonde__memo)];
     struct sonde__memo memo;
 };
 _Static_assert(sizeof(struct slot) == SONDE__MEMO_BYTES, "whole pages");
 
-/* In a label: it is taken, but what is known of its owner is not written yet. */
+/* In a label: the slot is taken, but its owner is not written yet. */
 #define LEASING ((uint64_t)1 << 63)
 
 static uint64_t labels[SONDE__CAPTURE_MEMOS];   /* pid << 32 | tid, LEASING; 0: free */
-static uint64_t pointers[SONDE__CAPTURE_MEMOS]; /* thread pointers of the owners */
+static uint64_t pointers[SONDE__CAPTURE_MEMOS]; /* the owners' thread pointers */
 static struct slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
 bool sonde__capture_memo_is_disabled;
-static uint32_t slots_used; /* none from here on was ever leased */
+static uint32_t slots_used; /* slots from here on were never leased */
 static uint32_t sweep_at;
 static uint64_t refused;
 
@@ -61,22 +61,22 @@ static bool take_entry(uint32_t index, uint64_t from, uint64_t label)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A thread that had our thread pointer, so that it has ended. */
+/* Had the owner our thread pointer? Then it has ended. */
 static bool had_pointer(uint32_t index, uint64_t owner, uint64_t pointer)
 {
     return owner != 0 && (owner & LEASING) == 0 &&
            __atomic_load_n(&pointers[index], __ATOMIC_RELAXED) == pointer;
 }
 
-/* The slot of a thread that had our thread pointer, as C libraries use stacks again, or our id: it
- * has ended, nobody has to be asked, and its pages are there. Or the one that a capture which we
- * have interrupted is just leasing. Or one that is free, the first of these: they were prepared.
- * *ret_is_ours: it was a thread of this process on our stack. */
+/* Take a slot, from the best source: that of a thread that had our thread pointer (C libraries
+ * reuse stacks) or our id, which has ended, so no check is needed and the slot's pages are
+ * touched; the one that a capture which we interrupted is leasing; the first free one, because
+ * those are prepared. *ret_is_ours: its owner was a thread of this process on our stack. */
 static bool take_free(uint64_t label, uint64_t pointer, uint32_t *ret_index, bool *ret_is_ours)
 {
     uint32_t top = __atomic_load_n(&slots_used, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < top; i++) {
-        /* acquire: pairs with the lease of this owner, so that the pointer is not one before */
+        /* acquire: pairs with this owner's lease, so that the pointer is not an earlier owner's */
         uint64_t owner = __atomic_load_n(&labels[i], __ATOMIC_ACQUIRE);
         bool had = had_pointer(i, owner, pointer);
         if (owner == (label | LEASING) ||
@@ -98,8 +98,8 @@ static bool take_free(uint64_t label, uint64_t pointer, uint32_t *ret_index, boo
     return false;
 }
 
-/* A slot whose thread is gone. Slots of the parent process are not taken in a child that was forked
- * without sonde__capture_memo_forget(): one of them is the forking thread's. */
+/* Take a slot whose thread has ended. A child that forked without sonde__capture_memo_forget()
+ * does not take slots of the parent: one of them is the forking thread's. */
 static bool take_abandoned(uint64_t label, uint32_t *ret_index)
 {
     struct sonde__os_sender sender = sonde__os_sender();
@@ -140,15 +140,16 @@ struct sonde__memo *sonde__capture_memo_lease(void)
     __atomic_store_n(&pointers[index], pointer, __ATOMIC_RELAXED);
     __atomic_store_n(&labels[index], label, __ATOMIC_RELEASE);
     memo = slot_memory(index);
-    if (sonde__capture_slot.memo != NULL || memo == NULL) { /* a handler came in between */
+    if (sonde__capture_slot.memo != NULL || memo == NULL) { /* a handler has leased one meanwhile */
         if (sonde__capture_slot.memo != memo) {
             __atomic_store_n(&labels[index], 0, __ATOMIC_RELEASE);
         }
         return sonde__capture_slot.memo;
     }
-    /* acquire: pairs with the release of the owner before, who is gone. A write, because a page
-     * that is read first is brought in twice. What a thread on the same stack remembered holds for
-     * this one: threads that do the same have the same stacks. Not if it ended in a capture. */
+    /* acquire: pairs with the release by the previous owner, which has ended. This is a write,
+     * because a page that is read first faults twice. A memo of a thread on the same stack stays
+     * valid for this one: threads that do the same have the same stacks. But not if that thread
+     * ended during a capture. */
     if (__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE) || !is_ours) {
         sonde__unwind_memo_reset(memo, 0, SONDE__MEMO_NO_GENERATION);
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The pool of memos (unwind_memo.h) and their owners.
  *
- * A fixed pool of slots, each leased by one thread at its first capture and labelled with its
- * process and thread id. Nothing runs when a thread ends: a slot whose thread has ended is reused
- * by a thread on the same stack, with its contents, and by any thread when no slot is free. A
- * thread finds its slot through a word of static TLS. A thread without one (the pool is exhausted
- * by living threads, no memory) walks by the tables; that is counted.
+ * A fixed pool of slots. A thread leases one at its first capture; the slot's label is its process
+ * and thread id. Nothing runs when a thread ends: a thread on the same stack reuses its slot with
+ * the contents, and any thread does when no slot is free. A thread finds its slot through a word of
+ * static TLS. A thread without one (living threads have all slots, or no memory) walks by the
+ * tables, and is counted.
  *
- * A capture marks the memo busy; one that interrupts it (a handler) walks by the tables. A handler
- * that leaves such a capture by longjmp leaves the mark: then the thread goes on without memo.
+ * A capture marks the memo busy. A capture that interrupts it (in a handler) walks by the tables. A
+ * handler that leaves such a capture by longjmp leaves the mark, and the thread captures without a
+ * memo from then on.
  * Context: handler. */
 #ifndef SONDE_CAPTURE_MEMO_H
 #define SONDE_CAPTURE_MEMO_H
@@ -17,10 +18,10 @@
 
 #include "unwind_memo.h"
 
-#define SONDE__CAPTURE_MEMOS 256 /* 3 MiB, if so many threads capture themselves */
+#define SONDE__CAPTURE_MEMOS 256 /* 3 MiB if so many threads capture */
 
-/* Touch the memory that the first captures of the next threads will need: a page of each of some
- * slots, and the table of rules. Context: any thread */
+/* Touch the memory that the first captures of the next threads need: a page of some slots, and
+ * the table of rules. Context: any thread */
 void sonde__capture_memo_prepare(void);
 
 /* The slot of the calling thread. A few words of static TLS (initial-exec), so that a handler's
@@ -33,10 +34,10 @@ extern __thread struct sonde__capture_slot {
 
 extern bool sonde__capture_memo_is_disabled;
 
-/* A memo for a thread without one. Null: none now. */
+/* Lease a memo for a thread without one. Null: none now. */
 struct sonde__memo *sonde__capture_memo_lease(void);
 
-/* The calling thread's memo, marked busy; null: none now. */
+/* Mark the calling thread's memo busy and return it. Null: none now. */
 static inline struct sonde__memo *sonde__capture_memo_enter(void)
 {
     struct sonde__memo *memo = sonde__capture_slot.memo;
@@ -52,7 +53,7 @@ static inline struct sonde__memo *sonde__capture_memo_enter(void)
         return NULL;
     }
     __atomic_store_n(&memo->is_busy, true, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before all use of it, as a handler sees it */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before all use of the memo, as a handler sees it */
     return memo;
 }
 
@@ -65,20 +66,20 @@ static inline void sonde__capture_memo_leave(struct sonde__memo *memo)
     }
 }
 
-/* The number of the calling thread's slot, which no other living thread has; SONDE__CAPTURE_MEMOS:
- * it has none (yet). */
+/* The index of the calling thread's slot, which no other living thread has;
+ * SONDE__CAPTURE_MEMOS: it has none (yet). */
 uint32_t sonde__capture_memo_index(void);
 
-/* In a fork child, before any other thread of it exists. */
+/* In a fork child, before it starts a thread. */
 void sonde__capture_memo_forget(void);
 
-/* For comparison: capture without memos (true) from now on. */
+/* For comparison: true: capture without memos from now on. */
 void sonde__capture_memo_disable(bool disable);
 
 /* How often a thread asked for a slot and got none. */
 uint64_t sonde__capture_memo_refused(void);
 
-/* Is the image still the one of the memo, by what the loader says now? */
+/* Is the memo's image still loaded, by what the loader says now? */
 bool sonde__capture_image_is_still_loaded(const struct sonde__memo_image *image);
 
 #endif

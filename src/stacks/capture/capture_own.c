@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walks of this process' threads: by the thread's memo alone where that is enough, which takes a
- * few nanoseconds, so that all on the way to it is in one function. */
+/* Walks of this process' threads. The walk by the thread's memo alone takes a few nanoseconds,
+ * so all code on the way to it is in one function. */
 #include "capture_images.h"
 #include "capture_memo.h"
 #include "capture_own_stack.h"
@@ -8,15 +8,16 @@
 #include "unwind_scans.h"
 #include "unwind_table.h"
 
-/* Rules for the memo's walk: from the tables of the snapshot, which is pinned at the first. */
+/* Rules for the memo's walk, from the tables of the snapshot, which the first look-up pins. */
 struct rules {
     bool is_pinned;
     struct sonde__capture_pin pin;
-    const struct sonde__image *image; /* of the last question */
+    const struct sonde__image *image; /* of the last look-up */
     const struct sonde__image_range *range;
 };
 
-/* For code that its table does not know: these come before what scans have proven. */
+/* Has the image other rules for code that its table lacks? These come before what scans have
+ * proven. */
 static bool has_other_rules(const struct sonde__image *image)
 {
     return image->go.data != NULL || image->cfi.debug_frame != NULL;
@@ -61,7 +62,7 @@ static uint64_t reach(void *ctx, uint64_t sp, uint64_t to)
     return sonde__capture_own_stack_to(sp, to);
 }
 
-/* What the short way (unwind_memo.h) starts with. */
+/* Fill the start of a walk by the memo. */
 static inline void begin_by_memo(struct sonde__memo_start *at, struct rules *rules,
                                  const struct sonde__regs *regs, uint32_t skip,
                                  struct sonde__memo *memo)
@@ -92,7 +93,7 @@ static inline void end_by_memo(const struct rules *rules)
     }
 }
 
-/* False: what is written of the stack is void. */
+/* False: the stack's contents are void. */
 static inline bool walk_by_memo(struct sonde_stack *stack, const struct sonde__regs *regs,
                                 uint32_t skip, struct sonde__memo *memo)
 {
@@ -140,7 +141,7 @@ struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_
     return memo;
 }
 
-/* The frames of a stack that was cut, by the memo alone. False: it does not reach the root. */
+/* Count the lost frames of a cut stack by the memo alone. False: it does not reach the root. */
 static bool count_by_memo(struct sonde_stack *stack, const struct sonde__regs *regs, uint32_t skip)
 {
     uint32_t first;
@@ -176,7 +177,7 @@ void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__
     }
 }
 
-/* The C half of sonde_stack_capture (capture_entry.S): `caller` is frame 0. */
+/* The C half of sonde_stack_capture (capture_entry.S). `caller` is frame 0. */
 enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
                                       const struct sonde__regs *caller);
 

@@ -5,10 +5,10 @@
 
 #include "os.h"
 
-/* Largest page of the systems that this runs on is 64 KiB; the smallest decides here: looking at
- * one byte in each 4 KiB sees every page of any of them. */
+/* The largest page of supported systems is 64 KiB, but the smallest decides: a probe of one byte
+ * in each 4 KiB sees every page of any of them. */
 enum { PAGE = 4096 };
-/* Pages that are looked at together, at most. What lies further out is read through the system. */
+/* Limit of pages probed together. Memory further out is read through the system. */
 enum { PAGES_MAX = 32 };
 
 __thread struct sonde__capture_seen sonde__capture_seen;
@@ -18,15 +18,15 @@ static uint64_t page_of(uint64_t address)
     return address & ~(uint64_t)(PAGE - 1);
 }
 
-/* The page that this function runs on, and the one with its thread's variables, need no look. */
+/* Is it the page of this function's frame or of its thread's variables? These need no probe. */
 static bool is_ours(uint64_t page)
 {
     return page == page_of((uint64_t)(uintptr_t)__builtin_frame_address(0)) ||
            page == page_of((uint64_t)(uintptr_t)&sonde__capture_seen);
 }
 
-/* The end of the pages from `end` outward that can be read: at `to`, or one page more. Two are
- * asked about together: most first stacks of a thread end in the second page. */
+/* Probe pages from `end` outward. Returns the end of the readable ones: at `to`, or one page
+ * more. Probes two at a time: most first stacks of a thread end in the second page. */
 static uint64_t see_pages(uint64_t end, uint64_t to, uint64_t limit)
 {
     while (end < to) {
@@ -60,12 +60,12 @@ static void remember(uint64_t start, uint64_t end, uint64_t limit)
     volatile struct sonde__capture_seen *seen = &sonde__capture_seen;
     uint32_t version = seen->version + 1;
     seen->version = version;
-    seen->end = 0; /* an empty range, until all is there */
+    seen->end = 0; /* an empty range until all is written */
     seen->start = start;
     seen->limit = limit;
     seen->end = end;
     if (seen->version != version) {
-        seen->end = 0; /* a handler came in between, and the start may be its own */
+        seen->end = 0; /* a handler interrupted, and `start` may be its own */
     }
 }
 
@@ -82,7 +82,7 @@ uint64_t sonde__capture_own_stack_to(uint64_t sp, uint64_t to)
         return sp;
     } else if (sp < seen.start && seen.start < seen.end &&
                seen.start - sp <= (uint64_t)PAGES_MAX * PAGE) {
-        /* deeper than before, or another stack if there is a gap between */
+        /* deeper than before, or another stack if a gap is between */
         end = see_pages(sp, seen.start, seen.start);
         if (end == seen.start) {
             end = seen.end;

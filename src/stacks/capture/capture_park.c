@@ -6,33 +6,33 @@
 #include "os_context.h"
 
 enum { IDLE, ASKED, WALKING, PARKED, STATES };
-enum { FINISH_LOOK_NS = 1000000 /* nobody wakes who waits for a walk: look again */ };
+enum { FINISH_LOOK_NS = 1000000 /* nothing wakes the collector after a walk: it looks again */ };
 
-/* A signal's value has 32 bits for us: the slot, and as much of the epoch as then fits. */
+/* A signal's value has 32 bits for us: the slot, and the low bits of the epoch. */
 enum { EPOCH_BITS = 22 };
 _Static_assert((uint64_t)SONDE__PARK_SLOTS << EPOCH_BITS == (uint64_t)1 << 32, "fills 32 bits");
 
 static struct slot {
     uint32_t state; /* short epoch * STATES + one of the above */
     uint64_t tid;
-    uint64_t sent_tid; /* the same, as soon as the signal has been sent */
+    uint64_t sent_tid; /* the same, once the signal has been sent */
     int32_t signal;
     uint32_t epoch;
-    uint64_t until_ns; /* the thread leaves by itself then */
+    uint64_t until_ns; /* when the thread leaves by itself */
     struct sonde_stack *stack;
 } slots[SONDE__PARK_SLOTS];
 
 static struct {
-    uint32_t epoch;    /* of the collection that is, or was last, open */
-    uint32_t released; /* the last epoch whose threads may go: parked ones sleep on this word */
-    uint32_t missing;  /* asked and not parked yet: the collector sleeps on this word */
+    uint32_t epoch;    /* of the open or last collection */
+    uint32_t released; /* last released epoch: parked threads sleep on this word */
+    uint32_t missing;  /* threads asked and not parked yet: the collector sleeps on this word */
     uint32_t next;     /* slot to try first */
     uint32_t used;     /* slots from here on were never used */
     uint64_t until_ns;
     struct sonde__os_sender sender;
 } park;
 
-/* In the upper half of a signal's value: ours, and of this copy of the library (a process may hold
+/* The upper half of our signals' values. Identifies this copy of the library (a process may hold
  * two). */
 static uint32_t own_mark(void)
 {
@@ -51,7 +51,7 @@ static uint64_t value_of(uint32_t short_epoch, uint32_t index)
 
 static uint32_t load_state(const struct slot *slot)
 {
-    /* acquire: pairs with the release of who wrote the stack, or the slot */
+    /* acquire: pairs with the release by the writer of the stack or the slot */
     return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 }
 
@@ -64,7 +64,7 @@ void sonde__capture_park_open(uint64_t hold_ns)
     __atomic_store_n(&park.missing, 0, __ATOMIC_RELAXED);
 }
 
-/* A slot that nobody is in: threads of the collection before may not have left yet. */
+/* Take a free slot: threads of the previous collection may not have left theirs yet. */
 static struct slot *take_slot(void)
 {
     while (park.next < SONDE__PARK_SLOTS) {
@@ -157,7 +157,7 @@ enum sonde__parked sonde__capture_park_look(uint32_t index)
 
 void sonde__capture_park_release(void)
 {
-    /* release: what the collector did while they stood still comes before what they do now */
+    /* release: the collector's work while they were stopped comes before their work now */
     __atomic_store_n(&park.released, park.epoch, __ATOMIC_RELEASE);
     sonde__os_wake(&park.released, true, false);
 }
@@ -203,7 +203,7 @@ uint32_t sonde__capture_park_inside_count(void)
     return count;
 }
 
-/* Sleep until the collector lets us go, or for as long as a thread may be held. */
+/* Sleep until the release, or until the hold time ends. */
 static void wait_release(const struct slot *slot)
 {
     for (;;) {
@@ -215,7 +215,7 @@ static void wait_release(const struct slot *slot)
     }
 }
 
-/* The slot that a signal of ours came for. NULL: it comes too late. */
+/* The slot of our signal. NULL: the signal comes too late. */
 static struct slot *slot_of(uint64_t value, uint32_t *ret_asked)
 {
     struct slot *slot = &slots[(uint32_t)value & ((1u << (32 - EPOCH_BITS)) - 1)];
@@ -226,9 +226,9 @@ static struct slot *slot_of(uint64_t value, uint32_t *ret_asked)
                : NULL;
 }
 
-/* The system keeps one signal of a kind for a thread. What is sent while another is pending (of a
- * question that was withdrawn, or one of the program's own) is gone, and that other one brings the
- * question. Not if ours still is to come: it would find nobody's handler, or the program's. */
+/* The system keeps one signal of a kind pending for a thread, and drops one sent meanwhile. The
+ * pending one, of a withdrawn request or of the program, then brings our request. But not if our
+ * signal is pending again: it would find no handler, or the program's. */
 static struct slot *slot_of_dropped(int32_t signal, uint32_t *ret_asked)
 {
     uint32_t used = __atomic_load_n(&park.used, __ATOMIC_RELAXED);
@@ -261,7 +261,7 @@ bool sonde__capture_park_answer(int32_t signal, uint64_t value, const void *ucon
     /* acquire: pairs with the collector's release of the slot */
     if (slot == NULL || !__atomic_compare_exchange_n(&slot->state, &state, asked - ASKED + WALKING,
                                                      false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        return is_ours; /* too late: the question was withdrawn */
+        return is_ours; /* too late: the request was withdrawn */
     }
     sonde__os_context_regs(ucontext, &regs);
     sonde__capture_walk_counted(slot->stack, &regs, true, 0, SONDE__CAPTURE_OWN);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public functions that may be called in a handler. They live in this folder, and not in api,
- * because the build then holds them to its rules (CONTRIBUTING.md). */
+/* The public functions that may be called in a handler. They are in this folder, not in api, so
+ * that the build holds them to its rules (CONTRIBUTING.md). */
 #include <sonde/stack.h>
 #include <sonde/thread.h>
 

@@ -7,8 +7,8 @@
 #include "capture_window.h"
 
 enum {
-    SPARE = 16, /* threads that may start during a snapshot, beside a quarter of what there are */
-    BATCH = 32, /* stacks that are read together */
+    SPARE = 16, /* threads that may start during a snapshot, plus a quarter of those that exist */
+    BATCH = 32, /* stacks read together */
     FILES_EACH = 2,
     ALIGN = 64,
 };
@@ -61,7 +61,7 @@ static void forget_stacks(struct sonde__roster *roster)
     }
 }
 
-/* New memory for `capacity` threads; what is known of them but their stacks moves there. */
+/* Map memory for `capacity` threads. Moves all that is known about them but their stacks. */
 static enum sonde_status map_memory(struct sonde__roster *roster, uint32_t capacity,
                                     const struct sonde_stack *like)
 {
@@ -111,7 +111,7 @@ void sonde__capture_roster_clear(const struct sonde__roster *roster,
     sonde_stack_set_async(stack, async_pcs, roster->async);
 }
 
-/* Take entries of ended threads out; the order of the others stays. Each entry keeps its arrays. */
+/* Remove entries of ended threads; the order of the others stays. Each entry keeps its arrays. */
 static void compact(struct sonde__roster *roster)
 {
     uint32_t kept = 0;
@@ -175,8 +175,8 @@ static bool is_alive(const struct sonde__roster_thread *thread)
     return thread->phase != SONDE__ROSTER_GONE;
 }
 
-/* Where in the roster a thread is, from `at` on and round. The system lists threads in an order
- * that stays, so it is nearly always the next. */
+/* Find a thread in the roster, from `at` on and around. The system lists threads in a stable
+ * order, so it is nearly always the next. */
 static uint32_t find_thread(const struct sonde__roster *roster, uint64_t tid, uint32_t at,
                             uint32_t count)
 {
@@ -249,7 +249,7 @@ void sonde__capture_roster_fail(const struct sonde__roster *roster,
     sonde__capture_roster_clear(roster, thread);
 }
 
-/* Open one of a thread's files, to be kept as far as the pool goes. */
+/* Open one of a thread's files. It stays open if the pool of files has room. */
 static enum sonde_status open_file(struct sonde__roster *roster, uint64_t tid,
                                    enum sonde__os_thread_file file, int32_t *kept_fd,
                                    int32_t *ret_fd)
@@ -262,7 +262,7 @@ static enum sonde_status open_file(struct sonde__roster *roster, uint64_t tid,
     return SONDE_OK;
 }
 
-/* A kernel without these counters says zeros, or has no such file. */
+/* A kernel without these counters shows zeros, or has no such file. */
 static enum sonde_status read_counters(struct sonde__roster *roster,
                                        struct sonde__roster_thread *thread,
                                        struct sonde__os_schedstat *ret_counters)
@@ -272,7 +272,7 @@ static enum sonde_status read_counters(struct sonde__roster *roster,
     sonde__base_mem_set(ret_counters, 0, sizeof *ret_counters);
     if (fd < 0 && open_file(roster, thread->tid, SONDE__OS_THREAD_SCHEDSTAT, &thread->schedstat_fd,
                             &fd) != SONDE_OK) {
-        return SONDE_OK; /* the other file tells whether the thread is gone */
+        return SONDE_OK; /* the other file shows whether the thread is gone */
     }
     status = sonde__os_read_schedstat(fd, ret_counters, NULL);
     if (fd != thread->schedstat_fd) {
@@ -297,8 +297,8 @@ static enum sonde_status read_wait(struct sonde__roster *roster,
     return status;
 }
 
-/* Did the thread not run since `seen`? The count of its turns on a CPU decides; a kernel that does
- * not count leaves the time that it used and the place of its wait. */
+/* Has the thread not run since `seen`? The count of its turns on a CPU decides. If a kernel does
+ * not count them, its CPU time and the place of its wait do. */
 static bool stood_still(struct sonde__roster *roster, struct sonde__roster_thread *thread,
                         const struct sonde__os_schedstat *now)
 {
@@ -315,8 +315,8 @@ bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__rost
 {
     struct sonde__os_schedstat now;
     enum sonde_status status;
-    /* what was read of the thread's memory was read before the counters are: not for x86-64, where
-     * the compiler alone could turn it round */
+    /* the thread's memory was read before the counters; on x86-64 only the compiler could
+     * reorder these reads */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     status = read_counters(roster, thread, &now);
     if (status == SONDE_OK && thread->phase == SONDE__ROSTER_READ &&
@@ -339,8 +339,8 @@ bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__rost
 
 /* --- reading --- */
 
-/* A thread that waits without a stack: a worker that the kernel made for the program, or one that
- * has ended and is still listed (the main thread may). */
+/* Explain a thread that waits without a stack: a worker that the kernel made for the program, or
+ * a thread that has ended and is still listed (the main thread may be). */
 static void explain_no_stack(const struct sonde__roster *roster,
                              struct sonde__roster_thread *thread)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A running thread captures itself when a signal asks it to.
  *
- * One request at a time, one word of state: who may write the caller's stack is decided by one
- * compare-and-swap. The requester takes the request back at its deadline if the thread has not
- * begun; a thread that begins too late finds another epoch and does nothing.
+ * One request at a time, with one word of state. A compare-and-swap decides who may write the
+ * caller's stack. The requester withdraws the request at its deadline if the thread has not begun;
+ * a thread that begins too late finds another epoch and does nothing.
  *
  *     IDLE -> WAITING(epoch) -> WALKING(epoch) -> DONE(epoch)
- *                    \-> IDLE (deadline, or the thread has ended)
- */
+ *                    \-> IDLE (deadline, or the thread has ended) */
 #include "base_mem.h"
 #include "capture_park.h"
 #include "capture_thread.h"
@@ -17,19 +16,19 @@
 
 enum { IDLE, WAITING, WALKING, DONE, STATE_COUNT };
 
-/* How long until somebody looks whether a thread that does not answer is still there. */
+/* How long the requester waits before it checks that a silent thread still exists. */
 enum { ALIVE_LOOK_NS = 1000000, ALIVE_LOOK_MAX_NS = 50000000 };
 
 static struct {
     uint32_t state; /* epoch * STATE_COUNT + one of the above */
     int32_t signal;
-    uint64_t sent_tid; /* who is asked, as soon as the signal has been sent */
+    uint64_t sent_tid; /* the thread asked, once the signal has been sent */
     struct sonde_stack *stack;
 } request;
 
 static struct sonde__capture_chain chain;
 
-/* In the upper half of a signal's value: ours, and of this copy of the library (a process may hold
+/* The upper half of our signals' values. Identifies this copy of the library (a process may hold
  * two). */
 static uint32_t own_mark(void)
 {
@@ -42,8 +41,9 @@ void sonde__capture_chain_set(const struct sonde__capture_chain *new_chain)
     __atomic_store_n(&chain.full, new_chain->full, __ATOMIC_RELAXED);
 }
 
-/* As it is when our signal arrives: who asked may put the program's action back as soon as it has
- * its answer. A late delivery may see half of a change, and one of two actions that were set. */
+/* The program's action as of now. The requester may restore it as soon as it has its answer, so
+ * the handler reads it first. A late delivery may see half of a change, and then one of two
+ * actions that were set. */
 static struct sonde__capture_chain chain_now(void)
 {
     return (struct sonde__capture_chain){
@@ -52,8 +52,8 @@ static struct sonde__capture_chain chain_now(void)
     };
 }
 
-/* What is asked now by a signal that the system dropped, because the one that came now was pending
- * (capture_park.c says more). IDLE: nothing. */
+/* The current request whose signal the system dropped, because the signal that came now was
+ * pending (capture_park.c says more). IDLE: none. */
 static uint32_t dropped(int32_t signal)
 {
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
@@ -64,7 +64,7 @@ static uint32_t dropped(int32_t signal)
     return is_it ? state : IDLE;
 }
 
-/* True: the signal is one of ours, be it too late. */
+/* True: the signal is ours, even if too late. */
 static bool answer(int32_t signal, uint64_t value, const void *ucontext)
 {
     bool is_ours = (uint32_t)(value >> 32) == own_mark();
@@ -76,7 +76,7 @@ static bool answer(int32_t signal, uint64_t value, const void *ucontext)
     if (asked == IDLE ||
         !__atomic_compare_exchange_n(&request.state, &waiting, asked - WAITING + WALKING, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        return is_ours; /* too late: the request was taken back */
+        return is_ours; /* too late: the request was withdrawn */
     }
     sonde__os_context_regs(ucontext, &regs);
     sonde__capture_walk_counted(request.stack, &regs, true, 0, SONDE__CAPTURE_OWN);
@@ -86,10 +86,11 @@ static bool answer(int32_t signal, uint64_t value, const void *ucontext)
     return is_ours;
 }
 
-/* The system keeps one signal of a kind for a thread: one of the program's own that was sent while
- * ours was pending is gone, and nobody can tell. A program that counts on it may hang for good
- * (Go's runtime does not ask a goroutine to stop a second time), and one that gets a signal too
- * many looks and finds nothing. So its handler runs for ours, too. */
+/* The system keeps one signal of a kind pending for a thread: if the program sent its own while
+ * ours was pending, that one is lost, and nobody can tell. A program that relies on it may hang
+ * for good (Go's runtime does not ask a goroutine to stop a second time). A program that gets
+ * one signal too many checks and finds nothing to do. So the program's handler runs for our
+ * signals, too. */
 void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
 {
     struct sonde__capture_chain next = chain_now();
@@ -107,7 +108,7 @@ void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
     }
 }
 
-/* Take the request back. False: it is being answered. */
+/* Withdraw the request. False: the thread is answering it. */
 static bool withdraw(uint32_t waiting)
 {
     uint32_t expected = waiting;
@@ -115,7 +116,7 @@ static bool withdraw(uint32_t waiting)
                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* A thread that ends takes its pending signals with it, and nobody tells. */
+/* A thread that ends drops its pending signals, without notice. */
 static bool has_ended(uint64_t tid)
 {
     struct sonde__capture_stat stat;
@@ -124,7 +125,7 @@ static bool has_ended(uint64_t tid)
            (status == SONDE_OK && (stat.letter == 'Z' || stat.letter == 'X'));
 }
 
-/* Wait until the state is DONE, or take the request back at the deadline, or when the thread has
+/* Wait until the state is DONE. Withdraws the request at the deadline, or when the thread has
  * ended. */
 static enum sonde_status wait_done(uint64_t tid, uint32_t waiting, uint64_t timeout_ns)
 {

@@ -8,14 +8,14 @@
 #include "capture_walk.h"
 
 enum {
-    ROUNDS_MAX = 8, /* if threads still wake then, the snapshot is reported as not consistent */
+    ROUNDS_MAX = 8, /* if threads still wake then, the snapshot is not consistent */
     LEAVE_LOOK_NS = 20000,
     HOLD_SPARE_NS = 100000000,
-    STAT_FILES_MAX = 64, /* kept open while threads are asked; further ones are opened each time */
-    STAND_LOOKS = 4,     /* in a row: a thread is between the signal and our handler only briefly */
+    STAT_FILES_MAX = 64, /* kept open while threads are asked; more are opened each time */
+    STAND_LOOKS = 4,     /* in a row: a thread is only briefly between signal and handler */
     STAND_LOOK_NS = 50000,
-    /* After the release the program uses its CPUs again: a thread that has not answered yet waits
-     * for a time slice of each thread before it. */
+    /* After the release, the program uses its CPUs again: a thread that has not answered yet
+     * waits for a time slice of each thread before it. */
     SLICE_NS = 6000000,
     ANSWER_LOOK_NS = 2000000, /* a thread with a CPU has answered by then */
     ANSWER_LOOK_MAX_NS = 20000000,
@@ -27,8 +27,8 @@ struct round {
     struct sonde__snapshot *snapshot;
     const struct sonde__image_set *images;
     uint64_t begin_ns, deadline_ns, stop_begin_ns;
-    uint64_t handler;    /* of the signal, as the system has it */
-    uint32_t stat_files; /* stat files of threads that are open */
+    uint64_t handler;    /* the signal's handler, as the system has it */
+    uint32_t stat_files; /* open stat files of threads */
     bool is_open;        /* a thread was asked */
     bool can_interrupt;  /* sonde__os_interrupt_running() works */
 };
@@ -59,7 +59,7 @@ static void capture_self(const struct sonde__snapshot *snapshot,
     thread->phase = SONDE__ROSTER_SELF;
 }
 
-/* A stack of the last snapshot can be kept only if the kernel counts the thread's time slices. */
+/* A stack of the last snapshot is kept only if the kernel counts the thread's time slices. */
 static void begin_threads(struct sonde__snapshot *snapshot)
 {
     uint64_t self = sonde__os_tid();
@@ -79,7 +79,7 @@ static void begin_threads(struct sonde__snapshot *snapshot)
     }
 }
 
-/* Check all threads that are in `phase`. Returns how many are unchanged. */
+/* Check all threads in `phase`. Returns how many are unchanged. */
 static uint32_t look_all(struct sonde__snapshot *snapshot, enum sonde__roster_phase phase)
 {
     uint32_t same = 0;
@@ -92,8 +92,7 @@ static uint32_t look_all(struct sonde__snapshot *snapshot, enum sonde__roster_ph
     return same;
 }
 
-/* Find new threads and threads that have ended. False: some threads may be missing in the roster.
- */
+/* Find new and ended threads. False: the roster may lack some threads. */
 static bool find_threads(struct sonde__snapshot *snapshot)
 {
     for (unsigned i = 0; i < ROUNDS_MAX && !sonde__capture_roster_is_whole(snapshot->roster); i++) {
@@ -121,8 +120,8 @@ static enum sonde_status read_stat(const struct sonde__roster_thread *thread,
                                 : sonde__capture_read_stat(thread->tid, ret_stat);
 }
 
-/* Does the thread block the signal? It does in our own handler, but can be asked there: the signal
- * arrives when it leaves the handler. */
+/* Does the thread block the signal? It does in our own handler, but can be asked there: the
+ * signal arrives when it leaves. */
 static bool blocks_signal(const struct round *round, const struct sonde__roster_thread *thread,
                           struct sonde__capture_stat *stat)
 {
@@ -145,8 +144,8 @@ static bool blocks_signal(const struct round *round, const struct sonde__roster_
     }
 }
 
-/* Read state and signal masks of a thread that will be asked. The file stays open for later reads.
- */
+/* Read state and signal masks of a thread that will be asked. The file stays open for later
+ * reads. */
 static enum sonde_status open_stat(struct round *round, struct sonde__roster_thread *thread,
                                    struct sonde__capture_stat *ret_stat)
 {
@@ -199,7 +198,7 @@ static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
     return false;
 }
 
-/* Another thread of the program may have replaced our handler: then the signal would go to the
+/* Is our handler still set? The program may have replaced it: then the signal would go to the
  * program's handler. */
 static bool is_handler_set(const struct round *round)
 {
@@ -231,7 +230,8 @@ static void ask(struct round *round, struct sonde__roster_thread *thread)
     }
 }
 
-/* A copy of the thread's record, to check it again: without its stack, which it may be writing. */
+/* A copy of the thread's record for another check, without its stack, which the thread may be
+ * writing. */
 static struct sonde__roster_thread without_stack(const struct sonde__roster_thread *thread)
 {
     return (struct sonde__roster_thread){
@@ -251,9 +251,9 @@ static struct sonde__roster_thread without_stack(const struct sonde__roster_thre
     };
 }
 
-/* Withdraw requests that will not be answered: the thread has ended, or is in a wait that no signal
- * ends. Such a thread is read where it waits, while the others are stopped. A late signal does
- * nothing. */
+/* Withdraw requests that will not be answered: the thread has ended, or is in a wait that no
+ * signal ends. The collector reads such a thread in its wait, while the others are stopped. A
+ * late signal does nothing. */
 static void withdraw_lost(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -271,7 +271,7 @@ static void withdraw_lost(struct sonde__snapshot *snapshot)
         thread->seen = now.seen;
         if (now.phase == SONDE__ROSTER_RUNNING || !stays ||
             sonde__capture_park_look(thread->slot) != SONDE__PARKED_ABSENT) {
-            continue; /* it may wait for a page only, or has just answered */
+            continue; /* it may only wait for a page, or has just answered */
         }
         now.stack = thread->stack; /* ours again, and empty */
         *thread = now;
@@ -279,9 +279,9 @@ static void withdraw_lost(struct sonde__snapshot *snapshot)
     }
 }
 
-/* Will the thread execute no instruction of the program before it answers? All threads with a CPU
- * entered the kernel after they were asked, and return through our handler unless the signal is
- * blocked. So a thread that waits for a CPU is stopped even though it has not run the handler. */
+/* Will the thread answer before it runs any code of the program? All threads with a CPU entered
+ * the kernel after they were asked, and return through our handler unless they block the signal.
+ * So a thread that waits for a CPU is stopped even though it has not run the handler. */
 static bool is_pending(const struct round *round, struct sonde__roster_thread *thread)
 {
     uint32_t signal = 1u << (round->snapshot->signal - 1);
@@ -327,8 +327,8 @@ static bool all_stand(const struct round *round)
     return true;
 }
 
-/* Sleep until all have answered, for *pause_ns at most, which is then raised, and not beyond the
- * deadline. False: the deadline has passed. */
+/* Sleep until all have answered, but at most for *pause_ns, which is then raised, and not beyond
+ * the deadline. False: the deadline has passed. */
 static bool wait_a_while(const struct round *round, uint64_t *pause_ns)
 {
     uint64_t now_ns = sonde__os_now_ns();
@@ -339,7 +339,7 @@ static bool wait_a_while(const struct round *round, uint64_t *pause_ns)
     return !is_last;
 }
 
-/* Wait until all threads that were asked are stopped. False: some may still run. */
+/* Wait until all asked threads are stopped. False: some may still run. */
 static bool wait_standing(const struct round *round)
 {
     uint64_t pause_ns = round->can_interrupt ? STAND_LOOK_NS : ANSWER_LOOK_NS;
@@ -354,8 +354,8 @@ static bool wait_standing(const struct round *round)
     return true;
 }
 
-/* Ask the running threads to park. Slow work is done before the first request. False: some may
- * still run. */
+/* Ask the running threads to park, with the slow work done before the first request. False: some
+ * may still run. */
 static bool ask_running(struct round *round)
 {
     struct sonde__snapshot *snapshot = round->snapshot;
@@ -369,7 +369,7 @@ static bool ask_running(struct round *round)
     }
     if (!round->is_open) {
         /* if the system has another handler, a sanitizer has wrapped ours, and the program may
-         * run on between the delivery and our part */
+         * run between the delivery and our part */
         uint64_t handler = snapshot->set_handler();
         snapshot->is_handler_set = handler != 0;
         if (!sonde__os_signal_handler(snapshot->signal, &round->handler)) {
@@ -390,7 +390,7 @@ static bool ask_running(struct round *round)
     return wait_standing(round);
 }
 
-/* Collect the answers. Threads that are writing their stack, or will, stay ASKED. */
+/* Collect the answers. Threads that are writing their stack, or still will, stay ASKED. */
 static void take_answers(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -415,7 +415,7 @@ static void take_answers(struct sonde__snapshot *snapshot)
 
 /* --- the end --- */
 
-/* Read threads that went into a wait on their way to our handler. They have run no code of the
+/* Read threads that began to wait on their way to our handler. They have run no code of the
  * program if they did not move until they were read. */
 static void read_lost(const struct round *round)
 {
@@ -435,8 +435,8 @@ static void read_lost(const struct round *round)
     }
 }
 
-/* All threads are released. Those that were stopped before they could answer do so when they get a
- * CPU. */
+/* Wait for answers after the release. Threads that were stopped before they could answer do so
+ * when they get a CPU. */
 static void wait_answers(struct round *round)
 {
     struct sonde__roster *roster = round->snapshot->roster;
@@ -480,7 +480,7 @@ static void release(struct round *round)
     wait_answers(round);
 }
 
-/* Read threads that went into a wait instead of answering (an uninterruptible wait takes no
+/* Read threads that began to wait instead of answering (an uninterruptible wait takes no
  * signal). They are read later than the others. */
 static void read_unanswered(struct sonde__snapshot *snapshot)
 {
@@ -525,7 +525,7 @@ static void take_rounds(struct round *round)
         uint32_t read = count_phase(roster, SONDE__ROSTER_READ);
         bool is_standing = ask_running(round);
         take_answers(snapshot);
-        /* all threads that were asked are stopped: this is the moment, if nothing else has moved */
+        /* all asked threads are stopped: this is the moment, if nothing else has moved */
         bool is_same = look_all(snapshot, SONDE__ROSTER_READ) == read;
         bool is_complete = find_threads(snapshot);
         uint32_t fresh = sonde__capture_roster_read(roster, round->images);
@@ -540,7 +540,7 @@ static void take_rounds(struct round *round)
     }
 }
 
-/* No rounds are left: fail the threads that were seen running last, which were not asked. */
+/* No rounds are left: fail the threads that were last seen running, which were not asked. */
 static void give_up_running(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -568,8 +568,8 @@ enum sonde_status sonde__capture_snapshot(struct sonde__snapshot *snapshot)
     snapshot->unchanged = look_all(snapshot, SONDE__ROSTER_READ);
     (void)look_all(snapshot, SONDE__ROSTER_NEW);
     snapshot->is_consistent = find_threads(snapshot);
-    /* every kept stack was valid from the last snapshot until now, so at one moment: nothing else
-     * is to do if these are all threads */
+    /* every kept stack was valid from the last snapshot until now, so at one moment: if these
+     * are all threads, the snapshot is complete */
     if (sonde__capture_roster_read(roster, pin.images) != 0 ||
         count_phase(roster, SONDE__ROSTER_RUNNING) != 0) {
         snapshot->is_consistent = true;

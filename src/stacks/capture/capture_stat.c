@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The fields of /proc/self/task/T/stat (proc(5)) that decide whether a thread may be signalled. The
- * masks there hold signals 1..31, in decimal. */
+/* The fields of /proc/self/task/T/stat (proc(5)) that decide whether a thread may be signalled.
+ * Its masks show signals 1 to 31, in decimal. */
 #include "base_bytes.h"
 #include "base_status.h"
 #include "capture_thread.h"
@@ -16,7 +16,7 @@ bool sonde__capture_is_kernels(const struct sonde__capture_stat *stat)
     return (stat->flags & (PF_IO_WORKER | PF_USER_WORKER | PF_KTHREAD)) != 0;
 }
 
-/* SIGKILL and SIGSTOP (bits 8 and 18) cannot be blocked, and show as not blocked. */
+/* Without SIGKILL and SIGSTOP (bits 8 and 18), which cannot be blocked. */
 enum { ALL_SIGNALS = 0x7ffbfeff };
 
 bool sonde__capture_blocks_all(const struct sonde__capture_stat *stat)
@@ -28,8 +28,7 @@ bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capt
 {
     struct sonde__capture_stat stat = {0};
     size_t at = size;
-    unsigned field =
-        2; /* the name, in parentheses, which may hold anything: the last ')' ends it */
+    unsigned field = 2; /* the name, in parentheses; it may hold anything: the last ')' ends it */
     while (at > 0 && text[at - 1] != ')') {
         at--;
     }

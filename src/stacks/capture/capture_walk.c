@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The door to memory has two halves. Plain loads are for the calling thread's own stack, as far as
- * it was seen to be mapped (capture_own_stack.h). All else is read through the system, a block at a
- * time: neighbouring cells come with it. */
+/* A walk reads memory in two ways: plain loads for the calling thread's own stack, as far as it
+ * was seen to be mapped (capture_own_stack.h); all else through the system, in blocks, so that
+ * neighbouring cells come with it. */
 #include "capture_walk.h"
 
 #include "base_mem.h"
@@ -55,7 +55,7 @@ static bool read_door(void *ctx, uint64_t address, void *ret_bytes, size_t size)
     return true;
 }
 
-/* Of Swift's runtime, where the program has one. Reads a thread-local variable. */
+/* A function of Swift's runtime, if the program has it. Reads a thread-local variable. */
 extern __attribute__((weak)) void *swift_task_getCurrent(void);
 
 /* AsyncTask: HeapObject (16 bytes), two reserved words, flags, then the id: stable ABI of Swift 5.5
@@ -87,7 +87,7 @@ void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__
     door.address = 0;
     door.size = 0;
     finder.snapshot = pin.images;
-    walk.images = NULL; /* every question goes to the finder, which knows what was unloaded */
+    walk.images = NULL; /* the finder answers all look-ups: it knows what was unloaded */
     walk.find_image = sonde__capture_find_image;
     walk.find_doubtful = sonde__capture_find_doubtful;
     walk.find_ctx = &finder;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One walk in this process: registers in, stack out.
  *
- * Brings together what the pure walk needs: the images, and the door to memory. Context: handler.
- */
+ * Combines what the pure walk needs: images and memory. Context: handler. */
 #ifndef SONDE_CAPTURE_WALK_H
 #define SONDE_CAPTURE_WALK_H
 
@@ -11,12 +10,12 @@
 #include "arch_regs.h"
 
 enum sonde__capture_trust {
-    /* the registers are those of the calling thread at this moment: its own stack is read by plain
-     * loads, as far as it was seen to be mapped */
+    /* the registers are the calling thread's at this moment: plain loads read its own stack, as
+     * far as it was seen to be mapped */
     SONDE__CAPTURE_OWN,
-    /* the same, and only what CFI says: the walk ends at a frame without (SONDE_END_COSTLY) */
+    /* the same, but by CFI only: the walk ends at a frame without CFI (SONDE_END_COSTLY) */
     SONDE__CAPTURE_OWN_BRIEF,
-    /* anything else (another thread, a fiber, garbage): every read may fail, none faults */
+    /* anything else (another thread, a fiber, garbage): any read may fail, none faults */
     SONDE__CAPTURE_DOUBT,
 };
 
@@ -24,14 +23,14 @@ enum sonde__capture_trust {
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust);
 
-/* The same by rules, not by the memo alone. memo: to use and renew, or null. */
+/* The same by rules, not by the memo alone. memo: used and renewed, or null. */
 struct sonde__memo;
 void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__regs *regs,
                                  bool exact, uint32_t skip, enum sonde__capture_trust trust,
                                  struct sonde__memo *memo);
 
-/* The same; of a stack that is cut at its buffer's end the frames further out are counted. Whoever
- * does not need their number is spared the walk to them. */
+/* The same, but counts the frames further out if the buffer cuts the stack. Callers that do not
+ * need the count save the walk to those frames. */
 void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__regs *regs,
                                  bool exact, uint32_t skip, enum sonde__capture_trust trust);
 
@@ -60,20 +59,20 @@ static inline void sonde__capture_count_end(const struct sonde__capture_count *c
     stack->lost_count = all > stack->count ? all - stack->count : 0;
 }
 
-/* The stack of the calling thread to the root, without skip, in its memo only: frames [*ret_first,
- * SONDE__MEMO_FRAMES). For somebody who keeps a word about each frame (unwind_memo.h).
+/* Walk the calling thread's stack to the root, without skip, into its memo only: frames
+ * [*ret_first, SONDE__MEMO_FRAMES). For callers that keep a word about each frame (unwind_memo.h).
  *
- * Returns the memo, busy: sonde__capture_memo_leave() must follow. Null: it is not all there, by
- * sonde__capture_walk() it can be had. */
+ * Returns the memo, busy: call sonde__capture_memo_leave(). Null: the memo does not hold all of
+ * the stack; use sonde__capture_walk(). */
 struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_t *ret_first);
 
-/* Are the arrays there? */
+/* Has the stack its arrays? */
 static inline bool sonde__capture_is_usable(const struct sonde_stack *stack)
 {
     return stack != NULL && stack->pcs != NULL && stack->how != NULL && stack->capacity > 0;
 }
 
-/* What scans of this process' stacks found. */
+/* The cache of scans of this process' stacks. */
 struct sonde__scans; /* unwind_scans.h */
 extern struct sonde__scans sonde__capture_scans;
 

@@ -29,7 +29,7 @@ void sonde__capture_window_plan(uint64_t sp, uint32_t expected_bytes, struct son
 
 struct walked {
     struct sonde__os_part *window;
-    uint64_t end; /* of what was read */
+    uint64_t end; /* of the bytes read */
 };
 
 static bool read_window(void *ctx, uint64_t address, void *ret_bytes, size_t size)
