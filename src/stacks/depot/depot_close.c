@@ -23,11 +23,11 @@ static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t 
         uint32_t caller = __atomic_load_n(&node->caller, __ATOMIC_RELAXED);
         uint64_t frame = __atomic_load_n(&node->frame, __ATOMIC_RELAXED);
         if (caller == SONDE__DEPOT_NONE) {
-            continue; /* nobody's, or being written */
+            continue; /* unused, or being written */
         }
         if ((frame & SONDE__DEPOT_CLOSED) == 0 &&
             (sonde__depot_is_closed(depot, caller) || !is_kept_frame(frame, is_kept, ctx))) {
-            /* fails where the node is being written for another frame: that one is newer */
+            /* fails if the node is being written for another frame, which is newer */
             count += __atomic_compare_exchange_n(&node->frame, &frame, frame | SONDE__DEPOT_CLOSED,
                                                  false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         }
@@ -35,8 +35,7 @@ static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t 
     return count;
 }
 
-/* One pass: the node of a caller stands in front of what it calls, and those of labels behind all.
- */
+/* One pass suffices: a caller's node is before what it calls, and labels' nodes come last. */
 uint32_t sonde__depot_close_others(struct sonde__depot *depot, sonde__depot_is_kept *is_kept,
                                    void *ctx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "depot_layout.h"
 
-/* What is sought, and where. */
+/* A search key. */
 struct key {
     uint64_t frame;
     uint32_t caller;
@@ -10,7 +10,7 @@ struct key {
 
 enum outcome { FOUND, EMPTY, MOVED };
 
-/* High and low half of a product: every bit of both words bears on all of the hash. The odd
+/* High and low half of a product: every bit of both words affects all of the hash. The odd
  * constants are digits of pi. */
 static uint64_t hash_of(uint64_t frame, uint32_t caller)
 {
@@ -37,8 +37,8 @@ static bool is_key(const struct sonde__depot *depot, uint32_t id, const struct k
            __atomic_load_n(&node->caller, __ATOMIC_RELAXED) == key->caller;
 }
 
-/* Search a table. FOUND: *ret is the id. EMPTY: *ret is the slot where it would stand. MOVED: this
- * table is closed there, it may stand in a newer one. */
+/* Search a table. FOUND: *ret is the id. EMPTY: *ret is the free slot for it. MOVED: the table
+ * is closed there; a newer one may have it. */
 static inline enum outcome find(const struct sonde__depot *depot, uint32_t level,
                                 const struct key *key, uint32_t *ret)
 {
@@ -63,7 +63,7 @@ static inline enum outcome find(const struct sonde__depot *depot, uint32_t level
     return MOVED;
 }
 
-/* Search an older table, and close it for this key. */
+/* Search an older table, and close it for this key. NONE: not there. */
 static uint32_t find_old(struct sonde__depot *depot, uint32_t level, const struct key *key)
 {
     uint32_t found = 0;
@@ -89,8 +89,8 @@ static bool is_label_node(const struct sonde__depot *depot, uint32_t id)
     return (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_LABEL) != 0;
 }
 
-/* A node that was allocated and lost a race. A caller stays older than what it
- * calls. NONE: there is none that fits. */
+/* Take a node that an earlier race wasted. A caller stays older than what it calls. NONE: none
+ * fits. */
 static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bool is_label)
 {
     if (__atomic_load_n(&depot->wasted, __ATOMIC_RELAXED) == 0) {
@@ -137,7 +137,7 @@ static uint32_t take_node(struct sonde__depot *depot, const struct key *key)
     return id;
 }
 
-/* Is the table as full as it may be? */
+/* Is the table at its limit? */
 static bool is_full(const struct sonde__depot *depot, uint32_t level)
 {
     struct sonde__depot_taken taken = sonde__depot_taken(depot);
@@ -150,7 +150,7 @@ static void give_up(struct sonde__depot *depot, uint32_t id)
     if (id != SONDE__DEPOT_NONE) {
         __atomic_store_n(&depot->nodes[id].caller, SONDE__DEPOT_NONE, __ATOMIC_RELAXED);
         __atomic_fetch_add(&depot->wasted, 1, __ATOMIC_RELAXED);
-        /* what stood there is of no use any more: it is the older one */
+        /* the spare replaced here is lost: it is the older one */
         (void)__atomic_exchange_n(&depot->spares[id % SONDE__DEPOT_SPARES], id, __ATOMIC_ACQ_REL);
     }
 }
@@ -161,8 +161,8 @@ static uint32_t drop(struct sonde__depot *depot)
     return SONDE__DEPOT_NONE;
 }
 
-/* Not in the table in use: from an older one, or new. Makes the key anew, so that the caller's
- * stays in registers. */
+/* Not in the current table: take it from an older one, or add it. Makes the key again, so that
+ * the caller's stays in registers. */
 static __attribute__((noinline)) uint32_t add(struct sonde__depot *depot, uint32_t caller,
                                               uint64_t frame)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The layout of a depot's memory: this header, the tables one after the other, the nodes.
- * Nodes of frames are taken from the front of their array, those of labels from its end, so that
- * labels can be numbered. */
+/* The layout of a depot's memory: this header, the tables, the nodes. Frames take nodes from the
+ * front of their array, labels from its end, so that labels can be numbered. */
 #ifndef SONDE_DEPOT_LAYOUT_H
 #define SONDE_DEPOT_LAYOUT_H
 
@@ -10,22 +9,22 @@
 enum {
     SONDE__DEPOT_LEVEL_BITS = 8, /* slots of the first table, as a power of two */
     SONDE__DEPOT_LEVELS = 18,
-    SONDE__DEPOT_SPARES = 64, /* races lost before a frame comes that may use the node */
-    /* A view's: what may be written by anybody must be read in bounded time. Recorded stacks have
-     * at most a quarter of it. */
+    SONDE__DEPOT_SPARES = 64, /* races lost before a frame can use the node */
+    /* Of a view: memory that anybody may write must be read in bounded time. Recorded stacks
+     * have at most a quarter of it. */
     SONDE__DEPOT_VIEW_DEPTH = 1024,
 };
 
 /* A slot: the id of a node (24 bits) and eight bits of its hash. */
 #define SONDE__DEPOT_ID     ((uint32_t)0xffffff)
-#define SONDE__DEPOT_FROZEN ((uint32_t)0xffffffff) /* nothing may be added here any more */
+#define SONDE__DEPOT_FROZEN ((uint32_t)0xffffffff) /* nothing may be added here */
 
 struct sonde__depot_node {
     uint64_t frame;
     uint32_t caller;
 };
 
-/* What every look-up reads comes first: it is in the same few lines of the cache. */
+/* What every look-up reads comes first, in the same few cache lines. */
 struct sonde__depot {
     uint32_t capacity; /* ids are below this */
     uint32_t level_count;
@@ -35,10 +34,10 @@ struct sonde__depot {
     struct sonde__depot_node *nodes;
     uint32_t *slots[SONDE__DEPOT_LEVELS];
     uint32_t wasted;
-    uint32_t depth_max; /* nodes of a stack at most, in memory of another process */
+    uint32_t depth_max; /* limit of nodes in a stack, in memory of another process */
     uint64_t dropped;
-    /* Nodes that lost a race, to be used again; 0: none. One that is older than an
-     * unloaded image (below spares_from) is not: its id would say that it is of that image. */
+    /* Wasted nodes for reuse; 0: none. Nodes below spares_from, which are older than an unloaded
+     * image, are not reused: their ids would mean that image. */
     uint32_t spares[SONDE__DEPOT_SPARES];
     uint32_t spares_from;
 };
@@ -59,7 +58,7 @@ static inline struct sonde__depot_taken sonde__depot_taken(const struct sonde__d
     return (struct sonde__depot_taken){.next = (uint32_t)taken, .labels = (uint32_t)(taken >> 32)};
 }
 
-/* Nodes with which a table is full. */
+/* The number of nodes that fills a table. */
 static inline uint32_t sonde__depot_limit(uint32_t level)
 {
     return sonde__depot_slot_count(level) / 4 * 3;

@@ -8,7 +8,7 @@ static uint64_t round_up(uint64_t size)
     return (size + LINE - 1) & ~(uint64_t)(LINE - 1);
 }
 
-/* Tables for so many nodes: the last one is not more than three quarters full. */
+/* The number of tables for so many nodes; the last one is at most three quarters full. */
 static uint32_t level_count(uint32_t nodes)
 {
     uint32_t count = 1;
@@ -27,7 +27,7 @@ uint64_t sonde__depot_size(uint32_t nodes)
     return size + ((uint64_t)nodes + SONDE__DEPOT_FIRST) * sizeof(struct sonde__depot_node);
 }
 
-/* Where the parts of a depot at `memory` are. */
+/* Set the addresses of the parts of a depot at `memory`. */
 static void lay_out(struct sonde__depot *depot, void *memory, uint32_t nodes)
 {
     uint8_t *at = (uint8_t *)memory + round_up(sizeof *depot);
@@ -60,7 +60,7 @@ const struct sonde__depot *sonde__depot_view(void *header, const void *memory, u
     struct sonde__depot *view = header;
     const struct sonde__depot *depot = memory;
     struct sonde__depot_taken taken = sonde__depot_taken(depot);
-    lay_out(view, (void *)(uintptr_t)memory, nodes); /* nothing of it is written */
+    lay_out(view, (void *)(uintptr_t)memory, nodes); /* a view is never written */
     taken.next = taken.next < view->capacity ? taken.next : view->capacity;
     taken.labels =
         taken.labels < view->capacity - taken.next ? taken.labels : view->capacity - taken.next;

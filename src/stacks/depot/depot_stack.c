@@ -71,7 +71,7 @@ bool sonde__depot_is_open(const struct sonde__depot *depot, uint32_t id)
 
 static void put_frame(struct sonde_stack *stack, uint64_t frame)
 {
-    if (stack->count == stack->capacity) { /* the innermost are kept */
+    if (stack->count == stack->capacity) { /* the innermost frames are kept */
         stack->lost_count++;
         return;
     }
