@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The functions of target.h that are the same for all kinds. */
+/* The functions of target.h that are common to all kinds. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +114,7 @@ void sonde__target_memory_done(struct sonde__target_memory *memory)
     *memory = (struct sonde__target_memory){0};
 }
 
-/* A core's files have a path and no inode. */
+/* Files of a core have a path but no inode. */
 static bool is_own(const struct sonde__host_map *map)
 {
     uint32_t both = SONDE__MAP_READ | SONDE__MAP_WRITE;

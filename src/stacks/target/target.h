@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program that is examined: this process, another one, a core. Its threads, images, memory and
- * stacks.
+/* An examined program: a process or a core. Its threads, images, memory and stacks.
  *
- * One interface for all of them; each kind is a file with an operations table. Reads never crash.
- * Context: any thread, one at a time per target. */
+ * One interface for all kinds; each kind is a file with a table of operations. Reads never
+ * crash. Context: any thread, one at a time per target. */
 #ifndef SONDE_TARGET_H
 #define SONDE_TARGET_H
 
@@ -23,33 +22,33 @@ struct sonde__probe_sample; /* probe_sample.h */
 
 /* How another process' threads may be read. */
 enum sonde__target_mode {
-    /* Blocked threads from /proc and memory reads only. Running threads by a perf event where it
-     * is allowed, else by ptrace, else by a signal if the program has a probe that answers it.
-     * Threads that are already stopped are read by ptrace (which disturbs no call).
-     * Never signals or stops a thread that is blocked in a call. */
+    /* Blocked threads by /proc and memory reads only. Running threads by a perf event where
+     * allowed, else by ptrace, else by a signal if the program has a probe that answers it.
+     * Threads that are already stopped by ptrace (which disturbs no call). Never signals or
+     * stops a thread that is blocked in a call. */
     SONDE__TARGET_PASSIVE,
-    /* All threads stopped by ptrace together: one consistent snapshot; the pause is reported. */
+    /* Stops all threads together by ptrace: one consistent snapshot. The pause is reported. */
     SONDE__TARGET_STOP,
 };
 
-/* How running threads may be read, mode PASSIVE; tried in this order. */
+/* How running threads may be read in mode PASSIVE, in order of preference. */
 enum sonde__target_way {
     SONDE__TARGET_BY_PERF = 1,
     SONDE__TARGET_BY_PTRACE = 2, /* ends 4 of 17 kinds of waits early if the thread enters one */
-    SONDE__TARGET_BY_SIGNAL = 4, /* 13 of 17; needs `sample` */
+    SONDE__TARGET_BY_SIGNAL = 4, /* ends 13 of 17; needs `sample` */
 };
 
 struct sonde__target_options {
     enum sonde__target_mode mode;
     bool scripts;                       /* read script frames, too (target_script.h) */
-    bool restricted;                    /* only by `ways`; else by any */
+    bool restricted;                    /* read running threads only by `ways`; else by any */
     uint32_t ways;                      /* SONDE__TARGET_BY_ bits */
-    struct sonde__probe_sample *sample; /* where the program's probe answers; null: it has none */
-    const char *executable; /* cores: the program, when the core's own path is not right; or null */
+    struct sonde__probe_sample *sample; /* where the program's probe answers; null: no probe */
+    const char *executable; /* cores: the program, if the core's own path is wrong; or null */
     const char *root;       /* prefix for image paths; null: /proc/PID/root for processes */
 };
 
-/* The state that a letter of the kernel stands for (proc_pid_stat(5)). */
+/* The state for a state letter of the kernel (proc_pid_stat(5)). */
 enum sonde_thread_state sonde__target_thread_state(char letter);
 
 struct sonde__thread {
@@ -62,7 +61,7 @@ struct sonde__thread {
 
 /* How a stack's registers were obtained. */
 enum sonde__captured_by {
-    SONDE__CAPTURED_NOT,     /* it was not: see status */
+    SONDE__CAPTURED_NOT,     /* not obtained: see status */
     SONDE__CAPTURED_PASSIVE, /* /proc/PID/task/TID/syscall, checked again after the walk */
     SONDE__CAPTURED_PERF,    /* perf sample: registers and stack at one instant while it ran */
     SONDE__CAPTURED_PTRACE,
@@ -76,18 +75,18 @@ enum sonde__captured_by {
 struct sonde__capture {
     enum sonde_status status;
     uint8_t by;      /* enum sonde__captured_by */
-    int64_t syscall; /* number of the call that it is blocked in, or -1 */
+    int64_t syscall; /* number of the system call that it is blocked in, or -1 */
     uint64_t syscall_args[6];
-    uint64_t pause_ns; /* how long the thread was kept stopped for this; 0: it was not */
-    bool early;        /* a call of the thread returned before its time because of this */
+    uint64_t pause_ns; /* how long this stopped the thread; 0: it did not */
+    bool early;        /* this ended a call of the thread early */
     struct sonde__regs regs;
     char waits_for[160];          /* what its call waits for (target_sample.h), or "" */
-    char note[SONDE__NOTE_BYTES]; /* what could not be read or done, and why; "" when all is well */
+    char note[SONDE__NOTE_BYTES]; /* what failed, and why; "" if nothing did */
 };
 
-/* ret_error says what and where. Returns OK | ABSENT (no such process) | DENIED | UNSUPPORTED
- * (32-bit, foreign architecture, an emulator that shows the host's registers) | CORRUPT |
- * UNREADABLE | MEMORY | OS.  Ownership: close it. */
+/* Open a target. ret_error says what failed and where. Returns OK | ABSENT (no such process) |
+ * DENIED | UNSUPPORTED (32-bit, foreign architecture, an emulator that shows the host's
+ * registers) | CORRUPT | UNREADABLE | MEMORY | OS. Ownership: close it. */
 SONDE_NODISCARD enum sonde_status
 sonde__target_open_process(int32_t pid, const struct sonde__target_options *options,
                            struct sonde__target **ret_target, struct sonde_error *ret_error);
@@ -96,81 +95,82 @@ sonde__target_open_core(const char *path, const struct sonde__target_options *op
                         struct sonde__target **ret_target, struct sonde_error *ret_error);
 void sonde__target_close(struct sonde__target *target);
 
-/* Counts of the signals sent to its threads. */
+/* Counts of signals to the target's threads. */
 struct sonde__target_signals {
     uint64_t sent;
-    uint64_t refused;    /* not sent: blocked, the program's own, not permitted */
+    uint64_t refused;    /* not sent: blocked, used by the program, not permitted */
     uint64_t unanswered; /* in time */
     uint64_t early;      /* a call of the thread ended early */
 };
 /* All 0 for targets that are not processes. */
 struct sonde__target_signals sonde__target_signals(const struct sonde__target *target);
 
-/* A process, not a core? */
+/* Is it a process, not a core? */
 bool sonde__target_is_live(const struct sonde__target *target);
 int32_t sonde__target_pid(const struct sonde__target *target);
 /* enum sonde_arch. */
 unsigned sonde__target_arch(const struct sonde__target *target);
 /* The program's path as the target sees it. */
 const char *sonde__target_executable(const struct sonde__target *target);
-/* What was requested at opening and could not be done although the target can be read (a program
+/* What the options asked for and could not be done, although the target can be read (a program
  * that is not the core's): one line, or "". */
 const char *sonde__target_doubt(const struct sonde__target *target);
-/* Prefix that makes image paths openable from here (never null). */
+/* Prefix to open image paths from here. Never null. */
 const char *sonde__target_root(const struct sonde__target *target);
 
-/* The threads, main thread first, then by tid. The array is the target's, valid until the next
- * call of this function. */
+/* List the threads, the main thread first, then by tid. The target owns the array, which is
+ * valid until the next call. */
 SONDE_NODISCARD enum sonde_status sonde__target_threads(struct sonde__target *target,
                                                         const struct sonde__thread **ret_threads,
                                                         uint32_t *ret_count,
                                                         struct sonde_error *ret_error);
 
-/* One of them, by its id. Returns OK | ABSENT (no such thread, or it has ended) | as above. */
+/* Find a thread by its id. Returns OK | ABSENT (no such thread, or it has ended) | as above. */
 SONDE_NODISCARD enum sonde_status sonde__target_thread(struct sonde__target *target, uint64_t tid,
                                                        struct sonde__thread *ret_thread);
 
-/* The images, read at opening and again by refresh (cheap when nothing changed). The snapshot is
- * the target's, valid until the next refresh. */
+/* The images, read at opening and by each refresh (cheap if nothing changed). The target owns
+ * the snapshot, which is valid until the next refresh. */
 const struct sonde__image_set *sonde__target_images(struct sonde__target *target);
 SONDE_NODISCARD enum sonde_status sonde__target_refresh(struct sonde__target *target,
                                                         struct sonde_error *ret_error);
 
-/* Read memory; returns how many bytes from `address` on could be read (0..size). */
+/* Read memory. Returns how many bytes from `address` on could be read (0 to size). */
 size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
                           size_t size);
 
-/* Memory that the program itself wrote: private, of no file, and not the main thread's stack. */
+/* Memory that the program itself wrote: private, without a file, and not the main thread's
+ * stack. */
 struct sonde__target_range {
     uint64_t start, end;
 };
 struct sonde__target_memory {
     struct sonde__target_range *ranges; /* by address */
     uint32_t count;
-    uint64_t missing; /* bytes that a core promises and does not hold, of all its memory */
+    uint64_t missing; /* bytes of all memory that a core's headers list and its file lacks */
 };
-/* As it is now. Of a core, what its file contains: never more bytes than the file has.
+/* Read the current list. For a core, what its file contains: never more bytes than the file has.
  * Returns OK | MEMORY | as reading the map. Ownership: _memory_done(). */
 SONDE_NODISCARD enum sonde_status sonde__target_own_memory(struct sonde__target *target,
                                                            struct sonde__target_memory *ret_memory,
                                                            struct sonde_error *ret_error);
 void sonde__target_memory_done(struct sonde__target_memory *memory);
 
-/* The bytes of an image that has no usable file (vdso, deleted), or of any image of a core, for
- * symbols. Returns false when there are none. The bytes are the target's. */
+/* Find the bytes of an image without a usable file (vdso, deleted), or of any image of a core,
+ * for symbols. The target owns them. False: there are none. */
 bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde__image *image,
                                const void **ret_bytes, size_t *ret_size);
 
-/* Capture one thread's stack. Never fails as a call: ret_capture->status says what happened, and
- * the stack holds what was found. In mode STOP call sonde__target_stop() first. */
+/* Capture one thread's stack. The call never fails: ret_capture->status says what happened, and
+ * the stack has what was found. In mode STOP call sonde__target_stop() first. */
 void sonde__target_capture(struct sonde__target *target, const struct sonde__thread *thread,
                            struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
 /* No capture follows soon: release what is kept for the next one of the same thread. */
 void sonde__target_rest(struct sonde__target *target);
 
-/* Mode STOP: stop all threads (new ones too) and let them go. ret_pause_ns: from the first stop to
- * the release. */
+/* Mode STOP: stop all threads, including new ones; release them. ret_pause_ns: from the first
+ * stop to the release. */
 SONDE_NODISCARD enum sonde_status sonde__target_stop(struct sonde__target *target,
                                                      struct sonde_error *ret_error);
 void sonde__target_resume(struct sonde__target *target, uint64_t *ret_pause_ns);

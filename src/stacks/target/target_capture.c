@@ -25,10 +25,10 @@
 #include "unwind_walk.h"
 
 enum {
-    ATTEMPTS = 12, /* a thread that wakes thousands of times a second is met at rest in a few */
+    ATTEMPTS = 12, /* enough to find a thread at rest that wakes thousands of times a second */
     PERF_PERIOD_NS = 200000,
     PERF_SLICE_NS = 10000000,
-    PERF_WAIT_NS = 300000000, /* on a busy machine a runnable thread gets its CPU by then */
+    PERF_WAIT_NS = 300000000, /* a runnable thread gets a CPU by then, even on a busy machine */
     PTRACE_WAIT_NS = 1000000000,
 };
 
@@ -37,7 +37,7 @@ enum outcome { DONE, AGAIN, REFUSED };
 /* --- blocked --- */
 
 struct proof {
-    int32_t syscall_fd, schedstat_fd; /* schedstat: -1 where the kernel has none */
+    int32_t syscall_fd, schedstat_fd; /* schedstat: -1: the kernel has none */
     struct sonde__os_wait wait;
     struct sonde__os_schedstat schedstat;
 };
@@ -68,8 +68,8 @@ static bool memory_is_readable(const struct sonde__target_process *p)
     return false;
 }
 
-/* The file with the system call of a blocked thread cannot be read. If memory can be read, it is
- * not a permission that is missing. */
+/* The file with a blocked thread's system call cannot be read. If memory can be read, this is
+ * not for lack of permission. */
 static enum outcome lacks_wait(struct sonde__target_process *p, uint64_t tid,
                                enum sonde_status status, struct sonde__capture *capture)
 {
@@ -151,7 +151,7 @@ static bool still_running(const struct sonde__target_process *p, uint64_t tid)
     return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'R';
 }
 
-/* Wait for a sample as long as the thread runs. */
+/* Wait for a sample while the thread runs. */
 static enum outcome await_sample(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde__host_perf *perf)
 {
@@ -181,8 +181,8 @@ void sonde__target_process_rest(struct sonde__target *target)
     }
 }
 
-/* An event costs half a millisecond to open; while a thread is sampled, it is paused between two
- * samples. */
+/* Keep the event open: it costs half a millisecond to open. Between two samples of a thread it
+ * is paused. */
 static enum sonde_status start_event(struct sonde__target_process *p, uint64_t tid,
                                      int32_t *ret_os_error)
 {
@@ -197,10 +197,10 @@ static enum sonde_status start_event(struct sonde__target_process *p, uint64_t t
 
 enum seen { SEEN, SEEN_TORN, SEEN_BETWEEN };
 
-/* One sample. With a script, this thread waits for it on the processor of that one: it gets the
- * processor when the sample is there, and the other one cannot run on before this one has read its
- * frames and sleeps again. Whether it was so, the event tells. Frames that do not fit each other
- * are those of a call that was just being made. */
+/* Take one sample. With a script, our thread waits on the CPU of the sampled thread: it gets the
+ * CPU when the sample is taken, and the sampled thread cannot run until we have read its frames
+ * and sleep again. The event shows whether that held. Frames that do not fit together come from
+ * a call that was just being made. */
 static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, bool script,
                                 enum seen *ret_seen)
 {
@@ -243,7 +243,7 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
         outcome = take_sample(p, tid, script, &seen);
     }
     if (outcome != DONE) {
-        sonde__target_process_rest(&p->base); /* perhaps of an earlier thread of this number */
+        sonde__target_process_rest(&p->base); /* it may be of an earlier thread with this tid */
         return outcome;
     }
     capture->regs = p->sample->regs;
@@ -273,7 +273,7 @@ struct stop {
     struct sonde_stack *stack;
     struct sonde__capture *capture;
     enum sonde_status status;
-    bool seized, traced; /* traced: it still is */
+    bool seized, traced; /* traced: still */
 };
 
 /* Runs on the tracer's thread. */
@@ -321,8 +321,7 @@ static enum outcome capture_ptrace(struct sonde__target_process *p, uint64_t tid
                        : (sonde__host_thread_ended(p->base.pid, tid) ? AGAIN : REFUSED);
 }
 
-/* If the probe has no handler yet, it is asked to set one; it does so at the next turn of a loop.
- */
+/* If the probe has no handler yet, ask for one. The probe sets it at the next turn of a loop. */
 static enum outcome capture_asked(struct sonde__target_process *p, uint64_t tid,
                                   const struct sonde__host_signal_look *look,
                                   struct sonde_stack *stack, struct sonde__capture *capture)
@@ -333,7 +332,7 @@ static enum outcome capture_asked(struct sonde__target_process *p, uint64_t tid,
     return status == SONDE_OK ? DONE : status == SONDE_ABSENT ? AGAIN : REFUSED;
 }
 
-/* A running thread that neither perf nor ptrace may read. */
+/* Explain why neither perf nor ptrace may read a running thread. */
 static void say_no_way(const struct sonde__target_process *p, uint64_t tid, int32_t perf_error,
                        struct sonde__capture *capture)
 {
@@ -384,7 +383,7 @@ static enum outcome capture_running(struct sonde__target_process *p, uint64_t ti
         outcome = capture_ptrace(p, tid, true, stack, capture);
     }
     if (outcome == REFUSED && capture->status == SONDE_TIMEOUT) {
-        return outcome; /* the last check is too old: a signal might interrupt a wait */
+        return outcome; /* the last check is too old: a signal may interrupt a wait */
     }
     if (outcome == REFUSED && (p->ways & SONDE__TARGET_BY_SIGNAL) != 0 &&
         p->sample_of_probe != NULL) {
@@ -428,7 +427,7 @@ static void say_refused(struct sonde__target_process *p, uint64_t tid,
 {
     char why[sizeof capture->note];
     if (capture->note[0] != '\0') {
-        return; /* the refusal has a note already */
+        return; /* the refusal already has a note */
     }
     if (capture->status == SONDE_TIMEOUT) {
         sonde__target_note(capture,

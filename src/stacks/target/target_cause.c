@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See target_cause.h. Calls are told apart by name, which is the same on every architecture. */
+/* See target_cause.h. Calls are distinguished by name, which is the same on every architecture. */
 #include "target_cause.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "host_run.h"
 #include "target_private.h"
 
-/* Calls whose first argument is the descriptor that they wait on. */
+/* Calls that wait on the descriptor in their first argument. */
 static const char *const by_descriptor[] = {"read",         "write",           "pread64",
                                             "pwrite64",     "readv",           "writev",
                                             "preadv",       "pwritev",         "fsync",
@@ -25,7 +25,7 @@ static const char *const by_descriptor[] = {"read",         "write",           "
                                             "epoll_pwait2", "io_uring_enter",  "copy_file_range",
                                             "close"};
 
-/* A core does not say which file a descriptor was. */
+/* A core does not record which file a descriptor was. */
 static void describe_fd(const struct sonde__target *target, int32_t fd, char *text, size_t capacity)
 {
     char path[256];

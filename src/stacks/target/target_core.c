@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A core file as a target, of either architecture on any host.
  *
- * Memory comes from the dump. What the dump leaves out because a file has it (program text) comes
- * from that file; its build-id is checked where the image's first page was dumped (the kernel's
- * default). Of a truncated core the rest is used, and a stack that ends for this reason says so. */
+ * Memory comes from the dump. Memory that the dump leaves out because a file has it (program
+ * text) comes from that file; its build-id is checked if the image's first page was dumped (the
+ * kernel's default). From a truncated core the rest is used, and a stack that ends for this
+ * reason says so. */
 #include "target_core.h"
 
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void close_core(struct sonde__target *target)
 
 /* --- memory --- */
 
-/* Where segments overlap (no kernel writes such), keep the first. */
+/* Of overlapping segments (no kernel writes these), keep the first. */
 static void drop_overlaps(struct core *c)
 {
     uint32_t kept = 0;
@@ -175,7 +176,7 @@ static struct sonde__host_map map_of_load(const struct core *c, const struct son
     return map;
 }
 
-/* The segments, and the mapped files of which no segment was written (gcore leaves them out). */
+/* List the segments, and the mapped files without a segment (gcore leaves these out). */
 static bool join_maps(const struct core *c, struct sonde__host_maps *ret_maps)
 {
     size_t most = (size_t)c->load_count + c->notes.file_count + 1;
@@ -198,7 +199,7 @@ static bool join_maps(const struct core *c, struct sonde__host_maps *ret_maps)
         }
     }
     SONDE__SORT_BY(items, count, start);
-    for (uint32_t i = 0; i < count; i++) { /* a file that a segment or another file overlaps */
+    for (uint32_t i = 0; i < count; i++) { /* drop a file that a segment or another file overlaps */
         if (kept == 0 || items[i].start >= items[kept - 1].end) {
             items[kept++] = items[i];
         }
@@ -228,8 +229,8 @@ static enum sonde_status build_images(struct core *c, const struct sonde__target
     return status;
 }
 
-/* Cut to the bytes that the file has. Bytes shared by several segments (no kernel writes such)
- * count once: a small file must not stand for a large memory. */
+/* Limited to the bytes that the file has. Bytes shared by several segments (no kernel writes
+ * these) count once, so that a small file cannot stand for a large memory. */
 static enum sonde_status own_memory_of_core(struct sonde__target *target,
                                             struct sonde__target_memory *ret_memory,
                                             struct sonde_error *ret_error)
@@ -289,7 +290,7 @@ static enum sonde_status list_core(struct sonde__target *target, struct sonde_er
                                    .state = SONDE_THREAD_UNKNOWN,
                                    .letter = '?',
                                    .main = c->notes.threads[i].tid == (uint64_t)c->notes.pid};
-        if (threads[i].main) { /* a core has the main thread's name only */
+        if (threads[i].main) { /* a core has only the main thread's name */
             memcpy(threads[i].name, c->notes.name, sizeof c->notes.name);
         }
     }
@@ -302,7 +303,7 @@ static enum sonde_status list_core(struct sonde__target *target, struct sonde_er
     return SONDE_OK;
 }
 
-/* In a file without a dumped segment: the core does not say which parts were executable. */
+/* True in a file without a dumped segment: the core does not say which parts were executable. */
 static bool may_be_code_in_core(struct sonde__target *target, uint64_t address)
 {
     const struct core *c = core_of(target);
@@ -385,7 +386,7 @@ static enum sonde_status check_core(struct core *c, const char *path, struct son
     return SONDE_OK;
 }
 
-/* A program that is given must match: otherwise a mistyped path would lose all names silently. */
+/* Check a given program, so that a mistyped path does not silently lose all names. */
 static enum sonde_status check_program(const char *path, struct sonde_error *ret_error)
 {
     struct sonde__host_file file;
@@ -413,7 +414,7 @@ static enum sonde_status map_core(struct core *c, const char *path, struct sonde
     return status;
 }
 
-/* gdb writes them last. */
+/* Are the notes cut off? gdb writes them last. */
 static bool notes_are_cut(const struct core *c)
 {
     struct sonde__elf_segment s;

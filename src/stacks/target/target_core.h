@@ -7,7 +7,7 @@
 
 struct sonde__core_thread {
     uint64_t tid;
-    int32_t signal; /* that it was stopped with */
+    int32_t signal; /* the signal that stopped it */
     struct sonde__regs regs;
     int64_t syscall;
     uint64_t args[6];
@@ -19,7 +19,7 @@ struct sonde__core_file {
     const char *path; /* in the core's bytes */
 };
 
-/* A PT_LOAD; `size` bytes of it are in the file. */
+/* A PT_LOAD; the file has `size` bytes of it. */
 struct sonde__core_load {
     uint64_t start, end;
     uint64_t file_offset, size;
@@ -36,13 +36,13 @@ struct sonde__core_notes {
     uint32_t file_count;
     int32_t pid;
     char name[17];
-    uint64_t entry, vdso; /* from NT_AUXV; 0: not there */
-    uint64_t execfn;      /* the same: a string on the main thread's stack */
+    uint64_t entry, vdso; /* from NT_AUXV; 0: none */
+    uint64_t execfn;      /* from NT_AUXV: a string on the main thread's stack */
     uint32_t bad_notes;
     bool no_memory;
 };
 
-/* Collect what the notes of a core say. Malformed notes are counted and cost themselves only. */
+/* Read the notes of a core. Malformed notes are counted and skipped. */
 void sonde__core_notes_read(const struct sonde__elf *elf, unsigned arch,
                             struct sonde__core_notes *ret_notes);
 void sonde__core_notes_done(struct sonde__core_notes *notes);

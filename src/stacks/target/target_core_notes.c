@@ -86,7 +86,7 @@ static bool take_auxiliary(struct sonde__core_notes *notes, const uint8_t *data,
     return true;
 }
 
-/* count, unit, count times {start, end, offset in units}, then count paths. */
+/* NT_FILE: count, unit, count times {start, end, offset in units}, then count paths. */
 static bool take_files(struct sonde__core_notes *notes, const uint8_t *data, size_t size)
 {
     struct sonde__bytes b, paths;

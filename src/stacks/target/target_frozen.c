@@ -9,7 +9,7 @@
 
 struct frozen {
     struct sonde__target base;
-    struct sonde__target_retired *retired; /* of the original: counts this one */
+    struct sonde__target_retired *retired; /* of the original target; counts this one as a user */
 };
 
 static void close_frozen(struct sonde__target *target)
@@ -53,7 +53,7 @@ static bool copy_images(const struct sonde__target_images *from, struct sonde__t
     to->set = (struct sonde__image_set){to->images, to->ranges, from->image_count,
                                         from->range_count, from->set.generation};
     for (uint32_t i = 0; to->images != NULL && i < to->image_count; i++) {
-        to->images[i].rules = NULL; /* nothing is walked here */
+        to->images[i].rules = NULL; /* no walks here */
     }
     return to->images != NULL && to->ranges != NULL && to->loaded != NULL;
 }

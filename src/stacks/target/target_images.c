@@ -17,7 +17,7 @@ enum {
 #define FILE_BYTES_MAX   ((uint64_t)1 << 36)
 #define MEMORY_BYTES_MAX ((uint64_t)1 << 29) /* of an image copied from memory */
 
-/* The maps [first, last] of one file (or the vdso). */
+/* The maps [first, last] of one file, or of the vdso. */
 struct group {
     const struct sonde__host_map *maps;
     uint32_t first, last;
@@ -58,7 +58,7 @@ static void drop_retired(struct sonde__target_retired *retired)
     retired->count = 0;
 }
 
-/* Drop an image, now or when nobody uses it. Without memory for the latter it stays for good. */
+/* Drop an image, now or when it has no users. Without memory to note it, it is never freed. */
 static void retire(struct sonde__target_retired *retired, struct sonde__target_loaded *loaded)
 {
     if (!has_users(retired)) {
@@ -69,7 +69,7 @@ static void retire(struct sonde__target_retired *retired, struct sonde__target_l
     }
 }
 
-/* All images but `retired` itself. */
+/* Drop all images, but not `retired`. */
 static void drop_images(struct sonde__target_images *images)
 {
     for (uint32_t i = 0; i < images->image_count; i++) {
@@ -109,10 +109,10 @@ static bool is_machine(const struct sonde__elf *elf, unsigned arch)
     return elf->is64 && elf->type != SONDE__ET_CORE && elf->arch == arch;
 }
 
-/* address - vaddr: of the map that begins where a segment's first page lies in the file. */
+/* Find the bias from the map that begins at the file page of a segment's start. */
 static bool find_bias(const struct sonde__elf *elf, const struct group *g, uint64_t *ret_bias)
 {
-    for (unsigned pass = 0; pass < 2; pass++) { /* the first page of a segment, then any of it */
+    for (unsigned pass = 0; pass < 2; pass++) { /* the first page of a segment, then any */
         for (uint32_t m = g->first; m <= g->last; m++) {
             const struct sonde__host_map *map = &g->maps[m];
             struct sonde__elf_segment s;
@@ -133,7 +133,7 @@ static bool find_bias(const struct sonde__elf *elf, const struct group *g, uint6
     return false;
 }
 
-/* The headers as they lie in memory. False: not readable there, or no ELF of this machine. */
+/* Read the headers from memory. False: not readable, or not an ELF of this machine. */
 static bool open_head(struct builder *b, const struct group *g, struct sonde__elf *ret_elf,
                       bool *ret_read)
 {
@@ -156,8 +156,8 @@ static bool same_id(const struct sonde__build_id *a, const struct sonde__build_i
     return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-/* The image's file, if it is the one that is mapped. `memory_id`: of the memory, or null;
- * `trusted`: right by what it was opened through, when no build-id says otherwise. */
+/* Open the image's file, if it is the mapped one. memory_id: the build-id in memory, or null.
+ * trusted: the way it is opened makes it right unless a build-id differs. */
 static bool open_file(struct builder *b, const struct group *g, const char *root, const char *path,
                       bool trusted, const struct sonde__build_id *memory_id,
                       struct sonde__target_loaded *loaded)
@@ -189,7 +189,7 @@ static bool open_file(struct builder *b, const struct group *g, const char *root
     return true;
 }
 
-/* The same by a path that is not the image's own, and is kept beside it. */
+/* The same by another path than the image's own, which is kept as file_path. */
 static bool open_other(struct builder *b, const struct group *g, const char *path,
                        const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded)
 {
@@ -204,7 +204,7 @@ static bool open_other(struct builder *b, const struct group *g, const char *pat
     return loaded->readable;
 }
 
-/* Of a process that runs, the kernel still has the file that was deleted or replaced. */
+/* For a running process, the kernel still has a file that was deleted or replaced. */
 static bool open_live(struct builder *b, const struct group *g, bool is_main,
                       const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded)
 {
@@ -221,8 +221,8 @@ static bool open_live(struct builder *b, const struct group *g, bool is_main,
     return open_other(b, g, path, memory_id, loaded);
 }
 
-/* First the file that was given in place of the main program's, then the one at the image's path,
- * then the one that the process holds. *ret_moved: it is none of the first two. */
+/* Open the given substitute for the main program, else the file at the image's path, else the
+ * one that the process has mapped. *ret_moved: it is neither of the first two. */
 static bool find_file(struct builder *b, const struct group *g, bool is_main,
                       const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded,
                       bool *ret_moved)
@@ -240,7 +240,7 @@ static bool find_file(struct builder *b, const struct group *g, bool is_main,
     return open_live(b, g, is_main, memory_id, loaded);
 }
 
-/* A copy of the image's memory, in its layout; holes are zero. */
+/* Copy the image's memory in its layout; holes are zero. */
 static bool copy_memory(struct builder *b, const struct group *g, uint64_t bias,
                         struct sonde__target_loaded *loaded)
 {
@@ -265,7 +265,7 @@ static bool copy_memory(struct builder *b, const struct group *g, uint64_t bias,
     return true;
 }
 
-/* Take over an image of the last snapshot that has not changed. */
+/* Take over an unchanged image of the last snapshot. */
 static bool keep_old(struct builder *b, const struct group *g, struct sonde__image *ret_image,
                      struct sonde__target_loaded *ret_loaded)
 {
@@ -293,7 +293,7 @@ static bool is_main_group(const struct builder *b, const struct group *g)
     return b->from->main_path != NULL && strcmp(map->path, b->from->main_path) == 0;
 }
 
-/* False: there is no ELF image of this machine (a JIT's file, data). */
+/* Load an image. False: no ELF image of this machine (a JIT's file, data). */
 static bool load_image(struct builder *b, const struct group *g, struct sonde__image *ret_image,
                        struct sonde__target_loaded *ret_loaded)
 {
@@ -358,7 +358,7 @@ static bool add_image(struct builder *b, const struct group *g, uint32_t *ret_in
         if (!load_image(b, g, &image, &loaded)) {
             return true;
         }
-        /* (a core without the list of files has the given program's name only) */
+        /* a core without a list of files has only the given program's name */
         bool nameless = g->maps[g->first].path[0] == '\0' && loaded.file_path != NULL;
         loaded.path = sonde__mem_copy_string(nameless ? loaded.file_path : g->maps[g->first].path);
         if (loaded.path == NULL) {
@@ -414,16 +414,16 @@ static bool add_group(struct builder *b, const struct group *g)
     return true;
 }
 
-/* Do two neighbours in the map belong to one image? Anonymous memory in between (.bss) is skipped
- * by the caller. A file that is mapped again starts again at a lower offset. */
+/* Do two neighbours in the map belong to one image? The caller skips anonymous memory in between
+ * (.bss). A second mapping of a file starts again at a lower offset. */
 static bool same_file(const struct sonde__host_map *a, const struct sonde__host_map *b)
 {
     return a->inode == b->inode && a->device == b->device && strcmp(a->path, b->path) == 0 &&
            b->offset != 0 && b->offset >= a->offset;
 }
 
-/* A file of less than a page has every segment in its first one. Mapped again, though, it would lie
- * where none of the first image's segments belongs. */
+/* Is the map a segment of the group's file at the right place? All segments of a file smaller
+ * than a page are in its first page; a second mapping of it is at none of their places. */
 static bool is_segment(struct builder *b, const struct group *g, const struct sonde__host_map *map)
 {
     const struct sonde__host_map *first = &g->maps[g->first];
@@ -460,7 +460,7 @@ static bool walk_maps(struct builder *b, const struct sonde__host_maps *maps)
             continue;
         }
         if (!file && (map->flags & SONDE__MAP_EXECUTE) == 0) {
-            continue; /* anonymous data: perhaps between the parts of an image */
+            continue; /* anonymous data, maybe inside an image */
         }
         if (open && !add_group(b, &g)) {
             return false;
@@ -472,7 +472,7 @@ static bool walk_maps(struct builder *b, const struct sonde__host_maps *maps)
     return !open || add_group(b, &g);
 }
 
-/* Return the images that were taken over to the old snapshot, which stays. */
+/* Give the images that were taken over back to the old snapshot, which stays. */
 static void undo(struct builder *b)
 {
     for (uint32_t i = 0; i < b->made.image_count; i++) {
@@ -518,7 +518,7 @@ enum sonde_status sonde__target_images_build(struct sonde__target_images *images
     return SONDE_OK;
 }
 
-/* A table makes the walk faster and never changes it: a table that cannot be built is no error. */
+/* A table makes the walk faster and never changes it, so a failed build is not an error. */
 static void compile(struct sonde__image *image, struct sonde__target_loaded *loaded)
 {
     size_t size = 0, page = sonde__os_page_size(), used;

@@ -7,14 +7,14 @@
 #include "os.h"
 #include "target_private.h"
 
-/* Entries of a list, bytes of one ELF, bytes of all. LLVM makes one for each module that it
- * compiles, of some KiB. What is beyond is not described. */
+/* Limits of entries of a list, bytes of one ELF, bytes of all. LLVM makes an ELF of some KiB for
+ * each module that it compiles. The rest is not described. */
 #define LIST_MAX  65536u
 #define ELF_BYTES ((uint64_t)16 << 20)
 #define ALL_BYTES ((uint64_t)256 << 20)
-/* With call frame information; these are kept. */
+/* Limit of ELFs with call frame information; these are kept. */
 #define KEPT_MAX 1024u
-/* Of the time that reading took, before it is read again. */
+/* Pause before the next reading, as a multiple of the time of the last one. */
 #define PAUSE_FACTOR 50u
 
 /* struct jit_descriptor { uint32_t version, action_flag; entry *relevant, *first; } */
@@ -47,7 +47,7 @@ static bool find_in(const struct sonde__elf_symbols *table, uint64_t *ret_vaddr)
     return false;
 }
 
-/* The list of an image; as for debuggers, by its symbols of any kind. */
+/* Find the list of an image by its symbols of any kind, as debuggers do. */
 static bool find_list(struct sonde__target *target, uint32_t index, struct list *ret_list)
 {
     const struct sonde__image *image = &target->images.images[index];
@@ -120,7 +120,7 @@ enum sonde_status sonde__target_each_jit_elf(struct sonde__target *target,
 
 /* --- call frame information --- */
 
-/* The place in order of address. False: it would overlap another one. */
+/* Find the place in order of address. False: it would overlap another range. */
 static bool place_of(const struct sonde__target_jit *jit, uint64_t start, uint64_t end,
                      uint32_t *ret_at)
 {
@@ -144,7 +144,7 @@ static enum sonde_status add(struct sonde__target_jit *jit, const void *data, si
         copy != NULL && sonde__mem_grow(&jit->images, count, &jit->image_capacity, sizeof image) &&
         sonde__mem_grow(&jit->ranges, count, &jit->range_capacity, sizeof *jit->ranges) &&
         sonde__mem_grow(&jit->copies, count, &jit->copy_capacity, sizeof *jit->copies);
-    jit->set.images = jit->images; /* they may have moved, whatever becomes of this ELF */
+    jit->set.images = jit->images; /* they may have moved, even if this ELF is not added */
     jit->set.ranges = jit->ranges;
     if (!has_room) {
         sonde__mem_free(copy);
@@ -172,7 +172,7 @@ static enum sonde_status add_elf(void *ctx, const void *data, size_t size)
                                                   : SONDE_LIMIT;
 }
 
-/* What tells that there are other lists, or other code in them; never 0. */
+/* A hash that changes with the lists, or with the code in them. Never 0. */
 static uint64_t lists_now(struct sonde__target *target)
 {
     uint64_t now = target->images.set.generation * 2 + 1;
@@ -218,7 +218,7 @@ bool sonde__target_jit_learn(struct sonde__target *target, const struct sonde_st
     if (is_new) {
         sonde__target_jit_done(&target->jit);
         if (sonde__target_each_jit_elf(target, add_elf, target, &bad) != SONDE_OK) {
-            bad++; /* what was added before counts */
+            bad++; /* what was added before stays */
         }
         target->jit.lists = lists;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The walk tells pcs; where a frame begins shows in what it reads: the word with the next pc. */
+/* The walk gives only pcs. The place where a frame begins shows in the walk's reads: it is the
+ * word with the next pc. */
 #include "target_place.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "os_context.h"
 #include "target_process.h"
 
-/* Words of a walk that are remembered: some three of each frame. */
+/* Limit of words of a walk that are remembered: some three for each frame. */
 #define WORDS_MAX 64u
 
 struct reading {
@@ -31,7 +32,7 @@ static bool read_noting(void *ctx, uint64_t address, void *ret_bytes, size_t siz
     return true;
 }
 
-/* The word that holds `pc` behind the one at index *from. 0: none was read. */
+/* Find the word that holds `pc`, from index *from on. 0: not read. */
 static uint64_t place_of(const struct reading *r, uint64_t pc, uint64_t above, uint32_t *from)
 {
     for (uint32_t i = *from; i < r->count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kinds of targets share: the base struct, its operations, the images. */
+/* What the kinds of targets share: base struct, operations, images. */
 #ifndef SONDE_TARGET_PRIVATE_H
 #define SONDE_TARGET_PRIVATE_H
 
@@ -9,8 +9,9 @@
 #include "target_jit.h"
 #include "target_script.h"
 
-/* Null but for `close` and `read`: a target without threads and memory to list (frozen); one that
- * does not change (refresh, stop, resume); nothing to release (rest). */
+/* All but `close` and `read` may be null: for a target without lists of threads and memory
+ * (frozen); for one that does not change (refresh, stop, resume); with nothing to release
+ * (rest). */
 struct sonde__target_ops {
     void (*close)(struct sonde__target *target);
     enum sonde_status (*list)(struct sonde__target *target, struct sonde_error *ret_error);
@@ -24,7 +25,7 @@ struct sonde__target_ops {
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
     void (*rest)(struct sonde__target *target);
-    /* An address that the images say is no code: may it be some all the same? */
+    /* May an address be code although the images say it is not? */
     bool (*may_be_code)(struct sonde__target *target, uint64_t address);
     enum sonde_status (*stop)(struct sonde__target *target, struct sonde_error *ret_error);
     void (*resume)(struct sonde__target *target, uint64_t *ret_pause_ns);
@@ -48,20 +49,20 @@ struct sonde__target {
     struct sonde__target_scripts scripts;
 };
 
-/* Free what the base holds, not the struct. */
+/* Free what the base owns, not the struct. */
 void sonde__target_base_done(struct sonde__target *target);
 
-/* The walk of one stack with what is common to all kinds: images, counting of hits. */
+/* Walk a stack with what is common to all kinds: images, counting of hits. */
 void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *regs, bool infer,
                         bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size),
                         void *ctx, struct sonde_stack *stack);
 
-/* The ranges of `maps` that are the program's own. Returns OK | MEMORY. */
+/* Select the ranges of `maps` that are the program's own. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__target_memory_of(const struct sonde__host_maps *maps,
                                                           struct sonde__target_memory *ret_memory,
                                                           struct sonde_error *ret_error);
 
-/* printf into ret_capture->note, behind what stands there already. */
+/* Append to capture->note, as printf. */
 void sonde__target_note(struct sonde__capture *capture, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Another process: opening it, its threads, its images. How a stack is read: target_capture.c. */
+/* A process as a target: how it is opened, its threads, its images. Capture: target_capture.c. */
 #include "target_process.h"
 
 #include <errno.h>
@@ -147,7 +147,7 @@ static enum sonde_status refresh_process(struct sonde__target *target,
     return SONDE_OK;
 }
 
-/* A JIT may have mapped more since the images were read. */
+/* May the address be code by now? A JIT may have mapped more since the images were read. */
 static bool may_be_code_by_now(struct sonde__target *target, uint64_t address)
 {
     struct sonde__host_maps maps;
@@ -188,7 +188,7 @@ static const struct sonde__target_ops process_ops = {.close = close_process,
                                                      .stop = sonde__target_process_stop,
                                                      .resume = sonde__target_process_resume};
 
-/* The machine that a file which begins in this map is for. False: it is no ELF. */
+/* Read the machine of the ELF that begins in this map. False: no ELF. */
 static bool machine_of(struct sonde__target_process *p, const struct sonde__host_map *map,
                        bool *ret_is64, unsigned *ret_machine)
 {
@@ -204,8 +204,8 @@ static bool machine_of(struct sonde__target_process *p, const struct sonde__host
     return true;
 }
 
-/* The main program's header, in memory, says what machine the process is for. That of another
- * program may lie below it: an emulator's guest. */
+/* Check the machine by the main program's header in memory. Below it may be that of another
+ * program: an emulator's guest. */
 static enum sonde_status check_machine(struct sonde__target_process *p,
                                        struct sonde_error *ret_error)
 {
@@ -227,7 +227,7 @@ static enum sonde_status check_machine(struct sonde__target_process *p,
         }
     }
     if (found == NULL) {
-        return SONDE_OK; /* nothing of a file is mapped: code only a JIT knows */
+        return SONDE_OK; /* no file is mapped: only a JIT knows the code */
     }
     if (!is64) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a 32-bit program", found->path, 0,
@@ -240,8 +240,8 @@ static enum sonde_status check_machine(struct sonde__target_process *p,
     return SONDE_OK;
 }
 
-/* Every read of another process needs the same permission; asking once here gives one clear line
- * instead of one a thread. */
+/* Check the permission once: every read of another process needs the same one, and this gives
+ * one clear line instead of one per thread. */
 static enum sonde_status check_readable(struct sonde__target_process *p,
                                         struct sonde_error *ret_error)
 {
@@ -300,7 +300,7 @@ static enum sonde_status fill_process(struct sonde__target_process *p,
         return sonde__base_fail(ret_error, SONDE_MEMORY, "target", NULL, 0, 0);
     }
     p->window->pid = p->base.pid;
-    /* The map alone first: what follows reads memory, and why that is refused must be said. */
+    /* First only the map: the next steps read memory, and a refusal must be explained. */
     status = sonde__host_maps_read(p->base.pid, &p->maps, ret_error);
     if (status != SONDE_OK) {
         return denied(p->base.pid, status, ret_error);

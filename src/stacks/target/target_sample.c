@@ -8,8 +8,8 @@
 #include "mem_heap.h"
 #include "target_cause.h"
 
-/* Whoever has the interpreter's lock keeps all other threads from running its code, also while it
- * is blocked. */
+/* Add the interpreter's lock to what the call waits for: a thread that holds it keeps all others
+ * from running the interpreter's code, even while it is blocked. */
 static void add_lock(struct sonde__target *target, struct sonde__sample *sample)
 {
     const struct sonde__script *script = &sample->script.script;
@@ -48,7 +48,7 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
     add_lock(target, ret_sample);
 }
 
-/* Copy it to `*at`, which moves behind its end. */
+/* Copy a text to *at, and move *at behind it. */
 static const char *put_text(char **at, const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -78,7 +78,7 @@ static void copy_frames(struct sonde__script_frame *to, const struct sonde__scri
     }
 }
 
-/* The frames, those that wait, and then their texts, in one block. */
+/* Copy the frames, the waiting ones, and then their texts, into one block. */
 static bool keep_script(struct sonde__script *script)
 {
     if (script->count == 0) {

@@ -8,7 +8,8 @@
 #include "os.h"
 #include "target_private.h"
 
-#define PAUSE_FACTOR 50u /* of the time that a search took which found a runtime not ready */
+/* Pause after a search that found a runtime not ready, as a multiple of its time. */
+#define PAUSE_FACTOR 50u
 
 void sonde__target_scripts_done(struct sonde__target_scripts *scripts)
 {
@@ -118,7 +119,7 @@ static void search(struct sonde__target *target)
         }
     }
     s->generation = target->images.set.generation;
-    if (s->runtime == NULL && not_ready) { /* it may have just begun */
+    if (s->runtime == NULL && not_ready) { /* the runtime may have just started */
         s->generation = 0;
         s->next_ns = begin_ns + PAUSE_FACTOR * (sonde__os_now_ns() - begin_ns);
     }

@@ -9,11 +9,11 @@
 #include "os.h"
 #include "target_self_images.h"
 
-/* No fork may happen while one of our threads holds the loader's lock: glibc does not release it in
- * the child, where the next look at the images would hang. So a fork waits until no thread is
- * inside a refresh. A refresh waits neither for other refreshes nor for a waiting fork: a refresh
- * in a callback of the loader must finish before the others can. */
-enum { FORK_PATIENCE_S = 2 /* after that the fork goes ahead: better than to hang */ };
+/* No fork may happen while one of our threads holds the loader's lock: glibc does not release it
+ * in the child, where the next read of the images would hang. So a fork waits until no thread is
+ * inside a refresh. A refresh waits neither for other refreshes nor for a waiting fork: a
+ * refresh in a callback of the loader must finish before the others can. */
+enum { FORK_PATIENCE_S = 2 /* then the fork goes ahead, which is better than to hang */ };
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t gate_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_idle = PTHREAD_COND_INITIALIZER;
@@ -96,8 +96,8 @@ struct refresh {
     enum sonde_status status;
 };
 
-/* Our mutex is taken only inside the loader's lock, so the order of the two is the same for every
- * caller. */
+/* Our mutex is taken only inside the loader's lock, so all callers take the two in the same
+ * order. */
 static void refresh_in_loader(void *ctx, const struct self_counters *counted)
 {
     struct refresh *refresh = ctx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Builds snapshots in two passes over the loader's list (measure, fill), in one mapping. The heap
- * is not used, so that a snapshot can be built while an allocator is being replaced or traced. */
+/* Builds snapshots in two passes over the loader's list (measure, fill), in one mapping. It uses
+ * no heap, so that it works while an allocator is being replaced or traced. */
 #include "target_self_images.h"
 
 #include "base_mem.h"
@@ -10,7 +10,7 @@
 struct build {
     struct self_snapshot *snapshot; /* null: measuring */
     const struct self_snapshot *previous;
-    char *text; /* where the next path goes */
+    char *text; /* place of the next path */
     size_t text_left;
     uint32_t image_count, range_count, images_max, ranges_max;
     size_t text_bytes;
@@ -27,7 +27,7 @@ static struct self_table *find_table(const struct build *build, const struct son
     for (uint32_t i = 0; previous != NULL && i < previous->set.image_count; i++) {
         const struct sonde__image *old = &previous->images[i];
         /* the same build at the same place has the same records; without a build-id only the
-         * loader's counters can tell */
+         * loader's counters show that */
         if (previous->tables[i] != NULL && old->bias == image->bias &&
             old->cfi.eh_frame == image->cfi.eh_frame &&
             old->build_id.size == image->build_id.size &&
@@ -82,7 +82,7 @@ static void add_range(struct build *build, uint64_t start, uint64_t end, uint32_
     ranges[at].image = image;
 }
 
-/* Bytes that an image's path takes: as the loader has it, or as the kernel may. */
+/* Bytes for an image's path: the loader's, or the kernel's if it may replace it. */
 static size_t path_bytes(const struct sonde__image *image, const char *path)
 {
     size_t size = sonde__base_str_length(path) + 1;
@@ -205,11 +205,11 @@ struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
     snapshot->set.image_count = build.image_count;
     snapshot->set.range_count = build.range_count;
     snapshot->set.unloads = counters->subs;
-    if (build.overflow) { /* impossible under the loader's lock; never a wrong list */
+    if (build.overflow) { /* impossible under the loader's lock, but never publish a wrong list */
         self_snapshot_free(snapshot);
         return NULL;
     }
-    self_snapshot_mark_needed(snapshot, previous); /* by the loader's paths */
+    self_snapshot_mark_needed(snapshot, previous); /* uses the loader's paths */
     self_snapshot_ask_paths(snapshot);
     return snapshot;
 }

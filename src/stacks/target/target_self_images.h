@@ -8,7 +8,8 @@
 
 #include "target_self_loader.h"
 
-/* A compiled rule table, shared by the snapshots whose image it fits. It heads its own mapping. */
+/* A compiled rule table, shared by the snapshots whose image it fits. It is at the start of its
+ * own mapping. */
 struct self_table {
     const struct sonde__rules *rules;
     size_t mapped_bytes;
@@ -21,16 +22,16 @@ struct self_snapshot {
     struct sonde__image_range *ranges;
     struct self_table **tables; /* of each image; null: none */
     const void **dynamics;      /* of each (struct self_object) */
-    char **paths; /* room of SELF_PATH_MAX for each whose path the system is asked; null: not */
+    char **paths; /* SELF_PATH_MAX bytes for each whose path the system is asked for; else null */
     struct self_counters counters;
-    bool compiled;         /* every image was tried */
+    bool compiled;         /* compilation was tried for every image */
     size_t mapped_bytes;   /* of this block */
     uint64_t stripes_left; /* retired: stripes not seen idle since (capture_images.h) */
     struct self_snapshot *next;
 };
 
-/* Must be called inside self_loader_hold(). Null: no memory. previous (may be null): its tables are
- * used again where they fit. */
+/* Call inside self_loader_hold(). Null: no memory. previous: null, or a snapshot whose tables
+ * are used again where they fit. */
 struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
                                           const struct self_counters *counters, bool compile);
 void self_snapshot_free(struct self_snapshot *snapshot);
@@ -40,9 +41,9 @@ void self_snapshot_free(struct self_snapshot *snapshot);
 /* Flag the images that are never unloaded. */
 void self_snapshot_mark_needed(struct self_snapshot *snapshot,
                                const struct self_snapshot *previous);
-/* May the loader's path be wrong, so that the system has to be asked? */
+/* May the loader's path be wrong, so that the system must be asked? */
 bool self_path_is_asked(const struct sonde__image *image, const char *path);
-/* Set the paths of those images as the system knows them. */
+/* Set the paths of those images from the system. */
 void self_snapshot_ask_paths(struct self_snapshot *snapshot);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the loader of this process knows of its images: implemented by each port. Private to
+/* What this process' loader knows about its images. Each port implements it. Private to
  * target_self*.c. Nothing here allocates. */
 #ifndef SONDE_TARGET_SELF_LOADER_H
 #define SONDE_TARGET_SELF_LOADER_H
@@ -12,24 +12,24 @@
 
 enum { SELF_PATH_MAX = 4096 }; /* PATH_MAX of Linux; Darwin's is less */
 
-/* What the loader counts: equal counters, equal images. */
+/* The loader's counters: equal counters mean equal images. */
 struct self_counters {
     unsigned long long adds, subs;
 };
 
-/* Call `function` while no image can be loaded or unloaded; calls may be nested. counters: null:
- * the loader does not count. */
+/* Call `function` while no image can be loaded or unloaded. Calls may nest. counters: null: the
+ * loader does not count. */
 void self_loader_hold(void (*function)(void *ctx, const struct self_counters *counters), void *ctx);
 
 /* One image, as the loader has it. */
 struct self_object {
     struct sonde__image image; /* without path and rules */
     const char *path;          /* the loader's; valid during the call */
-    const void *dynamic;       /* for self_snapshot_mark_needed(): valid with the image */
+    const void *dynamic;       /* for self_snapshot_mark_needed(); valid as long as the image */
     const void *segments;      /* the port's */
     uint32_t segment_count;
 };
-/* The next range of the object's code; *at begins with 0. False: there is no more. */
+/* The next range of the object's code; *at starts at 0. False: no more. */
 bool self_loader_code(const struct self_object *object, uint32_t *at, uint64_t *ret_start,
                       uint64_t *ret_end);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Asks a running thread of a watched program by a signal: the last resort, where both perf events
- * and ptrace are refused.
+/* Asks a running thread of a watched program by a signal: the last resort, if both perf events and
+ * ptrace are refused.
  *
  * A signal ends most blocking calls early. So it is sent only to a thread that has run without a
- * wait for about as long as a perf event would need, and that does not wait right before; and only
- * while the probe's handler is set, the signal is not blocked, and no other one is pending. A
- * thread may still enter a wait between the last check and the delivery: the answer shows this, and
- * it is counted. */
+ * wait for about as long as a perf event would need, and that does not wait right before; and
+ * only while the probe's handler is set, the signal is not blocked, and no other one is pending.
+ * A thread may still enter a wait between the last check and the delivery; the answer shows
+ * that, and it is counted. */
 #include "arch_syscall.h"
 #include "host_process.h"
 #include "os.h"
 #include "target_process.h"
 
 enum {
-    STEADY_NS = 200000, /* the period of the perf event that this stands in for */
-    CPU_NS = 30000000,  /* the slowest kernels bring its CPU time up to date each 10 ms */
+    STEADY_NS = 200000, /* the period of the perf event that this replaces */
+    CPU_NS = 30000000,  /* the slowest kernels update a thread's CPU time each 10 ms */
     ANSWER_NS = 100000000,
     /* a handler that has begun needs some 10 us of CPU */
     FINISH_NS = 300000000,
@@ -24,8 +24,8 @@ enum {
 
 /* --- does it run, and will it go on? --- */
 
-/* It has not waited since `first`. Has it run? Either it is on a CPU now, as it was at `before`, or
- * its CPU time shows it, which is updated later. */
+/* Has the thread, which has not waited since `first`, run? Either it is on a CPU now and was at
+ * `before`, or its CPU time shows it, which is updated later. */
 static bool has_run(const struct sonde__host_signal_look *first,
                     const struct sonde__host_signal_look *before,
                     const struct sonde__host_signal_look *now)
@@ -74,7 +74,7 @@ bool sonde__target_ended_early(struct sonde__target_process *p, const struct son
 static const char taken[] = "it runs, and SIGURG, by which it would be asked, is not answered: a "
                             "handler that is not ours took it";
 
-/* Null: yes. */
+/* Why the thread may not be asked; null: it may. */
 static const char *objection(const struct sonde__host_signal_look *look,
                              const struct sonde__probe_sample *sample)
 {
@@ -111,9 +111,9 @@ bool sonde__target_may_ask(struct sonde__target_process *p,
 
 /* --- asking --- */
 
-/* A request was not answered. Has another handler taken the signal? Our handler, when it runs at
- * last, counts itself late; a thread that lost its CPU in between gets the same time again. While a
- * handler runs, the signal is blocked, and it is not known whose handler that is. */
+/* A request was not answered: has another handler taken the signal? Our handler counts itself
+ * late when it runs at last; a thread that lost its CPU meanwhile gets the same time again.
+ * While a handler runs, the signal is blocked, and we do not know whose handler it is. */
 static bool was_taken(const struct sonde__target_process *p, uint64_t tid, uint32_t late_before)
 {
     uint64_t begin_ns = sonde__os_now_ns();
@@ -145,7 +145,8 @@ static bool await_answer(struct sonde__target_process *p, uint64_t value)
     }
 }
 
-/* Nothing between the check and the signal may take time: the thread may enter a wait. */
+/* Ask now: nothing slow may come between the check and the signal, or the thread may enter a
+ * wait. */
 static enum sonde_status ask(struct sonde__target_process *p, uint64_t tid,
                              const struct sonde__host_signal_look *look,
                              struct sonde__capture *capture)
@@ -194,7 +195,7 @@ enum sonde_status sonde__target_ask(struct sonde__target_process *p, uint64_t ti
     if (status != SONDE_OK) {
         return status;
     }
-    /* the answer stays as it is until the next request */
+    /* the answer does not change until the next request */
     uint64_t size = *(const volatile uint64_t *)&sample->stack_size; /* may be written: one load */
     size = size <= sizeof sample->stack ? size : 0;
     capture->regs = sample->regs;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Mode STOP: halts all threads together, for one consistent snapshot.
  *
- * All threads are seized and interrupted before any is waited for. A running thread may start new
- * ones meanwhile, so the list is read until it has no unknown thread; a halted thread starts none,
- * so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops only when that
- * ends: it is not waited for, but read passively. All are released at once, by the end of the
- * thread that traced them, including late ones and those that have exited. */
+ * All threads are seized and interrupted before the first wait. A running thread may start new
+ * ones meanwhile, so the list is read until it has no unknown thread; a halted thread starts
+ * none, so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops only
+ * when that ends: it is not waited for, but read passively. The end of the tracer's thread
+ * releases all at once, including late ones and those that have exited. */
 #include "base_status.h"
 #include "host_denied.h"
 #include "host_process.h"
@@ -19,7 +19,7 @@ enum {
     HALT_WAIT_NS = 500000000,
     HALT_LOOK_FIRST_NS = 20000,
     HALT_LOOK_MAX_NS = 1000000,
-    /* Longer than most waits for a disk; a thread that still waits will not stop soon. */
+    /* Longer than most disk waits; a thread that still waits will not stop soon. */
     DISK_WAIT_NS = 20000000,
 };
 
@@ -40,7 +40,7 @@ static enum sonde_status seize(struct sonde__target_process *p, uint64_t tid,
     enum sonde_status status;
     status = sonde__host_ptrace_seize(tid, NULL);
     if (status != SONDE_OK && sonde__host_thread_ended(p->base.pid, tid)) {
-        return SONDE_OK; /* meanwhile; for a moment the refusal is EPERM */
+        return SONDE_OK; /* ended meanwhile; for a moment the refusal is EPERM */
     }
     if (status == SONDE_DENIED && sonde__host_explain_tracer(tid, why, sizeof why)) {
         return sonde__base_fail(ret_error, SONDE_BUSY, "cannot stop the threads", why, 0,
@@ -64,7 +64,7 @@ static enum sonde_status seize(struct sonde__target_process *p, uint64_t tid,
                             0, (uint64_t)tid);
 }
 
-/* In an uninterruptible wait; or a main thread that has ended before the others. */
+/* Is the thread in an uninterruptible wait, or a main thread that ended before the others? */
 static bool stays_away(const struct sonde__target_process *p, uint64_t tid)
 {
     struct sonde__host_thread now;
@@ -72,7 +72,7 @@ static bool stays_away(const struct sonde__target_process *p, uint64_t tid)
            (now.letter == 'D' || now.letter == 'Z');
 }
 
-/* Look once. False: it may still stop. */
+/* Check once. False: it may still stop. */
 static bool has_settled(struct sonde__target_process *p, struct sonde__target_stopped *thread,
                         uint64_t waited_ns)
 {
@@ -84,7 +84,7 @@ static bool has_settled(struct sonde__target_process *p, struct sonde__target_st
 }
 
 /* Check all in turns until each has stopped, has ended, or will not stop soon. Sleep between the
- * turns, not for each thread: they stop together, on the CPU that we leave to them. */
+ * turns, not for each thread: they stop together, on the CPUs that we leave to them. */
 static void await_halts(struct sonde__target_process *p, uint32_t first)
 {
     uint64_t begin_ns = sonde__os_now_ns(), pause_ns = HALT_LOOK_FIRST_NS;
@@ -92,7 +92,7 @@ static void await_halts(struct sonde__target_process *p, uint32_t first)
     for (;;) {
         uint64_t waited_ns = sonde__os_now_ns() - begin_ns;
         for (uint32_t i = settled; i < p->stopped_count; i++) {
-            if (has_settled(p, &p->stopped[i], waited_ns)) { /* to the front */
+            if (has_settled(p, &p->stopped[i], waited_ns)) { /* move it to the front */
                 struct sonde__target_stopped thread = p->stopped[i];
                 p->stopped[i] = p->stopped[settled];
                 p->stopped[settled++] = thread;
@@ -114,7 +114,7 @@ struct round {
     struct sonde_error *ret_error;
 };
 
-/* On the tracer's thread. */
+/* Runs on the tracer's thread. */
 static void seize_and_await(void *ctx)
 {
     struct round *round = ctx;
@@ -141,7 +141,7 @@ static bool reserve(struct sonde__target_process *p, size_t more)
     return true;
 }
 
-/* One round: seize new threads, then wait for them. Only tids are read: states and names would
+/* One round: seize new threads, then wait for them. Reads only tids: states and names would
  * lengthen the pause several times. *ret_new: how many were new. */
 static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *ret_new,
                                     struct sonde_error *ret_error)
@@ -151,7 +151,7 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
     uint32_t first = p->stopped_count;
     SONDE_TRY(sonde__host_tids_read(p->base.pid, &tids, &round.count, ret_error));
     round.tids = tids;
-    /* here, and not on the tracer's thread, for which libc would set up a heap */
+    /* not on the tracer's thread, for which libc would set up a heap */
     if (reserve(p, round.count)) {
         sonde__host_tracer_run(p->tracer, seize_and_await, &round);
     } else {
@@ -221,7 +221,7 @@ struct look {
     bool done;
 };
 
-/* On the tracer's thread. */
+/* Runs on the tracer's thread. */
 static void read_halted(void *ctx)
 {
     struct look *look = ctx;

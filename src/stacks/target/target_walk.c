@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The walk of one stack of a target, from registers that were read. */
+/* The walk of a target's stack, from registers already read. */
 #include "host_ptrace.h"
 #include "target_process.h"
 #include "unwind_walk.h"

@@ -14,7 +14,7 @@ void sonde__window_forget(struct sonde__window *window)
     window->beyond_copy = false;
 }
 
-/* From `address` to the end of its window; what stands before it may be a guard page. */
+/* Read from `address` to the end of its window; the memory before it may be a guard page. */
 static bool fill(struct sonde__window *w, unsigned slot, uint64_t address)
 {
     uint64_t offset = address % SONDE__WINDOW_BYTES;
@@ -56,8 +56,8 @@ bool sonde__window_read(void *ctx, uint64_t address, void *ret_bytes, size_t siz
         return true;
     }
     if (w->copy != NULL && address < w->copy_end && address + size > w->copy_start) {
-        /* A partial copy would mix two moments. The walk reads ahead in blocks; it asks again for
-         * the one word that it needs. */
+        /* A partial copy would mix two moments. The walk reads ahead in blocks, and then asks
+         * again for the one word that it needs. */
         return false;
     }
     if (w->copy != NULL && address >= w->copy_end) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One loaded object as an image: bounds, build-id and call frame information, where they lie in
- * memory. The object is loaded and the loader's lock is held, so plain loads inside its segments
- * are safe; its tables are nevertheless parsed with bounds. Sources: gABI 4.1 chapter 5; LSB 5
- * §10.6. */
+/* Describes a loaded object as an image: bounds, build-id and call frame information, in place
+ * in memory. The object is loaded and the loader's lock is held, so plain loads inside its
+ * segments are safe. Its tables are parsed with bounds all the same. Sources: gABI 4.1 chapter
+ * 5; LSB 5 §10.6. */
 #include <elf.h>
 
 #include "arch_regs.h"
@@ -17,7 +17,7 @@ static const uint8_t *at_vaddr(const struct sonde__image *image, uint64_t vaddr)
     return (const uint8_t *)(uintptr_t)(vaddr + image->bias);
 }
 
-/* The end vaddr of the loaded segment that holds `vaddr`; 0: none does. */
+/* The end vaddr of the loaded segment that contains `vaddr`; 0: none. */
 static uint64_t segment_end(const struct dl_phdr_info *info, uint64_t vaddr)
 {
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -54,9 +54,9 @@ static void read_notes(struct sonde__image *image, const uint8_t *notes, size_t 
     }
 }
 
-/* The table of functions of a Go program, in its memory. No other image is searched for one.
- * Between segments there may be no memory: the headers are those in the first one, and the search
- * keeps to segments. */
+/* Find the function table of a Go program in memory. Other images are not searched. Memory
+ * between segments may be unmapped: the headers are those in the first segment, and the search
+ * stays inside segments. */
 static void describe_go(const struct dl_phdr_info *info, struct sonde__image *image)
 {
     struct sonde__elf elf;
@@ -70,9 +70,9 @@ static void describe_go(const struct dl_phdr_info *info, struct sonde__image *im
     }
 }
 
-/* Where the records end: after the last one that the search table names. (The section's size is in
- * no header that is loaded, and not every linker ends it with a zero record.) Without a usable
- * table, at the end of the segment. */
+/* Find the end of the records: after the last one in the search table. (No loaded header has the
+ * section's size, and not every linker ends it with a zero record.) Without a usable table: the
+ * end of the segment. */
 static size_t records_size(const struct sonde__cfi *cfi, size_t size_max)
 {
     struct sonde__cfi_search search;
@@ -119,7 +119,7 @@ static void describe_cfi(const struct dl_phdr_info *info, const ElfW(Phdr) * hdr
     encoding = sonde__base_bytes_u8(&b);
     sonde__base_bytes_u8(&b);
     sonde__base_bytes_u8(&b);
-    if (encoding != 0x1b) { /* pcrel sdata4: what every linker writes */
+    if (encoding != 0x1b) { /* pcrel sdata4, which every linker writes */
         return;
     }
     section = hdr->p_vaddr + 4 + (uint64_t)(int64_t)(int32_t)sonde__base_bytes_u32(&b);

@@ -7,10 +7,10 @@
 
 #include "target_self_images.h"
 
-/* The parts of one object that the loader describes. False: it has nothing mapped. */
+/* Describe an object of the loader as an image. False: nothing of it is mapped. */
 bool self_image_describe(const struct dl_phdr_info *info, struct sonde__image *ret_image);
 
-/* Length of a path of the kernel's without the mark of a deleted file. */
+/* Length of a kernel's path without the mark of a deleted file. */
 size_t self_path_undeleted(const char *path, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The loader's list by dl_iterate_phdr(), whose callbacks run with a lock that keeps the images as
- * they are. The lock is recursive: the list may be gone through inside a callback. */
+/* The loader's list by dl_iterate_phdr(). Its callbacks run with a lock that prevents changes of
+ * the images. The lock is recursive: a callback may list the images, too. */
 #include "target_self_loader.h"
 
 #include <elf.h>
@@ -61,7 +61,7 @@ void self_loader_open(struct self_loader *ret_loader)
 
 struct listing {
     const struct self_loader *loader;
-    uint64_t vdso; /* address of its ELF header; 0: none, or seen */
+    uint64_t vdso; /* address of its ELF header; 0: none, or already listed */
     bool is_first_seen;
     void (*each)(void *ctx, struct self_object *object);
     void *ctx;
@@ -75,7 +75,7 @@ static void flag(struct listing *listing, struct self_object *object)
         object->path = "[vdso]";
         listing->vdso = 0;
     } else if (!listing->is_first_seen) {
-        image->flags |= SONDE__IMAGE_MAIN; /* the list begins with it, and gives it no name */
+        image->flags |= SONDE__IMAGE_MAIN; /* it is first in the list, without a name */
         object->path = listing->loader->program;
         if (listing->loader->is_program_deleted) {
             image->flags |= SONDE__IMAGE_DELETED;
@@ -108,7 +108,7 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-/* Not every libc lists the vdso (a static program, musl). */
+/* List the vdso, which not every libc does (a static program, musl). */
 static void list_vdso(struct listing *listing)
 {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(uintptr_t)listing->vdso;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which images are never unloaded: the main program and, over and over, what they need by name.
+/* Finds the images that are never unloaded: the main program and all that it needs by name,
+ * directly or indirectly.
  *
- * The loader holds those for as long as the process lives. They were all loaded before anything
- * that the program opened later, and the loader's list is in that order: the first image of a name
- * is the needed one. The set cannot grow, so it is worked out for the first snapshot only. An image
- * that is not recognised is only looked at more often. Sources: gABI 4.1 chapter 5, Dynamic
+ * The loader keeps these as long as the process lives. They were all loaded before anything that
+ * the program opened later, and the loader's list has that order: the first image of a name is
+ * the needed one. The set cannot grow, so it is computed for the first snapshot only. An image
+ * that is not recognized is only checked more often. Sources: gABI 4.1 chapter 5, Dynamic
  * Section. */
 #include <elf.h>
 
@@ -14,8 +15,8 @@
 
 enum { ENTRIES_MAX = 4096 /* of a dynamic section; real ones have a few dozen */ };
 
-/* The strings of an image's dynamic section; null: none. glibc has relocated the pointer, musl has
- * not. */
+/* Find the strings of an image's dynamic section; null: none. glibc relocates the pointer, musl
+ * does not. */
 static const char *find_strings(const struct sonde__image *image, const ElfW(Dyn) * dynamic,
                                 uint64_t *ret_size)
 {
@@ -35,7 +36,7 @@ static const char *find_strings(const struct sonde__image *image, const ElfW(Dyn
     return (const char *)(uintptr_t)at;
 }
 
-/* String number `index` of the dynamic section that has this tag; null: there is none. */
+/* Find string number `index` with this tag in the dynamic section; null: none. */
 static const char *find_string(const struct self_snapshot *snapshot, uint32_t image, int64_t tag,
                                uint32_t index)
 {

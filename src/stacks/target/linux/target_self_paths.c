@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the files of images are, from the kernel: the loader keeps the path that dlopen() was
- * given, which may be relative to a working directory of then, and does not say that the file was
- * deleted or replaced. Images without a build-id are asked about, too: of them only this tells
- * whether the path still leads to their file. Sources: proc(5), /proc/PID/maps.
+/* Finds the paths of images' files in the kernel. The loader keeps the path that dlopen() was
+ * given: it may be relative to an earlier working directory, and does not show that the file was
+ * deleted or replaced. Images without a build-id are looked up, too: only this shows whether their
+ * path still leads to their file. Sources: proc(5), /proc/PID/maps.
  *
- * Nothing is allocated. Context: where self_snapshot_build() may be called. */
+ * Allocates nothing. Context: where self_snapshot_build() may be called. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "base_text.h"
 #include "target_self_elf.h"
 
-/* A line: its numbers take less than 100 bytes, its path at most PATH_MAX. */
+/* A line: less than 100 bytes for its numbers, at most PATH_MAX for its path. */
 enum { LINE_BYTES = SELF_PATH_MAX + 128 };
 
 bool self_path_is_asked(const struct sonde__image *image, const char *path)
@@ -52,7 +52,7 @@ static void take_line(struct self_snapshot *snapshot, const char *line, const ch
         return;
     }
     stop = read_hex(&at, end);
-    while (at < end && *at != '/') { /* no field before the path has one */
+    while (at < end && *at != '/') { /* no field before the path has a slash */
         at++;
     }
     size = (size_t)(end - at);
@@ -89,7 +89,7 @@ void self_snapshot_ask_paths(struct self_snapshot *snapshot)
     ssize_t got;
     int fd = !any_asked(snapshot) ? -1 : open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return; /* then the loader's path stays */
+        return; /* the loader's paths stay */
     }
     while ((got = read(fd, text + held, sizeof text - held)) > 0) {
         size_t begin = 0, size = held + (size_t)got;
@@ -101,7 +101,7 @@ void self_snapshot_ask_paths(struct self_snapshot *snapshot)
         }
         held = size - begin;
         if (held == sizeof text) {
-            held = 0; /* no line is that long: its rest reads as none */
+            held = 0; /* no line is that long: ignore its rest */
         }
         sonde__base_mem_move(text, text + begin, held);
     }
