@@ -2,7 +2,8 @@
 /* Turns encodings of Mach-O's __unwind_info into rules.
  *
  * An encoding describes the body of a function, where its frame is complete, not its first and
- * last instructions. So its rule is right at calls, but may be wrong in frame 0. */
+ * last instructions. So its rule is right at calls, but may be wrong in frame 0. Source: the
+ * public header mach-o/compact_unwind_encoding.h. Context: handler. */
 #ifndef SONDE_UNWIND_ENCODING_H
 #define SONDE_UNWIND_ENCODING_H
 

@@ -6,7 +6,7 @@
  * to one cell that nobody reads.
  *
  * A malformed program ends at its bad row; the rows before it are valid. The work is linear in the
- * size of the program.
+ * size of the program. Source: DWARF 5 §6.4.2, §6.4.3; aadwarf64 §4.4.
  * Context: handler. */
 #ifndef SONDE_UNWIND_PROGRAM_H
 #define SONDE_UNWIND_PROGRAM_H

@@ -10,7 +10,8 @@
  * first instruction, too, and its stack holds no return address.
  *
  * On aarch64, swapcontext puts its resume address in lr, and its record does not say so. An lr
- * that no call set and that points into the function itself is not a return address. */
+ * that no call set and that points into the function itself is not a return address. Context:
+ * handler. */
 #include "unwind_step.h"
 
 static struct sonde__rule rule_at(struct sonde__walker *walker, uint64_t pc)
