@@ -7,7 +7,7 @@
 #include "base_text.h"
 #include "image_set.h"
 
-/* Nobody has as many; what names a folder is shorter. */
+/* More than anyone needs; paths of folders are shorter. */
 enum { RULES = 32, PREFIX_MAX = 255 };
 
 static struct {

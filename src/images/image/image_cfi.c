@@ -4,7 +4,7 @@
 #include "base_bytes.h"
 #include "base_search.h"
 
-/* DW_EH_PE_*: LSB 5 Core §10.5.1, low four bits the format, then what it is relative to. */
+/* DW_EH_PE_*: LSB 5 Core §10.5.1. The low four bits are the format, the others the base. */
 enum {
     PE_ABSPTR = 0x00,
     PE_ULEB = 0x01,
@@ -24,14 +24,14 @@ enum {
     PE_RELATIVE_MASK = 0x70,
 };
 
-/* Longest augmentation string of any known producer is "zPLRBS"; the cap keeps records with a
- * megabyte of it from making every FDE expensive. */
+/* The longest augmentation string of any known producer is "zPLRBS". The limit keeps records
+ * with a megabyte of it from making every FDE expensive. */
 #define AUGMENTATION_MAX 16
 
-/* A scan without a search table looks at this many records at most: a section of 30 MB. */
+/* Limit of records in a scan without a search table: a section of 30 MB. */
 #define SCAN_RECORDS_MAX (1u << 20)
 
-/* Entries of the search table that may stand for empty FDEs right before the one sought. */
+/* Limit of entries of empty FDEs in the search table right before the one sought. */
 #define EMPTY_ENTRIES_MAX 16
 
 struct section_view {
@@ -58,7 +58,7 @@ static uint8_t address_size_of(unsigned arch)
     return 8;
 }
 
-/* One value of a format; false when there is no such format. */
+/* Read a value of a format. False: unknown format, or cut off. */
 static bool read_format(struct sonde__bytes *cursor, uint8_t format, uint8_t address_size,
                         uint64_t *ret_value)
 {
@@ -117,7 +117,7 @@ bool sonde__cfi_pointer_read(const struct sonde__cfi *cfi, enum sonde__cfi_secti
     case PE_DATAREL:
         base = cfi->data_vaddr;
         break;
-    default: /* funcrel and aligned: no producer uses them for code addresses */
+    default: /* funcrel and aligned: no producer uses these for code addresses */
         return false;
     }
     if (!read_format(cursor, encoding & PE_FORMAT_MASK, address_size, &value)) {
@@ -130,7 +130,7 @@ bool sonde__cfi_pointer_read(const struct sonde__cfi *cfi, enum sonde__cfi_secti
     return true;
 }
 
-/* The augmentation data of a 'z' CIE: what each letter of the string says. */
+/* Read the augmentation data of a 'z' CIE, by the letters of the string. */
 static bool read_augmentation(const struct sonde__cfi *cfi, enum sonde__cfi_section section,
                               struct sonde__bytes *cursor, const char *letters,
                               struct sonde__cfi_cie *cie)
@@ -150,7 +150,7 @@ static bool read_augmentation(const struct sonde__cfi *cfi, enum sonde__cfi_sect
         } else if (*p == 'S') {
             cie->is_signal_frame = true;
         } else if (*p == 'P') {
-            /* The personality is often indirect; only its size matters here. */
+            /* the personality is often indirect; only its size matters here */
             uint8_t encoding = sonde__base_bytes_u8(cursor);
             if (encoding != PE_OMIT &&
                 !sonde__cfi_pointer_read(cfi, section, cursor, encoding & (uint8_t)~PE_INDIRECT,
@@ -158,13 +158,13 @@ static bool read_augmentation(const struct sonde__cfi *cfi, enum sonde__cfi_sect
                 return false;
             }
         } else if (*p != 'B' && *p != 'G') {
-            break; /* unknown letter: its data is skipped by the length */
+            break; /* unknown letter: the length skips its data */
         }
     }
     return sonde__base_bytes_seek(cursor, after);
 }
 
-/* Length, 32 or 64 bit, of the record at the cursor: afterwards the cursor ends with the record.
+/* Read the 32 or 64-bit length of the record at the cursor, and limit the cursor to the record.
  * False: terminator, or no whole record. */
 static bool open_record(struct sonde__bytes *cursor, bool *ret_is64)
 {
@@ -209,7 +209,7 @@ static bool read_cie(const struct sonde__cfi *cfi, unsigned arch, enum sonde__cf
         cie.address_size = sonde__base_bytes_u8(&cursor);
         if (sonde__base_bytes_u8(&cursor) != 0 ||
             (cie.address_size != 4 && cie.address_size != 8)) {
-            return false; /* segmented, or no machine of ours */
+            return false; /* segmented, or not one of our machines */
         }
     }
     if (letters[0] == 'e' && letters[1] == 'h') {
@@ -224,7 +224,7 @@ static bool read_cie(const struct sonde__cfi *cfi, unsigned arch, enum sonde__cf
             return false;
         }
     } else if (letters[0] != 0) {
-        return false; /* what follows cannot be delimited */
+        return false; /* the end of the augmentation is unknown */
     }
     if (cursor.failed) {
         return false;
@@ -235,7 +235,8 @@ static bool read_cie(const struct sonde__cfi *cfi, unsigned arch, enum sonde__cf
     return true;
 }
 
-/* The rest of an FDE, cursor behind its CIE pointer. False: malformed or of no code. */
+/* Read the rest of an FDE, with the cursor behind its CIE pointer. False: malformed, or without
+ * code. */
 static bool read_fde(const struct sonde__cfi *cfi, struct sonde__bytes *cursor,
                      struct sonde__cfi_fde *fde)
 {
@@ -247,7 +248,7 @@ static bool read_fde(const struct sonde__cfi *cfi, struct sonde__bytes *cursor,
         !read_format(cursor, cie->pointer_encoding & PE_FORMAT_MASK, cie->address_size, &size)) {
         return false;
     }
-    /* A stored zero that is relative marks a function that the linker dropped. */
+    /* A stored pc-relative zero marks a function that the linker dropped. */
     if (size == 0 || fde->start + size < fde->start ||
         (null && (cie->pointer_encoding & PE_RELATIVE_MASK) == PE_PCREL)) {
         return false;
@@ -297,7 +298,7 @@ enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsi
     return read_fde(cfi, &cursor, ret_fde) ? SONDE__CFI_RECORD_FDE : SONDE__CFI_RECORD_OTHER;
 }
 
-/* Words of a short FDE. */
+/* Offsets in a short FDE, in bytes. */
 enum { SHORT_CIE = 4, SHORT_START = 8, SHORT_SIZE = 12, SHORT_REST = 16 };
 
 bool sonde__cfi_fde_cie(const struct sonde__cfi *cfi, uint64_t offset, uint64_t *ret_cie_offset)
@@ -330,7 +331,7 @@ bool sonde__cfi_fde_read_short(const struct sonde__cfi *cfi, const struct sonde_
     fde->end = fde->start + size;
     if (cie->has_fde_data) {
         if (program == end || *program >= 0x80 || *program >= end - program) {
-            return false; /* more than one byte, or not inside */
+            return false; /* longer than one byte, or not inside */
         }
         program += 1 + *program;
     }
@@ -371,7 +372,7 @@ bool sonde__cfi_search_open(const struct sonde__cfi *cfi, struct sonde__cfi_sear
     return true;
 }
 
-/* Half of an entry; tables are 4-byte aligned by convention only, so bytes are put together. */
+/* Read half of an entry, bytewise: only by convention are tables 4-byte aligned. */
 static uint64_t entry_word(const struct sonde__cfi *cfi, const uint8_t *p)
 {
     uint32_t word = sonde__base_le32(p);
@@ -393,7 +394,7 @@ static bool find_by_search(const struct sonde__cfi *cfi, unsigned arch,
     struct sonde__cfi_fde fde;
     uint64_t offset = 0;
     uint64_t next = 0;
-    /* entries below start at or before vaddr */
+    /* entries below `after` start at or before vaddr */
     uint32_t after = SONDE__SEARCH(0, search->count, i,
                                    entry_word(cfi, search->entries + (size_t)i * 8) <= vaddr);
     fde.cie.program = NULL;

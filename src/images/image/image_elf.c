@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ELF headers, segments, sections, and vaddr -> bytes. Invariant after opening: phnum and shnum
- * headers of phentsize and shentsize bytes lie inside the view, so that every loop over them is
- * bounded by its size. Context: handler. */
+ * headers of phentsize and shentsize bytes are inside the view, so its size limits every loop
+ * over them. Context: handler. */
 #include "image_elf.h"
 
 #include "base_mem.h"
@@ -20,7 +20,7 @@ static void note_damage(struct sonde__elf *elf, const char *what, uint64_t at)
     }
 }
 
-/* How many of `count` headers of `entsize` bytes at `offset` lie in the view. */
+/* How many of `count` headers of `entsize` bytes at `offset` are inside the view. */
 static uint32_t cut_count(const struct sonde__elf *elf, uint64_t offset, uint64_t entsize,
                           uint64_t count)
 {
@@ -36,7 +36,7 @@ static uint32_t cut_count(const struct sonde__elf *elf, uint64_t offset, uint64_
     return (uint32_t)(count < fit ? count : fit);
 }
 
-/* Everything of a section header but its name, which is left as an offset. */
+/* Read all of a section header but its name, which stays an offset. */
 static bool read_section(const struct sonde__elf *elf, uint32_t index,
                          struct sonde__elf_section *ret_section, uint32_t *ret_name)
 {
@@ -67,8 +67,8 @@ static bool read_section(const struct sonde__elf *elf, uint32_t index,
     return true;
 }
 
-/* Resolve .shstrtab once. Cut behind its last NUL, every offset in it starts a string that ends
- * inside: no look-up of a name has to search for an end. */
+/* Resolve .shstrtab once. It is cut behind its last NUL, so every offset in it starts a string
+ * that ends inside, and look-ups of names need no search for the end. */
 static void resolve_section_names(struct sonde__elf *elf)
 {
     struct sonde__elf_section strings;
@@ -128,7 +128,7 @@ bool sonde__elf_section_by_type(const struct sonde__elf *elf, uint32_t type,
     return false;
 }
 
-/* gABI 4.1 "ELF Header": counts that do not fit their field stand in section header 0. */
+/* gABI 4.1 "ELF Header": counts too large for their field are in section header 0. */
 static void resolve_counts(struct sonde__elf *elf, uint32_t phnum, uint32_t shnum,
                            uint32_t shstrndx)
 {
@@ -141,7 +141,8 @@ static void resolve_counts(struct sonde__elf *elf, uint32_t phnum, uint32_t shnu
         elf->shnum = cut_count(elf, elf->shoff, elf->shentsize, 1);
         if (sonde__elf_section(elf, 0, &first)) {
             shcount = shnum == 0 ? first.size : shnum;
-            /* only cores have so many: anything else that says so would cost a walk of millions */
+            /* only cores have so many; any other file with this value would cost a walk of
+             * millions */
             bool many = phnum == SONDE__PN_XNUM && elf->type == SONDE__ET_CORE;
             phcount = many && first.info != 0 ? first.info : phnum;
             elf->shstrndx = shstrndx == SONDE__SHN_XINDEX ? first.link : shstrndx;
@@ -215,8 +216,8 @@ enum sonde_status sonde__elf_open(const void *data, size_t size, struct sonde__e
     return SONDE_OK;
 }
 
-/* In a loaded image, section headers stand where the file has them only when every segment was
- * loaded at its file offset, and only when the bytes there were loaded at all. */
+/* May the section headers of a loaded image be used? They are where the file has them only if
+ * every segment was loaded at its file offset, and the bytes there were loaded at all. */
 static bool trust_sections(const struct sonde__elf *elf)
 {
     struct sonde__elf_segment segment;
@@ -242,7 +243,7 @@ enum sonde_status sonde__elf_open_image(const void *data, size_t size, uint64_t 
         struct sonde__elf_segment segment;
         if (sonde__elf_segment(&elf, i, &segment) && segment.type == SONDE__PT_LOAD &&
             segment.vaddr - segment.offset < lowest && segment.offset <= segment.vaddr) {
-            /* The header stands at file offset 0, which the first segment maps (page-aligned). */
+            /* The header is at file offset 0, which the first segment maps (page-aligned). */
             lowest = segment.vaddr - segment.offset;
             break;
         }
@@ -254,7 +255,7 @@ enum sonde_status sonde__elf_open_image(const void *data, size_t size, uint64_t 
     elf.memory = true;
     elf.base = lowest;
     elf.bias = bias;
-    elf.damage = NULL; /* section headers are rarely loaded: their lack is no damage */
+    elf.damage = NULL; /* section headers are rarely loaded: their absence is no damage */
     if (!trust_sections(&elf)) {
         elf.shnum = 0;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ELF reader over a byte view: files, loaded images, cores; 32 and 64 bit, little-endian.
  *
- * Every access is inside the view, and every loop is bounded by the view's size: counts in a header
- * are limited to what is in the view, and `damage` reports that. A bad part is left out.
+ * Every access is inside the view, and its size limits every loop: counts in a header are limited
+ * to what is in the view, and `damage` reports that. A bad part is left out.
  * Sources: System V gABI 4.1 chapters 4 and 5; LSB 5 §11. The view must outlive the struct.
  * Context: handler (no heap, no libc). */
 #ifndef SONDE_IMAGE_ELF_H
@@ -29,7 +29,7 @@ struct sonde__elf {
     bool memory;      /* a loaded image: the byte of vaddr v is at v - base */
     uint16_t type;    /* ET_* */
     uint16_t machine; /* EM_* */
-    uint8_t arch;     /* enum sonde_arch: of that machine, 32-bit or not */
+    uint8_t arch;     /* enum sonde_arch, of that machine, 32-bit or not */
     uint64_t entry;
     uint64_t phoff, shoff;
     uint32_t phnum, shnum, shstrndx; /* extended numbering resolved (gABI: sh_size/sh_info of 0) */
@@ -38,7 +38,7 @@ struct sonde__elf {
     uint64_t section_names_size;
     uint64_t base;      /* memory: vaddr of the view's first byte */
     uint64_t bias;      /* memory: address - vaddr */
-    const char *damage; /* the part of the headers that could not be used (static text), or null */
+    const char *damage; /* the unusable part of the headers (static text), or null */
     uint64_t damage_at; /* its file offset */
 };
 
@@ -48,14 +48,14 @@ struct sonde__elf_segment {
 };
 
 struct sonde__elf_section {
-    const char *name; /* "" when unnamed or unreadable */
+    const char *name; /* "" if unnamed or unreadable */
     uint32_t type, link, info;
     uint64_t flags, vaddr, offset, size, entsize;
     const uint8_t *data; /* null: SHT_NOBITS, or outside the view */
 };
 
 struct sonde__elf_symbol {
-    const char *name; /* in the view's string table; "" when unreadable */
+    const char *name; /* in the view's string table; "" if unreadable */
     uint64_t value, size;
     uint8_t type, bind, visibility; /* STT_*, STB_*, STV_* */
     uint16_t section;               /* st_shndx */
@@ -81,13 +81,13 @@ SONDE_NODISCARD enum sonde_status sonde__elf_open(const void *data, size_t size,
 /* Open the bytes of a loaded image: from the ELF header on, in memory layout (the vdso; an image
  * read from a process or a core).
  * bias  address - vaddr: the loader adds it to the pointers of a writable dynamic section
- * Section headers are used only where the layout is also the file's (vdso); else symbols come from
+ * Uses section headers only if the layout is also the file's (vdso); otherwise symbols come from
  * the dynamic section and CFI from PT_GNU_EH_FRAME. Returns as sonde__elf_open(). */
 SONDE_NODISCARD enum sonde_status sonde__elf_open_image(const void *data, size_t size,
                                                         uint64_t bias, struct sonde__elf *ret_elf,
                                                         struct sonde_error *ret_error);
 
-/* False: no such index, or the header lies outside the view. */
+/* False: no such index, or the header is outside of the view. */
 bool sonde__elf_segment(const struct sonde__elf *elf, uint32_t index,
                         struct sonde__elf_segment *ret_segment);
 bool sonde__elf_section(const struct sonde__elf *elf, uint32_t index,
@@ -102,7 +102,7 @@ bool sonde__elf_segment_by_type(const struct sonde__elf *elf, uint32_t type,
 /* The header of a compressed section: SHF_COMPRESSED, or ".zdebug_" in its name. */
 struct sonde__elf_compression {
     uint32_t type; /* ELFCOMPRESS_* */
-    uint64_t size; /* as the header says, when inflated */
+    uint64_t size; /* inflated size by the header */
     const uint8_t *data;
     uint64_t data_size;
 };
@@ -110,15 +110,15 @@ struct sonde__elf_compression {
 bool sonde__elf_compression(const struct sonde__elf *elf, const struct sonde__elf_section *section,
                             struct sonde__elf_compression *ret_compression);
 
-/* Lowest and highest vaddr of the executable PT_LOADs. False: there is none. */
+/* Find the lowest and highest vaddr of the executable PT_LOADs. False: none. */
 bool sonde__elf_text_range(const struct sonde__elf *elf, uint64_t *ret_start, uint64_t *ret_end);
 
 /* The symbols of a SHT_SYMTAB or SHT_DYNSYM section. False: no data or no strings in the view. */
 bool sonde__elf_symbols(const struct sonde__elf *elf, const struct sonde__elf_section *table,
                         struct sonde__elf_symbols *ret_symbols);
 
-/* The dynamic symbols: SHT_DYNSYM, or without section headers by PT_DYNAMIC (the count from
- * DT_HASH or DT_GNU_HASH). */
+/* The dynamic symbols: from SHT_DYNSYM, or without section headers from PT_DYNAMIC (with the
+ * count of DT_HASH or DT_GNU_HASH). */
 bool sonde__elf_dynamic_symbols(const struct sonde__elf *elf,
                                 struct sonde__elf_symbols *ret_symbols);
 
@@ -126,7 +126,8 @@ bool sonde__elf_dynamic_symbols(const struct sonde__elf *elf,
 bool sonde__elf_symbols_at(const struct sonde__elf_symbols *symbols, uint32_t index,
                            struct sonde__elf_symbol *ret_symbol);
 
-/* Symbol `index` of a SHT_SYMTAB or SHT_DYNSYM section; for many, resolve the table once. */
+/* Symbol `index` of a SHT_SYMTAB or SHT_DYNSYM section; for many symbols, resolve the table
+ * once. */
 uint32_t sonde__elf_symbol_count(const struct sonde__elf *elf,
                                  const struct sonde__elf_section *table);
 bool sonde__elf_symbol(const struct sonde__elf *elf, const struct sonde__elf_section *table,
@@ -145,21 +146,21 @@ bool sonde__elf_debuglink(const struct sonde__elf *elf, const char **ret_name, u
 bool sonde__elf_debugaltlink(const struct sonde__elf *elf, const char **ret_name,
                              struct sonde__build_id *ret_id);
 
-/* The CFI sections of the view (data pointers into it), all in vaddr coordinates.
- * From section headers, else from PT_GNU_EH_FRAME. False: none of them. */
+/* Find the CFI sections of the view (data pointers into it), all in vaddr coordinates, from
+ * section headers, else from PT_GNU_EH_FRAME. False: none. */
 bool sonde__elf_cfi(const struct sonde__elf *elf, struct sonde__cfi *ret_cfi);
 
-/* Notes (cores): calls `each` with every note of the PT_NOTEs until it returns false. `owner` is
- * "" when it is not a string. */
+/* Call `each` with every note of the PT_NOTEs (cores) until it returns false. `owner` is "" if
+ * it is not a string. */
 void sonde__elf_each_note(const struct sonde__elf *elf,
                           bool (*each)(void *ctx, const char *owner, uint32_t type,
                                        const uint8_t *data, size_t size),
                           void *ctx);
 
-/* vaddr -> bytes in the view, through PT_LOAD; null when fewer than `size` are there. */
+/* The bytes at a vaddr, through PT_LOAD; null: fewer than `size`. */
 const uint8_t *sonde__elf_at_vaddr(const struct sonde__elf *elf, uint64_t vaddr, uint64_t size);
 
-/* The same, with how many bytes follow there to the end of the segment's data; null: none. */
+/* The bytes at a vaddr; null: none. *ret_left: how many follow to the end of the segment's data. */
 const uint8_t *sonde__elf_from_vaddr(const struct sonde__elf *elf, uint64_t vaddr,
                                      uint64_t *ret_left);
 

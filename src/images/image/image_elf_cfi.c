@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the call frame information of an ELF stands. Its records are read by image_cfi and unwind.
- * Sources: LSB 5 §10.6 (.eh_frame, .eh_frame_hdr). Context: handler. */
+/* Finds the call frame information of an ELF. image_cfi and unwind read its records. Sources:
+ * LSB 5 §10.6 (.eh_frame, .eh_frame_hdr). Context: handler. */
 #include "image_elf.h"
 
 /* Pointer encodings of .eh_frame_hdr (LSB 5 §10.5.1). */
@@ -39,7 +39,7 @@ static bool find_by_sections(const struct sonde__elf *elf, struct sonde__cfi *cf
     return cfi->eh_frame != NULL || cfi->debug_frame != NULL;
 }
 
-/* The eh_frame pointer of .eh_frame_hdr: version, three encodings, pointer. */
+/* Read the eh_frame pointer of .eh_frame_hdr: version, three encodings, pointer. */
 static bool read_eh_frame_pointer(const struct sonde__elf *elf, const struct sonde__cfi *cfi,
                                   uint64_t *ret_vaddr)
 {
@@ -87,8 +87,8 @@ static bool read_eh_frame_pointer(const struct sonde__elf *elf, const struct son
     return !b.failed;
 }
 
-/* Without section headers .eh_frame's size is not known: it ends with a zero length at the latest
- * at the end of its segment. */
+/* Without section headers, .eh_frame's size is unknown: it ends with a zero length, or at the
+ * end of its segment. */
 static bool find_by_segment(const struct sonde__elf *elf, struct sonde__cfi *cfi)
 {
     struct sonde__elf_segment segment;

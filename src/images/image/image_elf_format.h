@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Constants of the ELF format, as far as sonde reads it: not every platform has <elf.h>.
+/* Constants of the ELF format that sonde reads: not every platform has <elf.h>.
  *
  * Sources: System V gABI 4.1 chapters 4 and 5; LSB 5 §11; psABIs AMD64 §4.4, AArch64 (aaelf64)
- * §5.7. Names without the SONDE prefix would collide with <elf.h>, so all have it. */
+ * §5.7. All names have the SONDE prefix, because plain ones would collide with <elf.h>. */
 #ifndef SONDE_IMAGE_ELF_FORMAT_H
 #define SONDE_IMAGE_ELF_FORMAT_H
 

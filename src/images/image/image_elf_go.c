@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the table of functions of a Go program stands in its ELF file or loaded image.
+/* Finds the function table of a Go program in its ELF file or loaded image.
  *
- * Linkers name its section .gopclntab or .data.rel.ro.gopclntab. Where C is linked in and the
- * program is position-independent, it lies somewhere in .data.rel.ro: then it is searched for in
- * the data segments, in programs that are Go's by another section.
+ * Linkers name its section .gopclntab or .data.rel.ro.gopclntab. If C is linked in and the program
+ * is position-independent, it is somewhere in .data.rel.ro: then the readable segments are
+ * searched, if another section shows that the program is Go's.
  *
- * From Go 1.26 on the table does not say where code begins. The runtime's record of the program
- * (moduledata in runtime/symtab.go) does. It begins with the address of the table. Context:
+ * From Go 1.26 on, the table does not say where code begins. The runtime's record of the program
+ * (moduledata in runtime/symtab.go) does; it begins with the address of the table. Context:
  * handler. */
 #include "base_mem.h"
 #include "image_elf.h"
@@ -24,7 +24,7 @@ static bool ends_with(const char *text, const char *end)
     return size >= end_size && sonde__base_str_compare(text + size - end_size, end) == 0;
 }
 
-/* The relative relocations of a file, one after the other. */
+/* Iterates over the relative relocations of a file. */
 struct relocations {
     struct sonde__bytes bytes;
     uint64_t kind;
@@ -56,7 +56,7 @@ static bool next_relocation(struct relocations *relocations, uint64_t *ret_at, u
     return false;
 }
 
-/* What a relative relocation of the file writes at `vaddr`; 0: there is none. */
+/* The value that a relative relocation of the file writes at `vaddr`; 0: none. */
 static uint64_t relocated(const struct sonde__elf *elf, uint64_t vaddr)
 {
     struct relocations relocations;
@@ -70,7 +70,7 @@ static uint64_t relocated(const struct sonde__elf *elf, uint64_t vaddr)
     return 0;
 }
 
-/* The word at `vaddr` as the program sees it; 0 where there is none. */
+/* The word at `vaddr` as the program sees it; 0: none. */
 static uint64_t word_at(const struct sonde__elf *elf, uint64_t vaddr)
 {
     const uint8_t *data = sonde__elf_at_vaddr(elf, vaddr, WORD);
@@ -80,7 +80,7 @@ static uint64_t word_at(const struct sonde__elf *elf, uint64_t vaddr)
     return value != 0 ? value : relocated(elf, vaddr);
 }
 
-/* Where code begins, by a record at `vaddr` of the table at `table`; 0: that is none. */
+/* The start of code, if a record of the table at `table` is at `vaddr`; 0: it is not. */
 static uint64_t text_by_record(const struct sonde__elf *elf, uint64_t vaddr, uint64_t table)
 {
     uint64_t first = word_at(elf, vaddr + RECORD_FIRST_PC);
@@ -103,8 +103,8 @@ static uint64_t text_in_segment(const struct sonde__elf *elf, const struct sonde
     return text;
 }
 
-/* Where code begins, by the runtime's record of the table at `table`, an address as the program
- * sees it. */
+/* Find the start of code by the runtime's record of the table at `table`, an address as the
+ * program sees it. */
 static uint64_t text_of(const struct sonde__elf *elf, uint64_t table)
 {
     struct sonde__elf_segment s;
@@ -122,7 +122,7 @@ static uint64_t text_of(const struct sonde__elf *elf, uint64_t table)
     return text;
 }
 
-/* Is the table at `data`, `left` bytes before the end of what holds it? */
+/* Open the table at `data`, `left` bytes before the end of its section or segment. */
 static bool open_at(const struct sonde__elf *elf, uint64_t vaddr, const uint8_t *data,
                     uint64_t left, struct sonde__go *ret_go)
 {

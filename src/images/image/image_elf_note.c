@@ -6,8 +6,8 @@
 #include "base_mem.h"
 #include "image_elf.h"
 
-/* Note segments or sections that are read. Programs have two or three, cores one; without a limit
- * a hostile file of many headers over the same bytes would cost time quadratic in its size. */
+/* Limit of note segments or sections read. Programs have two or three, cores one. Without a
+ * limit, a hostile file with many headers over the same bytes would cost quadratic time. */
 #define NOTE_AREAS_MAX 32u
 
 typedef bool note_callback(void *ctx, const char *owner, uint32_t type, const uint8_t *data,
@@ -18,7 +18,7 @@ static uint64_t align_up(uint64_t value, uint64_t align)
     return (value + align - 1) & ~(align - 1);
 }
 
-/* False when `each` wants no more. */
+/* False: `each` wants no more. */
 static bool walk_notes(const uint8_t *data, uint64_t size, uint64_t align, note_callback *each,
                        void *ctx)
 {
@@ -49,7 +49,7 @@ static bool walk_notes(const uint8_t *data, uint64_t size, uint64_t align, note_
     return true;
 }
 
-/* The bytes of a note segment. Notes of a core lie in the file only, so not by vaddr. */
+/* The bytes of a note segment. A core's notes are only in the file, so they have no vaddr. */
 static const uint8_t *note_segment_data(const struct sonde__elf *elf,
                                         const struct sonde__elf_segment *segment,
                                         uint64_t *ret_size)
@@ -62,7 +62,7 @@ static const uint8_t *note_segment_data(const struct sonde__elf *elf,
         return data;
     }
     part = sonde__base_bytes_part(&elf->file, segment->offset, segment->filesz);
-    if (part.failed) { /* cut file: what is there */
+    if (part.failed) { /* cut file: use what is present */
         uint64_t size = (uint64_t)(elf->file.end - elf->file.begin);
         if (segment->offset >= size) {
             return NULL;

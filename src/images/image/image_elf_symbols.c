@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Symbol tables of an ELF: from section headers, or from the dynamic section where there are none
- * (loaded images, stripped headers). Invariant of a resolved table: all entries lie in the view,
- * and the strings end in a NUL, so that an entry costs one bounds check. Context: handler. */
+/* Symbol tables of an ELF, from section headers, or without these (loaded images, stripped
+ * headers) from the dynamic section. Invariant of a resolved table: all entries are inside the
+ * view, and the strings end in a NUL, so an entry costs one bounds check. Context: handler. */
 #include "base_mem.h"
 #include "image_elf.h"
 
@@ -22,7 +22,7 @@ static bool resolve(const struct sonde__elf *elf, const uint8_t *data, uint64_t 
         strings_size--;
     }
     if (strings_size == 0) {
-        return false; /* not one name: there is nothing to read */
+        return false; /* no name at all: nothing to read */
     }
     count = size / entsize;
     if (count > UINT32_MAX - 1) {
@@ -92,8 +92,8 @@ bool sonde__elf_dynamic_tag(const struct sonde__elf *elf, uint64_t tag, uint64_t
     return false;
 }
 
-/* The bytes that a pointer of the dynamic section names. In a loaded image the loader may have
- * made it an address (glibc, where the section is writable) or left it a vaddr (musl, vdso). */
+/* The bytes that a pointer of the dynamic section refers to. In a loaded image, the loader may
+ * have made it an address (glibc, if the section is writable) or left it a vaddr (musl, vdso). */
 static const uint8_t *follow_dynamic(const struct sonde__elf *elf, uint64_t tag, uint64_t *ret_left)
 {
     const uint8_t *data = NULL;
@@ -122,8 +122,8 @@ static bool count_by_hash(const struct sonde__elf *elf, uint64_t *ret_count)
     return true;
 }
 
-/* The GNU hash table has no count: the last symbol is the end of the chain that the highest bucket
- * starts. Layout: nbuckets, symoffset, bloom_size, bloom_shift, bloom words, buckets, chains. */
+/* The GNU hash table has no count: the last symbol ends the chain of the highest bucket. Layout:
+ * nbuckets, symoffset, bloom_size, bloom_shift, bloom words, buckets, chains. */
 static bool count_by_gnu_hash(const struct sonde__elf *elf, uint64_t *ret_count)
 {
     struct sonde__bytes b;

@@ -3,16 +3,16 @@
 
 #include "base_mem.h"
 
-/* Bit 15 of a number: not the version that is taken where none is asked for. */
+/* Without bit 15 of a number, which marks a version that is not the default one. */
 #define NUMBER_MASK 0x7fffu
-/* Numbers below have no version: 0 is local, 1 the file itself. */
+/* Smaller numbers have no version: 0 is local, 1 the file itself. */
 #define NUMBER_FIRST 2u
 
 struct reader {
     struct sonde__bytes records;
     struct sonde__elf_symbols symbols; /* for the strings */
     struct sonde__elf_versions *versions;
-    uint64_t left; /* records still to be read */
+    uint64_t left; /* records that may still be read */
 };
 
 static void set_name(struct reader *r, uint32_t number, uint32_t name)
@@ -24,15 +24,15 @@ static void set_name(struct reader *r, uint32_t number, uint32_t name)
     }
 }
 
-/* At the next record, `next` bytes behind the one at *at. False: there is none. */
+/* Go to the next record, `next` bytes behind the one at *at. False: none. */
 static bool go_on(struct reader *r, uint64_t *at, uint32_t next)
 {
     *at += next;
     return next != 0 && r->left-- != 0 && sonde__base_bytes_seek(&r->records, *at);
 }
 
-/* Verdef: version, flags, number, count (2 each), hash, first name, next (4 each); of a name its
- * place, next (4 each). The first one is that of the definition, the rest what it inherits. */
+/* Verdef: version, flags, number, count (2 bytes each), hash, first name, next (4 each); a name:
+ * its place, next (4 each). The first name is the definition's, the others are inherited. */
 static void read_definitions(struct reader *r)
 {
     struct sonde__bytes *b = &r->records;
@@ -53,7 +53,7 @@ static void read_definitions(struct reader *r)
     } while (go_on(r, &at, next));
 }
 
-/* Vernaux: hash (4), flags, number (2 each), name, next (4 each). */
+/* Vernaux: hash (4 bytes), flags, number (2 each), name, next (4 each). */
 static void read_names_needed(struct reader *r, uint64_t at)
 {
     struct sonde__bytes *b = &r->records;
@@ -71,7 +71,7 @@ static void read_names_needed(struct reader *r, uint64_t at)
     } while (go_on(r, &at, next));
 }
 
-/* Verneed: version, count (2 each), file, first name, next (4 each). */
+/* Verneed: version, count (2 bytes each), file, first name, next (4 each). */
 static void read_needs(struct reader *r)
 {
     struct sonde__bytes *b = &r->records;
@@ -86,7 +86,7 @@ static void read_needs(struct reader *r)
             return;
         }
         read_names_needed(r, at + names);
-        b->failed = false; /* one list that is damaged costs itself */
+        b->failed = false; /* skip a damaged list */
     } while (go_on(r, &at, next));
 }
 

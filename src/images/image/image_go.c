@@ -5,26 +5,26 @@
 #include "base_mem.h"
 #include "base_search.h"
 
-/* Far more than the largest function has changes; a hostile table costs no more than that. */
+/* Far more changes than the largest function has; it limits the cost of a hostile table. */
 #define VALUES_MAX (1u << 16)
-/* The names that matter are short; a longer one is no name. */
+/* Names of interest are short; a longer one is no name. */
 #define NAME_MAX_BYTES (1u << 16)
 
 #define HEADER_BYTES 8
 #define WORD         8 /* 64-bit programs only */
 
-/* Behind its entry in a function's record: how many tables of data by pc it has; and which one of
- * these says what is inlined. */
+/* Behind the entry in a function's record: the number of its tables of data by pc, and the index
+ * of the table of inlined calls. */
 #define PCDATA_COUNT   24
 #define PCDATA_INLINED 2
 
-/* Where fields stand in a function's record, behind its entry. */
+/* Offsets of fields in a function's record, behind its entry. */
 struct record_layout {
     uint8_t name, stack, file, line, unit, flags, size;
 };
 
 static const struct record_layout layouts[] = {
-    /* the entry's own bytes are added; 0: no such field */
+    /* without the entry's bytes; 0: no such field */
     [SONDE__GO_1_2] = {0, 12, 16, 20, 0, 0, 32},
     [SONDE__GO_1_16] = {0, 12, 16, 20, 28, 33, 36},
     [SONDE__GO_1_18] = {0, 12, 16, 20, 28, 33, 36},
@@ -58,7 +58,7 @@ static bool version_of(uint32_t magic, uint8_t *ret_version)
     return false;
 }
 
-/* The offsets that the header has behind the counts of functions and files. */
+/* Read the offsets in the header, behind the counts of functions and files. */
 static bool read_offsets(struct sonde__go *go)
 {
     bool ok = true;
@@ -71,7 +71,7 @@ static bool read_offsets(struct sonde__go *go)
         uint64_t text = word_at(go, at, WORD, &ok);
         go->text = text != 0 ? text : go->text;
         if (go->text == 0) {
-            return false; /* said elsewhere (Go 1.26): image_elf_go.c */
+            return false; /* stored elsewhere (Go 1.26): image_elf_go.c */
         }
         at += WORD;
     } else {
@@ -87,7 +87,7 @@ static bool read_offsets(struct sonde__go *go)
            go->values < go->size && go->functions < go->size;
 }
 
-/* The entry in the table of functions; `count` is the end of the last one. */
+/* Entry `index` of the table of functions; entry `count` is the end of the last function. */
 static uint64_t entry_at(const struct sonde__go *go, uint32_t index, bool *ret_ok)
 {
     uint64_t step = (uint64_t)go->entry_bytes * 2;
@@ -155,7 +155,7 @@ bool sonde__image_go_function(const struct sonde__go *go, uint32_t index,
     f.start = entry_at(go, index, &ok);
     f.end = entry_at(go, index + 1, &ok);
     if (word_at(go, record, go->entry_bytes, &ok) + go->text != f.start) {
-        return false; /* a record names its function itself */
+        return false; /* a record repeats its function's entry */
     }
     record += go->entry_bytes;
     uint64_t values[] = {word_at(go, record + layout->stack, 4, &ok),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The function table of a Go program (pclntab): addresses and names of functions, the offset of the
- * stack pointer at each instruction, and lines. The Go runtime needs it, so every Go program has
- * it, even a stripped one; Go programs have no call frame information.
+/* The function table of a Go program (pclntab): addresses and names of functions, the offset of sp
+ * at each instruction, and lines. The Go runtime needs it, so every Go program has it, even a
+ * stripped one. Go programs have no call frame information.
  *
- * It is read in place, every access is inside the view, and every loop is bounded. A table is
- * accepted by its whole header, not by its magic alone. Formats: Go 1.2, 1.16, 1.18, 1.20
- * and later, up to 1.26 (runtime/symtab.go and internal/abi of the Go distribution). Context:
- * handler. */
+ * The table is read in place, every access is inside the view, and every loop is limited. A
+ * table is accepted by its whole header, not by its magic alone. Formats: Go 1.2, 1.16, 1.18,
+ * 1.20 and later, up to 1.26 (runtime/symtab.go and internal/abi of the Go distribution).
+ * Context: handler. */
 #ifndef SONDE_IMAGE_GO_H
 #define SONDE_IMAGE_GO_H
 
@@ -21,15 +21,15 @@ struct sonde__go {
     size_t size;
     uint64_t text;       /* vaddr that function offsets count from; 0: they are vaddrs */
     uint32_t count;      /* functions */
-    uint8_t entry_bytes; /* of a field of the table of functions: 4 or 8 */
-    uint8_t quantum;     /* bytes of the smallest instruction */
+    uint8_t entry_bytes; /* size of a field of the table of functions: 4 or 8 */
+    uint8_t quantum;     /* size of the smallest instruction in bytes */
     uint8_t version;     /* enum sonde__go_version */
     uint64_t functions;  /* offsets from data: the table of functions, ... */
-    uint64_t records;    /* what its offsets count from */
+    uint64_t records;    /* base of its offsets */
     uint64_t names;
-    uint64_t units; /* 0: file numbers count in the whole table of files */
+    uint64_t units; /* 0: file numbers are indexes of the whole table of files */
     uint64_t files;
-    uint64_t values; /* the tables of values by pc */
+    uint64_t values; /* tables of values by pc */
 };
 
 enum sonde__go_version {
@@ -48,43 +48,43 @@ struct sonde__go_function {
     uint64_t stack_values; /* offsets of tables of values, 0: none */
     uint64_t file_values;
     uint64_t line_values;
-    uint64_t inlined_values; /* index of the inlined call, -1: none; 0: nothing is inlined */
+    uint64_t inlined_values; /* index of the inlined call, -1: none; 0: no inlined calls */
     bool knows_inlined;      /* the format has this field */
     uint32_t unit;           /* base of its file numbers */
     uint8_t flags;
 };
 
-/* A table at `data`. text: vaddr of the first function where the header says 0; table_bias: added
- * to vaddrs that the table holds (this process: 0 - bias of the image). False: none. */
+/* Open a table at `data`. text: vaddr of the first function, if the header has 0; table_bias:
+ * added to vaddrs in the table (this process: 0 - bias of the image). False: none. */
 bool sonde__image_go_open(const uint8_t *data, size_t size, uint64_t text, uint64_t table_bias,
                           struct sonde__go *ret_go);
 
-/* The table of an image: by the name of its section, else searched in the data segments. Relocated
- * by the file's relocations where it needs to be. False: no Go program. */
+/* Find the table of an image by the name of its section, else by a search of the readable
+ * segments. Applies the file's relocations if needed. False: not a Go program. */
 bool sonde__elf_go(const struct sonde__elf *elf, struct sonde__go *ret_go);
 
-/* Function `index` < count. False: malformed. */
+/* Read function `index` < count. False: malformed. */
 bool sonde__image_go_function(const struct sonde__go *go, uint32_t index,
                               struct sonde__go_function *ret_function);
 
-/* The function at `vaddr`. False: none. */
+/* Find the function at `vaddr`. False: none. */
 bool sonde__image_go_find(const struct sonde__go *go, uint64_t vaddr,
                           struct sonde__go_function *ret_function);
 
-/* A value and the range of code that it is valid in. */
+/* A value and its range of code. */
 struct sonde__go_value {
     uint64_t start, end; /* vaddrs */
     int32_t value;
-    uint64_t first; /* end of the first range of the table: of the stack, the prologue's */
+    uint64_t first; /* end of the table's first range: for the stack, the prologue's */
     int32_t second; /* the value after `first`, if it was decoded */
 };
 
-/* The value of a table at `vaddr`, inside the function. False: malformed, or none there. */
+/* Find the value of a table at `vaddr`, inside the function. False: malformed, or none. */
 bool sonde__image_go_value(const struct sonde__go *go, const struct sonde__go_function *function,
                            uint64_t values, uint64_t vaddr, struct sonde__go_value *ret_value);
 
-/* The place in the source of the instruction at `vaddr`, inside the function. False: not known; or
- * it is of a call that was inlined there, whose function is not known. */
+/* Find the source line of the instruction at `vaddr`, inside the function. False: unknown, or
+ * the line of a call inlined there, whose function is unknown. */
 bool sonde__image_go_line(const struct sonde__go *go, const struct sonde__go_function *function,
                           uint64_t vaddr, const char **ret_file, uint32_t *ret_line);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Mach-O header, load commands, segments and sections, and vaddr -> bytes. Invariant after opening:
- * command_count commands lie inside the view, each segment's section headers inside its command,
- * and first_section + section_count of the last segment is section_count. Context: handler. */
+/* Mach-O header, load commands, segments and sections, and vaddr -> bytes. Invariant after
+ * opening: command_count commands are inside the view, each segment's section headers are inside
+ * its command, and first_section + section_count of the last segment is section_count. Context:
+ * handler. */
 #include "image_macho.h"
 
 #include "base_mem.h"
@@ -33,7 +34,7 @@ static void read_name(struct sonde__bytes *b, char *to)
 
 /* --- load commands --- */
 
-/* Body of an LC_SEGMENT or LC_SEGMENT_64 (a command may be of the other width than the file). */
+/* Read the body of an LC_SEGMENT or LC_SEGMENT_64 (its width may differ from the file's). */
 static void read_segment(struct sonde__macho *macho, struct sonde__bytes b, bool is64)
 {
     struct sonde__macho_segment *s = &macho->segments[macho->segment_count];
@@ -152,7 +153,7 @@ static void read_command(struct sonde__macho *macho, uint32_t command, struct so
     }
 }
 
-/* The command at the cursor, body only; the cursor is moved behind it. False: no more. */
+/* Read the body of the command at the cursor, and move the cursor behind it. False: no more. */
 static bool next_command(struct sonde__bytes *at, uint32_t *ret_command,
                          struct sonde__bytes *ret_body)
 {
@@ -250,7 +251,7 @@ static const uint8_t *section_data(const struct sonde__macho *macho,
     struct sonde__bytes part;
     if (kind == SONDE__S_ZEROFILL || kind == SONDE__S_GB_ZEROFILL ||
         kind == SONDE__S_THREAD_LOCAL_ZEROFILL || segment->filesize == 0 || offset == 0) {
-        return NULL; /* dSYM files describe the sections of the image without their bytes */
+        return NULL; /* dSYM files list the image's sections without their bytes */
     }
     if (overlaps(&macho->encrypted, offset, section->size)) {
         return NULL;
@@ -325,7 +326,7 @@ bool sonde__macho_text_range(const struct sonde__macho *macho, uint64_t *ret_sta
                              uint64_t *ret_end)
 {
     uint64_t start = UINT64_MAX, end = 0;
-    bool object = macho->type == SONDE__MH_OBJECT; /* one segment, of all protections */
+    bool object = macho->type == SONDE__MH_OBJECT; /* one segment with all protections */
     for (uint32_t i = 0; i < macho->segment_count; i++) {
         const struct sonde__macho_segment *s = &macho->segments[i];
         bool header = sonde__base_str_compare(s->name, "__TEXT") == 0;

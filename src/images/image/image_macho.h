@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Mach-O reader over a byte view: executables, libraries, objects, dSYM files; 32 and 64 bit,
- * little-endian; and the containers they come in: universal files and static archives.
+ * little-endian; also universal files and static archives that contain them.
  *
- * Every access is inside the view, and every loop is bounded by its size: counts in a load command
- * are limited to what is in the view, and `damage` reports that. A bad part is left out. The view
- * must outlive the struct. Sources: image_macho_format.h. Context: handler (no heap, no
- * libc); the iterators are some KiB large: not for small stacks. */
+ * Every access is inside the view, and its size limits every loop: counts in a load command are
+ * limited to what is in the view, and `damage` reports that. A bad part is left out. The view
+ * must outlive the struct. Sources: image_macho_format.h. Context: handler (no heap, no libc).
+ * The iterators are some KiB large: not for small stacks. */
 #ifndef SONDE_IMAGE_MACHO_H
 #define SONDE_IMAGE_MACHO_H
 
@@ -16,18 +16,18 @@
 #include "image_macho_format.h"
 #include "image_set.h"
 
-/* Programs have four to ten; further ones are left out, as `damage` says. */
+/* Programs have four to ten; more are left out, and `damage` says so. */
 #define SONDE__MACHO_SEGMENTS_MAX 32u
 
 struct sonde__macho_segment {
-    char name[17]; /* NUL-terminated; "" in objects, which have one */
+    char name[17]; /* NUL-terminated; "" in objects, which have one segment */
     uint32_t protection;
-    uint32_t first_section, section_count; /* sections count from 0 over all segments */
-    uint64_t sections_at;                  /* of their headers in the view */
+    uint32_t first_section, section_count; /* sections are numbered from 0 over all segments */
+    uint64_t sections_at;                  /* offset of their headers in the view */
     uint64_t vaddr, vmsize, offset, filesize;
 };
 
-/* A place in the view that a load command names. */
+/* A part of the view that a load command names. */
 struct sonde__macho_part {
     uint32_t offset, size; /* 0: none */
 };
@@ -42,14 +42,14 @@ struct sonde__macho {
     uint32_t command_count; /* in the view */
     uint32_t segment_count, section_count;
     struct sonde__macho_segment segments[SONDE__MACHO_SEGMENTS_MAX];
-    uint64_t base; /* vaddr of the image's header: that of __TEXT; 0 in objects */
+    uint64_t base; /* vaddr of the image's header, which is that of __TEXT; 0 in objects */
     struct sonde__build_id uuid;
     uint32_t symbols_at, symbol_count, strings_at, strings_size;
     uint32_t indirect_at, indirect_count;
     struct sonde__macho_part starts, exports, chains, data_in_code;
     struct sonde__macho_part rebases, binds, weak_binds, lazy_binds;
     struct sonde__macho_part encrypted; /* bytes of the file that only the device can read */
-    const char *damage; /* the part of the headers that could not be used (static text), or null */
+    const char *damage; /* the unusable part of the headers (static text), or null */
     uint64_t damage_at; /* its file offset */
 };
 
@@ -57,13 +57,13 @@ struct sonde__macho_section {
     char name[17], segment[17]; /* as in the file: at most 16 characters */
     uint64_t vaddr, size;
     uint32_t flags;                /* S_* */
-    uint32_t reserved1, reserved2; /* stubs: first indirect symbol, bytes of one */
+    uint32_t reserved1, reserved2; /* stubs: first indirect symbol, bytes of a stub */
     uint32_t relocs_at, reloc_count;
     const uint8_t *data; /* null: no bytes in the file, encrypted, or outside the view */
 };
 
 struct sonde__macho_symbol {
-    const char *name; /* in the view's strings, with its leading underscore; "" when unreadable */
+    const char *name; /* in the view's strings, with its leading underscore; "" if unreadable */
     uint64_t value;
     uint8_t type;    /* n_type */
     uint8_t section; /* n_sect: counts from 1; 0: none */
@@ -81,20 +81,20 @@ struct sonde__macho_symbols {
 
 /* --- containers --- */
 
-/* One Mach-O of a file: the file itself, a slice, an archive's member. */
+/* A Mach-O in a file: the file itself, a slice, an archive's member. */
 struct sonde__macho_member {
     const uint8_t *data;
     size_t size;
     const char *name; /* of an archive's member; not NUL-terminated */
     size_t name_size;
-    uint32_t cpu, subtype; /* as the slice's entry says; 0 elsewhere */
+    uint32_t cpu, subtype; /* by the slice's entry; 0 elsewhere */
 };
 
-/* Is it a Mach-O, a universal file or an archive? Asks the first bytes only. */
+/* Is it a Mach-O, a universal file or an archive? Reads only the first bytes. */
 bool sonde__macho_begins(const void *data, size_t size);
 
-/* Calls `each` with every Mach-O in a file until it returns false: thin, universal, archives, and
- * archives in universal files. Members that are no Mach-O (the archive's index) are left out.
+/* Call `each` with every Mach-O in a file until it returns false: thin, universal, archives, and
+ * archives in universal files. Other members (the archive's index) are left out.
  * Returns OK | UNSUPPORTED (neither of these; a thin archive) | CORRUPT (the container is cut:
  * what came before was given). */
 SONDE_NODISCARD enum sonde_status
@@ -102,15 +102,15 @@ sonde__macho_each(const void *data, size_t size,
                   bool (*each)(void *ctx, const struct sonde__macho_member *member), void *ctx,
                   struct sonde_error *ret_error);
 
-/* The same of a static archive with members of any kind, its index included. Only for a file for
- * which sonde__archive_begins() is true. Returns OK | CORRUPT (as above). */
+/* The same for a static archive with members of any kind, including its index. Only for a file
+ * for which sonde__archive_begins() is true. Returns OK | CORRUPT (as above). */
 bool sonde__archive_begins(const void *data, size_t size);
 SONDE_NODISCARD enum sonde_status
 sonde__archive_each(const void *data, size_t size,
                     bool (*each)(void *ctx, const struct sonde__macho_member *member), void *ctx,
                     struct sonde_error *ret_error);
 
-/* "arm64", "x86_64", "armv7", ...; "another machine". */
+/* "arm64", "x86_64", "armv7", ..., or "another machine". */
 const char *sonde__macho_arch_name(uint32_t cpu, uint32_t subtype);
 
 /* --- headers --- */
@@ -121,21 +121,22 @@ SONDE_NODISCARD enum sonde_status sonde__macho_open(const void *data, size_t siz
                                                     struct sonde__macho *ret_macho,
                                                     struct sonde_error *ret_error);
 
-/* Section `index`, from 0 on. False: no such. */
+/* Find section `index`, from 0 on. False: none. */
 bool sonde__macho_section(const struct sonde__macho *macho, uint32_t index,
                           struct sonde__macho_section *ret_section);
-/* By both names; of longer ones the first 16 characters count. Of several, one that has data. */
+/* Find a section by both names. Of longer names, the first 16 characters count. Of several
+ * sections, finds one with data. */
 bool sonde__macho_section_by_name(const struct sonde__macho *macho, const char *segment,
                                   const char *name, struct sonde__macho_section *ret_section);
 
-/* Lowest and highest vaddr of code, from the header of the image on. False: there is none. */
+/* Find the lowest and highest vaddr of code, from the image's header on. False: no code. */
 bool sonde__macho_text_range(const struct sonde__macho *macho, uint64_t *ret_start,
                              uint64_t *ret_end);
 
-/* The bytes at a vaddr, with how many follow to the end of the segment's data; null: none there. */
+/* The bytes at a vaddr; null: none. *ret_left: how many follow to the end of the segment's data. */
 const uint8_t *sonde__macho_from_vaddr(const struct sonde__macho *macho, uint64_t vaddr,
                                        uint64_t *ret_left);
-/* Null when fewer than `size` are there. */
+/* The bytes at a vaddr; null: fewer than `size`. */
 const uint8_t *sonde__macho_at_vaddr(const struct sonde__macho *macho, uint64_t vaddr,
                                      uint64_t size);
 
@@ -147,13 +148,13 @@ bool sonde__macho_symbols(const struct sonde__macho *macho,
 bool sonde__macho_symbols_at(const struct sonde__macho_symbols *symbols, uint32_t index,
                              struct sonde__macho_symbol *ret_symbol);
 
-/* Does the symbol name code: not a debugging entry (stab), in a section of instructions, not a
- * label of the assembler? On yes *ret_section is that section. */
+/* Does the symbol name code? It must not be a debugging entry (stab) or an assembler's label,
+ * and must be in a section of instructions, which is *ret_section. */
 bool sonde__macho_is_function(const struct sonde__macho *macho,
                               const struct sonde__macho_symbol *symbol,
                               struct sonde__macho_section *ret_section);
 
-/* Where functions begin, ascending (LC_FUNCTION_STARTS). */
+/* The starts of functions, ascending (LC_FUNCTION_STARTS). */
 struct sonde__macho_starts {
     struct sonde__bytes at;
     uint64_t vaddr;
@@ -164,33 +165,33 @@ void sonde__macho_starts_begin(const struct sonde__macho *macho,
                                struct sonde__macho_starts *ret_starts);
 bool sonde__macho_starts_next(struct sonde__macho_starts *starts, uint64_t *ret_vaddr);
 
-/* Data between instructions (tables of jumps), entry `index`. False: no such. */
+/* Entry `index` of the data between instructions (tables of jumps). False: none. */
 bool sonde__macho_data_in_code(const struct sonde__macho *macho, uint32_t index,
                                uint64_t *ret_vaddr, uint32_t *ret_size);
 
-/* The symbol that a stub or symbol pointer stands for: entry `index` of its section. False: it is
- * none, or a local one. */
+/* Find the symbol of a stub or symbol pointer: entry `index` of its section. False: none, or a
+ * local one. */
 bool sonde__macho_indirect(const struct sonde__macho *macho,
                            const struct sonde__macho_symbols *symbols,
                            const struct sonde__macho_section *section, uint32_t index,
                            struct sonde__macho_symbol *ret_symbol);
-/* Bytes of one entry of such a section; 0: it is no section of stubs or symbol pointers. */
+/* Bytes of an entry of such a section; 0: not a section of stubs or symbol pointers. */
 uint32_t sonde__macho_indirect_bytes(const struct sonde__macho *macho,
                                      const struct sonde__macho_section *section);
 
 /* --- exports --- */
 
-/* Longer names are left out; the longest met has 3 KiB. The depth is that of branching names. */
+/* Longer names are left out; the longest seen has 3 KiB. The depth is that of branching names. */
 #define SONDE__MACHO_EXPORT_NAME_MAX  16384u
 #define SONDE__MACHO_EXPORT_DEPTH_MAX 256u
 
 struct sonde__macho_export {
-    const char *name; /* until the next step */
+    const char *name; /* valid until the next step */
     uint64_t flags;   /* EXPORT_* */
-    uint64_t vaddr;   /* 0 for re-exports; of a stub and resolver that of the stub */
+    uint64_t vaddr;   /* 0 for re-exports; of a stub and resolver: the stub's */
 };
 
-/* The exports trie, in the order of names as it stands. */
+/* The exports trie, in its own order of names. */
 struct sonde__macho_exports {
     struct sonde__bytes trie;
     uint64_t base;
@@ -212,19 +213,19 @@ bool sonde__macho_exports_next(struct sonde__macho_exports *exports,
 
 /* --- pointers in data --- */
 
-/* What the loader makes of the pointer at `vaddr`; the bytes of the file there are encoded. */
+/* A pointer at `vaddr` as the loader sets it; its bytes in the file are encoded. */
 struct sonde__macho_fixup {
     uint64_t vaddr;
-    uint64_t target;    /* vaddr that it points to; of an import 0 */
-    const char *import; /* name of what another image has, or null */
+    uint64_t target;    /* vaddr that it points to; 0 for an import */
+    const char *import; /* name of the import from another image, or null */
     int64_t addend;     /* of an import */
-    int32_t ordinal;    /* of its library; <= 0: this image, any, the main program */
+    int32_t ordinal;    /* of the import's library; <= 0: this image, any, the main program */
     bool weak;          /* may be missing */
     bool authenticated; /* signed when loaded (arm64e) */
 };
 
-/* Calls `each` with every pointer until it returns false: chained fixups, else the opcodes of
- * LC_DYLD_INFO, and in objects the relocations of pointers. An address may come twice (weak binds).
+/* Call `each` with every pointer until it returns false: chained fixups, else the opcodes of
+ * LC_DYLD_INFO; in objects the relocations of pointers. An address may come twice (weak binds).
  * Returns null, or what could not be read (static text; the rest was given). */
 const char *sonde__macho_each_fixup(const struct sonde__macho *macho,
                                     bool (*each)(void *ctx, const struct sonde__macho_fixup *fixup),

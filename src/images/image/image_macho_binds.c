@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pointers in the data of a Mach-O: the opcodes of LC_DYLD_INFO (loader.h, REBASE_OPCODE_*,
- * BIND_OPCODE_*), and of objects the relocations (reloc.h). Context: handler.
+ * BIND_OPCODE_*), and the relocations of objects (reloc.h). Context: handler.
  *
- * Opcodes name a segment by its number and a place in it; a place outside any segment's data is
- * left out, and a repetition that leaves the segment ends there. */
+ * Opcodes name a segment by its number, and a place in it. Places outside of a segment's data
+ * are left out, and a repetition ends where it leaves the segment. */
 #include "image_macho_fixups.h"
 
 enum {
@@ -54,8 +54,8 @@ static bool set_segment(struct fixups *out, struct place *place, unsigned index,
     return true;
 }
 
-/* Is a pointer's room at the place? Asked before each one, and paid for. It moves past the end only
- * in what is malformed. */
+/* Has the place room for a pointer? Charges a step. Only malformed input moves a place past the
+ * end. */
 static bool is_inside(struct fixups *out, const struct place *place)
 {
     if (place->segment == NULL || place->offset > place->segment->vmsize ||
@@ -68,7 +68,7 @@ static bool is_inside(struct fixups *out, const struct place *place)
 
 /* --- rebases --- */
 
-/* One pointer into the image itself: its vaddr stands in the file. False: stop. */
+/* Give a pointer into the image itself; the file has its vaddr. False: stop. */
 static bool give_rebase(struct fixups *out, struct place *place, uint64_t skip)
 {
     struct sonde__macho_fixup fixup = {0};
@@ -166,7 +166,7 @@ static bool give_bind(struct fixups *out, struct bind *bind, uint64_t skip)
     return bind->fixup.import == NULL || !bind->pointer || out->each(out->ctx, &bind->fixup);
 }
 
-/* Opcodes that only set something. False: malformed. */
+/* Run an opcode that only sets something. False: malformed. */
 static bool set_bind(struct fixups *out, struct bind *bind, unsigned opcode, unsigned immediate,
                      struct sonde__bytes *b)
 {
@@ -204,7 +204,7 @@ static bool set_bind(struct fixups *out, struct bind *bind, unsigned opcode, uns
     }
 }
 
-/* lazy: each entry ends with BIND_DONE, and more follow. */
+/* lazy: BIND_DONE ends an entry, and more may follow. */
 static void walk_binds(struct fixups *out, const struct sonde__macho_part *part, bool lazy)
 {
     struct sonde__bytes b = sonde__base_bytes_part(&out->macho->file, part->offset, part->size);
@@ -251,7 +251,7 @@ static void walk_binds(struct fixups *out, const struct sonde__macho_part *part,
 enum {
     RELOC_SCATTERED = 0x80000000u,
     RELOC_PLAIN = 0,
-    /* with the next one: a difference of two symbols, no pointer */
+    /* with the next one, a difference of two symbols: no pointer */
     RELOC_ARM64_SUBTRACTOR = 1,
     RELOC_X86_64_SUBTRACTOR = 5,
 };
@@ -269,7 +269,7 @@ static bool is_difference(const struct sonde__macho *macho, const struct reloc *
            (macho->arch == SONDE_ARCH_X86_64 ? RELOC_X86_64_SUBTRACTOR : RELOC_ARM64_SUBTRACTOR);
 }
 
-/* Where the pointer of a relocation leads. False: no more is wanted. */
+/* Give the pointer of a relocation. False: `each` wants no more. */
 static bool give_reloc(struct fixups *out, const struct sonde__macho_symbols *symbols,
                        const struct reloc *reloc, unsigned width, const uint8_t *data)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Universal ("fat") files and static archives that hold Mach-O. Context: handler.
+/* Universal ("fat") files and static archives of Mach-O. Context: handler.
  *
- * A universal file's header is big-endian whatever it holds (fat.h). An archive is a sequence of
- * members behind headers of 60 text bytes (ar.h); BSD's long names stand before the member's data
- * ("#1/LENGTH"), those of GNU in a member of their own ("/OFFSET" into "//"). */
+ * A universal file's header is always big-endian (fat.h). An archive is a sequence of members
+ * with headers of 60 text bytes (ar.h). BSD puts a long name before the member's data
+ * ("#1/LENGTH"), GNU into a member of its own ("/OFFSET" into "//"). */
 #include "base_mem.h"
 #include "base_status.h"
 #include "image_macho.h"
 
-/* Real files have up to five. Java's class files begin with the same four bytes, and their next
- * four read as a count of 45 and more. */
+/* Real files have up to five slices. Java's class files begin with the same four bytes, and
+ * their next four read as a count of 45 or more. */
 #define SLICES_MAX 30u
 
 enum { MAGIC_BYTES = 8, HEADER_BYTES = 60, NAME_BYTES = 16, SIZE_AT = 48, SIZE_DIGITS = 10 };
@@ -71,7 +71,7 @@ static void give(struct walk *walk, struct sonde__macho_member *member)
 
 /* --- archives --- */
 
-/* Decimal digits, padded with spaces behind them. False: none, or too many. */
+/* Read decimal digits, padded with spaces at the end. False: none, or too many. */
 static bool read_decimal(const uint8_t *text, size_t size, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -88,7 +88,7 @@ struct archive {
     size_t names_size;
 };
 
-/* The member's name; BSD's is taken from the front of its data. False: malformed. */
+/* Find the member's name; BSD's is removed from the front of its data. False: malformed. */
 static bool read_name(const struct archive *archive, const uint8_t *header,
                       struct sonde__macho_member *member)
 {

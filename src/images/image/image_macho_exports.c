@@ -2,9 +2,10 @@
 /* The exports trie of a Mach-O (loader.h, "export info").
  *
  * A node is the size of its symbol's data (0: no symbol ends here), that data, the number of its
- * children, and for each child the piece of the name that leads there and the node's place. Places
- * are absolute, so that a hostile trie may lead in circles or into the same nodes again: a good one
- * has each edge once, so no more bytes of edges are read than the trie has. Context: handler. */
+ * children, and for each child the next piece of the name and the child's place. Places are
+ * absolute, so a hostile trie may lead in circles or repeatedly into the same nodes. A good one
+ * has each edge once, so the reader reads no more bytes of edges than the trie has. Context:
+ * handler. */
 #include "image_macho.h"
 
 void sonde__macho_exports_begin(const struct sonde__macho *macho,
@@ -20,7 +21,7 @@ void sonde__macho_exports_begin(const struct sonde__macho *macho,
     e->name[0] = '\0';
 }
 
-/* The node's own symbol, when it has one; *b is left at its children. */
+/* Read the node's own symbol, if any; leaves *b at its children. */
 static bool read_symbol(struct sonde__macho_exports *e, struct sonde__bytes *b,
                         struct sonde__macho_export *ret_export)
 {

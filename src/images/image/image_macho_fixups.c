@@ -2,9 +2,9 @@
 /* Pointers in the data of a Mach-O: chained fixups (fixup-chains.h). Classic opcodes and
  * relocations are in image_macho_binds.c.
  *
- * Each page of a segment has the place of its first pointer, and each pointer tells how far the
- * next one is: a chain only goes forward inside its page, so that the work is bounded by the bytes
- * that are there. Context: handler. */
+ * Each page of a segment has the place of its first pointer, and each pointer has the distance
+ * to the next one. A chain only goes forward inside its page, so the bytes present limit the
+ * work. Context: handler. */
 #include "image_macho_fixups.h"
 
 enum pointer_format {
@@ -25,14 +25,14 @@ enum { IMPORT_PLAIN = 1, IMPORT_ADDEND = 2, IMPORT_ADDEND64 = 3 };
 
 struct chains {
     struct fixups *out;
-    struct sonde__bytes all; /* of the load command's part */
+    struct sonde__bytes all; /* the load command's part */
     const char *names;       /* ends in a NUL */
     uint64_t names_size;
     uint64_t imports_at;
     uint32_t import_count, import_format;
 };
 
-/* The page and segment that a chain is in. */
+/* The page of a chain. */
 struct page {
     uint64_t vaddr;
     const uint8_t *data;
@@ -52,7 +52,7 @@ static int64_t sign_extend(uint64_t value, unsigned count)
     return (int64_t)((value ^ sign) - sign);
 }
 
-/* Entry `ordinal` of the imports. */
+/* Read entry `ordinal` of the imports. */
 static bool read_import(const struct chains *c, uint64_t ordinal, struct sonde__macho_fixup *fixup)
 {
     struct sonde__bytes b = c->all;
@@ -73,7 +73,7 @@ static bool read_import(const struct chains *c, uint64_t ordinal, struct sonde__
     } else {
         raw = sonde__base_bytes_u32(&b);
         fixup->ordinal = (int32_t)bits(raw, 0, 8);
-        /* the four highest are the special ones: -1, -2, -3 */
+        /* the highest values are special: -1, -2, -3 */
         fixup->ordinal -= fixup->ordinal > 0xf0 ? 0x100 : 0;
         fixup->weak = bits(raw, 8, 1) != 0;
         name_at = raw >> 9;
@@ -88,7 +88,7 @@ static bool read_import(const struct chains *c, uint64_t ordinal, struct sonde__
     return true;
 }
 
-/* Decode a pointer of 64 bits, plain. Returns bytes to the next one; 0: the last. */
+/* Decode a plain 64-bit pointer. Returns the bytes to the next one; 0: the last. */
 static uint64_t decode64(const struct chains *c, const struct page *page, uint64_t raw,
                          struct sonde__macho_fixup *fixup, bool *ret_good)
 {
@@ -133,7 +133,7 @@ static uint64_t decode32(const struct chains *c, const struct page *page, uint64
     return bits(raw, 26, 5) * 4;
 }
 
-/* The chain that begins at an offset of the page. False: no more is wanted. */
+/* Walk the chain that begins at an offset of the page. False: `each` wants no more. */
 static bool walk_chain(struct chains *c, const struct page *page, uint64_t at)
 {
     unsigned width = page->format == POINTER_32 ? 4 : 8;
@@ -170,7 +170,7 @@ static bool walk_chain(struct chains *c, const struct page *page, uint64_t at)
     }
 }
 
-/* 32 bit: the chains of one page, listed behind the pages. */
+/* 32 bit: walk the chains of a page, which are listed behind the pages. */
 static bool walk_chains(struct chains *c, const struct page *page, struct sonde__bytes list,
                         uint64_t index)
 {
@@ -196,7 +196,7 @@ static bool is_known_format(uint32_t format)
            format == POINTER_ARM64E_USERLAND || format == POINTER_ARM64E_USERLAND24;
 }
 
-/* dyld_chained_starts_in_segment. False: no more is wanted. */
+/* Walk a dyld_chained_starts_in_segment. False: `each` wants no more. */
 static bool walk_segment(struct chains *c, struct sonde__bytes b)
 {
     struct page page = {0};

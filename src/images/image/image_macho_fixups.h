@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What image_macho_fixups.c and image_macho_binds.c tell each other. Context: handler. */
+/* Shared by image_macho_fixups.c and image_macho_binds.c. Context: handler. */
 #ifndef SONDE_IMAGE_MACHO_FIXUPS_H
 #define SONDE_IMAGE_MACHO_FIXUPS_H
 
@@ -9,7 +9,8 @@ struct fixups {
     const struct sonde__macho *macho;
     bool (*each)(void *ctx, const struct sonde__macho_fixup *fixup);
     void *ctx;
-    /* A file has no more pointers than bytes; what repeats itself more often is hostile. */
+    /* Steps left: a file has no more pointers than bytes, and one that repeats itself more often
+     * is hostile. */
     uint64_t left;
     const char *damage;
 };
@@ -21,7 +22,7 @@ static inline void fixups_damage(struct fixups *out, const char *what)
     }
 }
 
-/* Pay for one step. False: stop. */
+/* Charge a step. False: stop. */
 static inline bool fixups_charge(struct fixups *out)
 {
     if (out->left == 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Constants of the Mach-O format, as far as sonde reads it.
+/* Constants of the Mach-O format that sonde reads.
  *
  * Sources: Apple's "OS X ABI Mach-O File Format Reference"; the public headers mach-o/loader.h,
- * nlist.h, stab.h, reloc.h, fat.h and fixup-chains.h. All have the SONDE prefix: those headers
- * define the plain names. */
+ * nlist.h, stab.h, reloc.h, fat.h and fixup-chains.h. These headers define the plain names, so
+ * all here have the SONDE prefix. */
 #ifndef SONDE_IMAGE_MACHO_FORMAT_H
 #define SONDE_IMAGE_MACHO_FORMAT_H
 
@@ -12,7 +12,7 @@
 #define SONDE__MH_MAGIC_64 0xfeedfacfu
 #define SONDE__MH_CIGAM    0xcefaedfeu
 #define SONDE__MH_CIGAM_64 0xcffaedfeu
-/* read as big-endian: fat headers always are */
+/* read as big-endian, as fat headers always are */
 #define SONDE__FAT_MAGIC    0xcafebabeu
 #define SONDE__FAT_MAGIC_64 0xcafebabfu
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Symbol table, function starts and stubs of a Mach-O (nlist.h, stab.h, loader.h). Invariant of a
- * resolved table: all entries lie in the view, and the strings end in a NUL, so that an entry costs
- * one bounds check. Context: handler. */
+/* Symbol table, function starts and stubs of a Mach-O (nlist.h, stab.h, loader.h). Invariant of
+ * a resolved table: all entries are inside the view, and the strings end in a NUL, so an entry
+ * costs one bounds check. Context: handler. */
 #include "image_macho.h"
 
 bool sonde__macho_symbols(const struct sonde__macho *macho,
@@ -48,7 +48,7 @@ bool sonde__macho_symbols_at(const struct sonde__macho_symbols *symbols, uint32_
     return true;
 }
 
-/* "ltmp3", "l_.str", "L0": labels that an assembler or a compiler left behind. */
+/* "ltmp3", "l_.str", "L0": labels left by an assembler or a compiler. */
 static bool is_local_label(const char *name)
 {
     if (name[0] == 'L' || (name[0] == 'l' && name[1] == '_')) {
@@ -68,7 +68,7 @@ bool sonde__macho_is_function(const struct sonde__macho *macho,
         (section.flags & (SONDE__S_ATTR_PURE_INSTRUCTIONS | SONDE__S_ATTR_SOME_INSTRUCTIONS)) ==
             0 ||
         symbol->value < section.vaddr || symbol->value - section.vaddr >= section.size) {
-        return false; /* the header's own symbol counts for __text, but lies before it */
+        return false; /* the header's own symbol is in __text by number, but lies before it */
     }
     *ret_section = section;
     return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Images (main program, shared libraries, vdso) of one address space, as an immutable snapshot.
  *
- * A snapshot is built once in normal context, never changed and found from any context by a binary
- * search of its executable ranges. The publisher of snapshots (target, capture) retires old ones;
- * `generation` identifies them. All addresses are of the examined address space; vaddr = address -
- * bias is the coordinate of the file. Context of the look-ups: handler. */
+ * A snapshot is built once in normal context and never changed. Any context looks it up by a
+ * binary search of its executable ranges. Its publishers (target, capture) retire old ones;
+ * `generation` identifies a snapshot. All addresses are of the examined address space; vaddr =
+ * address - bias is the file's coordinate. Context of the look-ups: handler. */
 #ifndef SONDE_IMAGE_SET_H
 #define SONDE_IMAGE_SET_H
 
@@ -30,14 +30,14 @@ struct sonde__cfi {
     const uint8_t *eh_frame_hdr; /* null: none; its table is searched in place */
     size_t eh_frame_hdr_size;
     uint64_t eh_frame_hdr_vaddr;
-    const uint8_t *debug_frame; /* null: none; used where eh_frame has no FDE */
+    const uint8_t *debug_frame; /* null: none; used if eh_frame has no FDE */
     size_t debug_frame_size;
     uint64_t text_vaddr; /* base of DW_EH_PE_textrel */
     uint64_t data_vaddr; /* base of DW_EH_PE_datarel in .eh_frame (the GOT) */
-    /* Value to add to a pointer in the section, to get a vaddr; 0 for files. Loaded
-     * images have pc-relative pointers (right as they are) and rarely absolute ones. */
+    /* Add this to a pointer in the section to get a vaddr; 0 for files. Loaded images have
+     * pc-relative pointers, which need no change, and rarely absolute ones. */
     uint64_t absolute_bias;
-    struct sonde__unwind_info unwind_info; /* of Mach-O; asked first where it is there */
+    struct sonde__unwind_info unwind_info; /* of Mach-O; has priority if present */
     const uint8_t *text;                   /* of Mach-O: the image's header and its code; or null */
     size_t text_size;
 };
@@ -45,25 +45,25 @@ struct sonde__cfi {
 enum sonde__image_flags {
     SONDE__IMAGE_MAIN = 1, /* the main program */
     SONDE__IMAGE_VDSO = 2,
-    SONDE__IMAGE_DELETED = 4, /* its file is gone or is another one now */
+    SONDE__IMAGE_DELETED = 4, /* its file was deleted or replaced */
 };
 
 struct sonde__rules; /* unwind/unwind_rules.h */
 
 struct sonde__image {
-    const char *path; /* as the loader or the map says; "" when unknown; "[vdso]" */
-    const char *file; /* a path that opens the file if `path` does not (any more); or null */
+    const char *path; /* by the loader or the map; "" if unknown; "[vdso]" */
+    const char *file; /* a path that opens the file if `path` does not; or null */
     uint64_t start;   /* lowest mapped address */
     uint64_t end;     /* one past the highest */
     uint64_t bias;    /* address - vaddr */
     struct sonde__build_id build_id;
     struct sonde__cfi cfi;
-    struct sonde__go go;              /* a Go program's functions; data null: no Go program */
-    const struct sonde__rules *rules; /* compiled table, or null: cfi is walked in place */
+    struct sonde__go go;              /* a Go program's functions; data null: not a Go program */
+    const struct sonde__rules *rules; /* compiled table; null: cfi is searched in place */
     uint32_t flags;
     uint8_t arch;      /* enum sonde_arch */
     bool is_permanent; /* images of this process: never unloaded */
-    /* Images of this process: the address of build_id, to check that it is still there. */
+    /* Images of this process: the address of build_id, to check that the image is still loaded. */
     const uint8_t *build_id_at;
 };
 
@@ -81,15 +81,15 @@ struct sonde__image_set {
     uint32_t image_count;
     uint32_t range_count;
     uint64_t generation;
-    /* This process: objects that its loader had unloaded when the set was made, of all it has. */
+    /* This process: how many objects its loader had unloaded in total when the set was made. */
     uint64_t unloads;
 };
 
-/* The range that holds `address`, or null. */
+/* Find the range that contains `address`. Null: none. */
 const struct sonde__image_range *sonde__image_range_find(const struct sonde__image_set *set,
                                                          uint64_t address);
 
-/* The image whose executable range holds `pc`, or null (also for JIT code). */
+/* Find the image with `pc` in an executable range. Null: none (also for JIT code). */
 const struct sonde__image *sonde__image_find(const struct sonde__image_set *set, uint64_t pc);
 
 #endif

@@ -14,13 +14,13 @@ enum {
     ENCODING_BYTES = 4,
 };
 
-/* One page of the second level. */
+/* A page of the second level. */
 struct page {
     const uint8_t *entries;
-    const uint8_t *encodings; /* the page's own; of a compressed one */
+    const uint8_t *encodings; /* a compressed page's own encodings */
     uint32_t count;           /* entries; 0: no page */
     uint32_t encoding_count;
-    uint32_t first, end; /* functions from the base: what the index says */
+    uint32_t first, end; /* range of functions by the index, from the base */
     bool is_compressed;
 };
 
@@ -57,7 +57,7 @@ static uint32_t index_start(const struct sonde__unwind_info *info, uint32_t inde
     return sonde__base_le32(info->data + info->index_at + (size_t)index * INDEX_ENTRY_BYTES);
 }
 
-/* Page `index` < index_count. One that is malformed has no entries. */
+/* Open page `index` < index_count. A malformed page has no entries. */
 static struct page open_page(const struct sonde__unwind_info *info, uint32_t index)
 {
     struct page page = {.first = index_start(info, index), .end = index_start(info, index + 1)};
@@ -90,7 +90,7 @@ static struct page open_page(const struct sonde__unwind_info *info, uint32_t ind
     return page;
 }
 
-/* Where entry `index` < count begins, from the base; it may lie beyond 32 bits. */
+/* The start of entry `index` < count, from the base; it may exceed 32 bits. */
 static uint64_t entry_start(const struct page *page, uint32_t index)
 {
     if (!page->is_compressed) {
@@ -106,7 +106,7 @@ static uint64_t entry_end(const struct page *page, uint32_t index)
     return end < page->end ? end : page->end;
 }
 
-/* 0 where the index of an encoding leads nowhere. */
+/* Returns 0 if the index of the encoding is invalid. */
 static uint32_t entry_encoding(const struct sonde__unwind_info *info, const struct page *page,
                                uint32_t index)
 {

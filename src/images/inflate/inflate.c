@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One call of each library, declared here: their one-shot functions are the oldest and most stable
- * part of them, and the build needs no headers for it. Sources: zlib.h (uncompress), zstd.h
+/* Declares the functions of each library here: one-shot functions are their oldest and most
+ * stable part, and the build needs no headers. Sources: zlib.h (uncompress), zstd.h
  * (ZSTD_decompress, ZSTD_getErrorCode), lzma/container.h (lzma_stream_buffer_decode). */
 #include "inflate.h"
 
@@ -11,10 +11,10 @@
 #include "base_status.h"
 #include "inflate_load.h"
 
-/* What liblzma may use of memory: a dictionary of the largest preset is 64 MiB. */
+/* Memory limit of liblzma: the dictionary of its largest preset is 64 MiB. */
 #define XZ_MEMORY_MAX ((uint64_t)256 << 20)
 
-/* Numbers of the libraries. */
+/* The libraries' error codes. */
 enum { Z_OK = 0, Z_MEM_ERROR = -4, Z_BUF_ERROR = -5 };
 enum { ZSTD_ERROR_MEMORY = 64, ZSTD_ERROR_ROOM = 70 };
 enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_MEMLIMIT_ERROR = 6, LZMA_BUF_ERROR = 10 };

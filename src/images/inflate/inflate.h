@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Compressed bytes -> bytes, with the system's zlib, libzstd and liblzma.
+/* Inflates bytes with the system's zlib, libzstd and liblzma.
  *
- * The libraries are loaded at the first use, and only then: libsonde depends on libc alone. All
- * three are part of every Debian. Output is limited to the caller's buffer, whatever the input
- * says. Context: any thread. */
+ * The libraries are loaded at their first use only: libsonde depends on libc alone. All three
+ * are part of every Debian. The caller's buffer limits the output, whatever the input says.
+ * Context: any thread. */
 #ifndef SONDE_INFLATE_H
 #define SONDE_INFLATE_H
 
@@ -15,19 +15,19 @@
 
 enum sonde__inflate_kind { SONDE__INFLATE_ZLIB, SONDE__INFLATE_ZSTD, SONDE__INFLATE_XZ };
 
-/* Inflate to at most `room` bytes at `to`, which were zero.
+/* Inflate to at most `room` bytes at `to`, which must be zero.
  *
  * ret_size  bytes that came out, also when the input turned out to be malformed: what came before
  *           the fault (zstd does not report it: up to the last non-zero byte)
  *
- * Returns OK | UNSUPPORTED (its library is not there) | CORRUPT | LIMIT (more than `room`)
- * | MEMORY. */
+ * Returns OK | UNSUPPORTED (its library is missing) | CORRUPT | LIMIT (more than `room`) |
+ * MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__inflate(enum sonde__inflate_kind kind, const void *data,
                                                  size_t size, void *to, size_t room,
                                                  size_t *ret_size, struct sonde_error *ret_error);
 
-/* The inflated size of an xz stream, from the index at its end. False: it is not one stream. The
- * value is not verified. */
+/* Read the inflated size of an xz stream from the index at its end. False: not a single stream.
+ * The value is not verified. */
 bool sonde__inflate_xz_size(const void *data, size_t size, uint64_t *ret_size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A function of a shared library. */
+/* Finds a function of a shared library. */
 #ifndef SONDE_INFLATE_LOAD_H
 #define SONDE_INFLATE_LOAD_H
 
@@ -9,9 +9,9 @@
  *
  * The library stays loaded: it is used again soon, and must not be unloaded during a call.
  *
- * Weak, in a file of its own: a program that is linked with the archive contains it only if it asks
- * for it (the command line does), so a static program does not get glibc's loader, and the linker's
- * warning, without need. */
+ * Weak, in its own file: a program that links the archive contains it only if it refers to it
+ * (the command line does). So a static program does not get glibc's loader and the linker's
+ * warning needlessly. */
 extern __attribute__((weak)) bool sonde__inflate_load(const char *library, const char *name,
                                                       void *ret_function);
 

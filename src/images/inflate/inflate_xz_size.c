@@ -8,7 +8,7 @@
 
 enum { FOOTER_BYTES = 12, HEADER_BYTES = 12 };
 
-/* Nine bytes of seven bits, the last of them not zero. */
+/* Read at most nine bytes of seven bits each; the last must not be zero. */
 static bool read_integer(struct sonde__bytes *b, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -45,7 +45,7 @@ bool sonde__inflate_xz_size(const void *data, size_t size, uint64_t *ret_size)
     if (sonde__base_bytes_u8(&b) != 0 || !read_integer(&b, &count)) {
         return false;
     }
-    for (uint64_t i = 0; i < count; i++) { /* each takes two bytes at least: it ends */
+    for (uint64_t i = 0; i < count; i++) { /* each takes at least two bytes, so this ends */
         uint64_t packed;
         if (!read_integer(&b, &packed) || !read_integer(&b, &block) || block > UINT64_MAX - total) {
             return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Areas, imports and reading. Invariant after loaded_end_areas(): areas are sorted by vaddr and do
- * not overlap, and vaddr + size does not wrap; imports_at is behind the last one. */
+/* Areas, imports and reading. Invariant after loaded_end_areas(): areas are sorted by vaddr and
+ * do not overlap, vaddr + size does not wrap, and imports_at is behind the last one. */
 #include "loaded.h"
 
 #include <stdlib.h>
@@ -12,19 +12,19 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* Names of one file; a table of more is hostile. */
+/* Limit of names in a file; a larger table is hostile. */
 #define IMPORTS_MAX ((uint32_t)1 << 20)
-/* Imports have pages of their own. */
+/* Imports have their own pages. */
 #define IMPORTS_ALIGN ((uint64_t)1 << 16)
 
 enum { WORD = 8, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 
-/* Each pointer, of 8 bytes at least, may read the same name again. */
+/* Each pointer, of at least 8 bytes, may read the same name again. */
 enum { NAME_BYTES_FOR_A_BYTE = 64 };
 
 void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size)
 {
-    /* without padding each byte of the file is in one section */
+    /* without padding, each byte of the file is in one section */
     loaded->copy_left = file_size + SLACK;
     loaded->area_left = 2 * file_size + SLACK;
     loaded->relocs_left = file_size / RELOC_BYTES_MIN + 1;
@@ -157,7 +157,7 @@ bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t vaddr, uint
     return true;
 }
 
-/* Words of an area count from the first address in it that is a multiple of 8. */
+/* Words of an area count from its first address that is a multiple of 8. */
 static uint64_t first_word(const struct sonde__loaded_area *area)
 {
     return (area->vaddr + WORD - 1) & ~(uint64_t)(WORD - 1);
@@ -281,7 +281,7 @@ enum sonde_status loaded_table_word(struct sonde__loaded *loaded, uint64_t value
     return SONDE_OK;
 }
 
-/* Darwin's compilers put an underscore before each name of C. */
+/* Darwin's compilers prefix each C name with an underscore. */
 static const char *plain_name(const struct sonde__loaded *loaded, const char *name)
 {
     return loaded->macho && name[0] == '_' ? name + 1 : name;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The image of a file as a loader leaves it: pointers are set, and each import has an address of
- * its own.
+/* The image of a file as a loader leaves it: pointers are set, and each import has its own address.
  *
- * Programs and libraries are at their vaddrs plus `bias`. The sections of an object are laid out
- * and its relocations are applied, in code too. A pointer to another image holds an address that
- * stands for the imported name: sonde__loaded_import() maps it back. So code can be followed
- * through stubs and address tables by reading memory alone. Nothing is run, and no other file is
- * opened.
+ * Programs and libraries are at their vaddrs plus `bias`. The sections of an object are laid out,
+ * and its relocations are applied, in code too. A pointer to another image has an address made up
+ * for the imported name: sonde__loaded_import() maps it back. So a reader can follow code through
+ * stubs and address tables by memory alone. Nothing is run, and no other file is opened.
  *
- * 64-bit little-endian files only. Relocations are clipped to the bytes of the file, and copies are
- * bounded by its size; `damage` says what was left out. The view of the file must outlive this.
+ * 64-bit little-endian files only. Relocations are limited to the bytes of the file, and copies
+ * by its size; `damage` says what was left out. The file's view must outlive the struct.
  * Context: any thread. */
 #ifndef SONDE_LOADED_H
 #define SONDE_LOADED_H
@@ -29,11 +27,11 @@ enum sonde__loaded_kind {
 };
 
 struct sonde__loaded_area {
-    char name[34]; /* of its section, for people: "__TEXT,__text", ".data.rel.ro"; cut */
+    char name[34]; /* of its section, for display: "__TEXT,__text", ".data.rel.ro"; cut */
     uint32_t kinds;
     uint64_t vaddr, size;
     const uint8_t *bytes; /* as loaded */
-    /* of an area with pointers: the copy that they are set in, and a bit for each word */
+    /* of an area with pointers: the copy where they are set, and a bit for each word */
     uint8_t *copy;
     uint64_t *pointers;
 };
@@ -48,8 +46,8 @@ struct sonde__loaded {
     unsigned arch;      /* enum sonde_arch */
     bool macho, object; /* the addresses of an object are assigned here */
     bool absolute;      /* no pointer is marked: the file is linked for a fixed address */
-    /* address - vaddr. An image that is linked at 0 is moved up, as in a process, so that small
-     * numbers are no addresses. All addresses of an ELF object are assigned here. */
+    /* address - vaddr. An image linked at 0 is moved up, as in a process, so that small numbers
+     * are not addresses. All addresses of an ELF object are assigned here. */
     uint64_t bias;
     const char *damage; /* what could not be used (static text), or null */
 
@@ -69,22 +67,22 @@ struct sonde__loaded {
     struct sonde__mem_table import_table;
     uint64_t imports_at;
 
-    /* the address table of an object, which a linker would make: one word each */
+    /* the address table of an object, which a linker would make: one word for each address */
     uint64_t *words;
     uint32_t word_count;
     size_t word_capacity;
     struct sonde__mem_table word_table;
     uint64_t words_at;
 
-    /* budgets that are left: bytes to copy, bytes of areas, relocations, bytes of names. A hostile
-     * file lets sections and names share bytes many times over. */
+    /* budgets left: bytes to copy, bytes of areas, relocations, bytes of names. In a hostile
+     * file, sections and names may share bytes many times over. */
     uint64_t copy_left, area_left, relocs_left, names_left;
 };
 
 /* No image begins below this. A multiple of all page sizes. */
 #define SONDE__LOADED_BEGINS ((uint64_t)0x10000)
 
-/* Bytes from import to import: a pointer into one (`name` + 8) still identifies it. */
+/* Bytes from import to import: a pointer into an import (`name` + 8) still identifies it. */
 #define SONDE__LOADED_IMPORT_BYTES 64u
 
 /* Returns OK | UNSUPPORTED (32 bit; a machine that is neither x86-64 nor aarch64) | MEMORY.
@@ -97,21 +95,21 @@ SONDE_NODISCARD enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf
                                                     struct sonde_error *ret_error);
 void sonde__loaded_done(struct sonde__loaded *loaded);
 
-/* Apply the relocations of an ELF object to a section that is not loaded: its debug information
- * then has the addresses of `loaded`.
+/* Apply the relocations of an ELF object to a section that is not loaded, so that its debug
+ * information has the addresses of `loaded`.
  * elf    what `loaded` was made of
  * name   of the section; the first one with this name
  * bytes  a copy of it, inflated if it was compressed */
 void sonde__loaded_relocate(struct sonde__loaded *loaded, const struct sonde__elf *elf,
                             const char *name, uint8_t *bytes, uint64_t size);
 
-/* The area that holds an address, or null. */
+/* The area that contains an address, or null. */
 const struct sonde__loaded_area *sonde__loaded_area_at(const struct sonde__loaded *loaded,
                                                        uint64_t address);
-/* Copies `size` bytes that lie in one area. False: they do not. */
+/* Copy `size` bytes from one area. False: not in one area. */
 bool sonde__loaded_read(const struct sonde__loaded *loaded, uint64_t address, void *buffer,
                         size_t size);
-/* The word at an address. False: none there. */
+/* Read the word at an address. False: none. */
 bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t address, uint64_t *ret_word);
 /* Was a pointer set at this address? Only for aligned words. */
 bool sonde__loaded_is_pointer(const struct sonde__loaded *loaded, uint64_t address);

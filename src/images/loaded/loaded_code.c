@@ -17,13 +17,14 @@ static uint32_t with_field(uint32_t word, int64_t value, unsigned from, unsigned
     return (word & ~(mask << from)) | ((uint32_t)value & mask) << from;
 }
 
-/* adr and adrp: the two lowest bits have a field of their own. */
+/* adr and adrp: the two lowest bits have their own field. */
 static uint32_t with_adr(uint32_t word, int64_t value)
 {
     return with_field(with_field(word, value, 29, 2), value >> 2, 5, 19);
 }
 
-/* The scale of the offset: 2^n bytes of loads and stores with an unsigned offset; 1 of an add. */
+/* The log2 scale of the offset: 2^n bytes for loads and stores with an unsigned offset, 0 for an
+ * add. */
 static unsigned scale_of(uint32_t word)
 {
     unsigned size = word >> 30;

@@ -34,7 +34,7 @@ enum {
 
 /* --- areas --- */
 
-/* Files without pointers to set keep constants that have pointers in .rodata. */
+/* Files without pointers to set have their constants with pointers in .rodata. */
 static uint32_t kinds_of(const struct sonde__elf_section *section)
 {
     if ((section->flags & SONDE__SHF_EXECINSTR) != 0) {
@@ -86,7 +86,7 @@ static bool add_section_areas(struct sonde__loaded *loaded, const struct sonde__
     return true;
 }
 
-/* Without section headers: the segments, by their protection. */
+/* Without section headers: add the segments, by their protection. */
 static bool add_segment_areas(struct sonde__loaded *loaded, const struct sonde__elf *elf)
 {
     struct sonde__elf_segment segment;
@@ -114,7 +114,7 @@ static bool add_segment_areas(struct sonde__loaded *loaded, const struct sonde__
 
 /* --- symbols --- */
 
-/* "$x", "$d.1": of aarch64, where code and data begin. Names of Swift begin alike. */
+/* "$x", "$d.1": aarch64's marks for the start of code and data. Swift's names begin alike. */
 static bool is_mark(const char *name)
 {
     return name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
@@ -201,7 +201,7 @@ static enum sonde_status apply(struct dynamic *d, uint64_t vaddr, uint64_t info,
     return status;
 }
 
-/* The table whose address and size are in two dynamic tags. */
+/* The table with address and size in two dynamic tags. */
 static struct sonde__bytes table_of(const struct sonde__elf *elf, uint64_t place, uint64_t size)
 {
     struct sonde__bytes b;
@@ -236,8 +236,8 @@ static void set_in_place(struct sonde__loaded *loaded, uint64_t vaddr)
     }
 }
 
-/* An even word is the address of a pointer. In an odd word each bit says whether one of the 63
- * words after the last address is a pointer. */
+/* An even word is the address of a pointer. In an odd word, each bit says whether one of the
+ * next 63 words is a pointer. */
 static void apply_relr(struct sonde__loaded *loaded, struct sonde__bytes b)
 {
     uint64_t next = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Relocations of ELF objects: of data, and of code as far as it refers to calls, tables and
- * constants (psABI AMD64 1.0 table 4.9; aaelf64 §5.7). The addresses of sections are
- * loaded_elf.c's. Context: any thread. */
+/* Relocations of ELF objects: of data, and of code that refers to calls, tables and constants
+ * (psABI AMD64 1.0 table 4.9; aaelf64 §5.7). loaded_elf.c assigns the addresses of sections.
+ * Context: any thread. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -15,9 +15,9 @@ enum { REL64_BYTES = 16 };
 enum how {
     HOW_NONE,
     HOW_POINTER,  /* 64 bits */
-    HOW_WORD,     /* 32 bits, not a pointer's size: code of fixed addresses */
-    HOW_RELATIVE, /* 32 bits from the place on */
-    HOW_TABLE,    /* the same, to a word of the table of addresses */
+    HOW_WORD,     /* 32 bits, smaller than a pointer: code for fixed addresses */
+    HOW_RELATIVE, /* 32 bits, relative to their place */
+    HOW_TABLE,    /* the same, to a word of the address table */
     HOW_PATCH,
     HOW_TABLE_PATCH,
 };
@@ -149,7 +149,7 @@ struct reloc {
     uint64_t offset, info, addend;
 };
 
-/* The next relocation of a section. False: none is left, or the budget is used up. */
+/* Read the next relocation of a section. False: none left, or the budget is used up. */
 static bool next_reloc(struct sonde__loaded *loaded, const struct sonde__elf_section *section,
                        struct sonde__bytes *b, struct reloc *ret_reloc)
 {
@@ -188,8 +188,8 @@ static enum sonde_status apply_section(struct object *object,
 
 /* --- sections that are not loaded --- */
 
-/* Addresses; in other sections that are not loaded, offsets as in the file. False: the symbol is in
- * another file or nowhere. */
+/* The value of a symbol: an address; in sections that are not loaded, an offset as in the file.
+ * False: the symbol is in another file or nowhere. */
 static bool debug_value(const struct object *object, uint32_t index, uint64_t *ret_value)
 {
     const struct sonde__loaded *loaded = object->loaded;
@@ -205,8 +205,8 @@ static bool debug_value(const struct object *object, uint32_t index, uint64_t *r
     return true;
 }
 
-/* Discarded with its group, or in another file: there is no address. All ones, as linkers write it.
- */
+/* Apply the relocations of a section. A symbol that was discarded with its group, or is in
+ * another file, has no address: writes all ones, as linkers do. */
 static void relocate(struct object *object, const struct sonde__elf_section *section,
                      uint8_t *bytes, uint64_t size)
 {

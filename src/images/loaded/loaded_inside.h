@@ -13,15 +13,15 @@ static inline void loaded_damage(struct sonde__loaded *loaded, const char *what)
     }
 }
 
-/* Set the budgets by the size of the file. Call it first. */
+/* Set the budgets by the size of the file. Call this first. */
 void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size);
-/* Charge a relocation to the budget. False: there are more than the file has room for. */
+/* Charge a relocation to the budget. False: more than the file has room for. */
 bool loaded_charge(struct sonde__loaded *loaded);
 
 /* Add an area, in any order. Areas of size 0 are left out. False: out of memory. */
 bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
                      const struct sonde__loaded_area *area);
-/* After the last one: sort, drop overlapping areas, choose the address of imports. */
+/* After the last area: sort, drop overlapping ones, choose the address of imports. */
 void loaded_end_areas(struct sonde__loaded *loaded);
 
 /* Add a symbol. False: out of memory. */
@@ -29,14 +29,14 @@ bool loaded_add_symbol(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t si
                        const char *name);
 void loaded_end_symbols(struct sonde__loaded *loaded);
 
-/* The address of the import with this name. The name must live as long as the view of the file. */
+/* Find or add the import with this name. The name must live as long as the file's view. */
 SONDE_NODISCARD enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name,
                                                 uint64_t *ret_vaddr);
-/* The address of the word of the address table that holds `value`. */
+/* Find or add the word of the address table that holds `value`. */
 SONDE_NODISCARD enum sonde_status loaded_table_word(struct sonde__loaded *loaded, uint64_t value,
                                                     uint64_t *ret_vaddr);
 
-/* `size` writable bytes at a vaddr, in the copy of the area. Null: they are not in one area, or the
+/* Get `size` writable bytes at a vaddr, in the copy of the area. Null: not in one area, or the
  * copy budget is used up (`damage` says so). */
 uint8_t *loaded_writable(struct sonde__loaded *loaded, uint64_t vaddr, size_t size);
 /* Set a pointer, and mark it. */
@@ -51,7 +51,7 @@ enum loaded_patch {
     LOADED_PATCH_BRANCH14,   /* tbz */
     LOADED_PATCH_PAGE,       /* adrp */
     LOADED_PATCH_NEAR,       /* adr */
-    LOADED_PATCH_PAGE_OFFSET /* add, ldr, str: the scale is the instruction's */
+    LOADED_PATCH_PAGE_OFFSET /* add, ldr, str: scaled as the instruction needs */
 };
 /* Patch the instruction at `vaddr` to refer to `target`. Unchanged if that is out of reach. */
 void loaded_patch_aarch64(enum loaded_patch patch, uint8_t *at, uint64_t vaddr, uint64_t target);

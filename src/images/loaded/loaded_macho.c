@@ -88,8 +88,8 @@ static bool set_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
     return true;
 }
 
-/* A program that is linked for a fixed address has its pointers set, and nothing marks them. Its
- * imports are listed all the same. */
+/* Is the program linked for a fixed address? Then its pointers are set, and nothing marks them.
+ * Its imports are still listed. */
 static bool has_one_place(const struct sonde__macho *macho)
 {
     return macho->type == SONDE__MH_EXECUTE && macho->chains.size == 0 && macho->rebases.size == 0;

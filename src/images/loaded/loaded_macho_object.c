@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Relocations of Mach-O objects (reloc.h, x86_64/reloc.h, arm64/reloc.h). The sections of an object
- * have addresses, and references within the object are often resolved already; what remains are
- * symbols. Context: any thread. */
+/* Relocations of Mach-O objects (reloc.h, x86_64/reloc.h, arm64/reloc.h). An object's sections
+ * have addresses, and references within the object are often resolved already; symbols remain.
+ * Context: any thread. */
 #include "arch_regs.h"
 #include "loaded_inside.h"
 
@@ -57,11 +57,11 @@ static enum sonde_status symbol_vaddr(struct object *object, uint32_t index, uin
     return loaded_import(object->loaded, symbol.name, ret_vaddr);
 }
 
-/* A pointer: to a symbol, or to the address that is stored there. */
+/* Apply a pointer: to a symbol, or to the address stored there. */
 static enum sonde_status apply_pointer(struct object *object, const struct reloc *reloc)
 {
     const uint8_t *at = loaded_writable(object->loaded, reloc->vaddr, 8);
-    uint64_t target = object->loaded->bias; /* of a section: the stored value is the rest */
+    uint64_t target = object->loaded->bias; /* for a section, the stored value is added */
     if (at == NULL || reloc->size != 8) {
         return SONDE_OK;
     }
@@ -75,8 +75,8 @@ static enum sonde_status apply_pointer(struct object *object, const struct reloc
     return SONDE_OK;
 }
 
-/* x86-64: the 32-bit word is relative to the end of its instruction. For a symbol it holds the
- * addend, which includes the rest of the instruction (SIGNED_1, ...). */
+/* x86-64: the 32-bit word is relative to the end of its instruction. For a symbol it contains
+ * the addend, which includes the rest of the instruction (SIGNED_1, ...). */
 static enum sonde_status apply_x86(struct object *object, const struct reloc *reloc)
 {
     uint8_t *at = loaded_writable(object->loaded, reloc->vaddr, 4);
@@ -84,7 +84,7 @@ static enum sonde_status apply_x86(struct object *object, const struct reloc *re
     uint64_t target;
     int64_t far;
     if (!reloc->external || at == NULL || reloc->size != 4) {
-        return SONDE_OK; /* of a section: stored there */
+        return SONDE_OK; /* for a section, it is stored there already */
     }
     status = symbol_vaddr(object, reloc->symbol, &target);
     if (status == SONDE_OK && (reloc->type == X86_GOT_LOAD || reloc->type == X86_GOT)) {
@@ -185,8 +185,7 @@ static enum sonde_status walk_section(struct object *object, const struct sonde_
             return SONDE_OK;
         }
         addend = 0;
-        subtracted =
-            reloc.type == subtractor; /* a difference, together with the next one: no pointer */
+        subtracted = reloc.type == subtractor; /* with the next one, a difference: no pointer */
         if (object->loaded->arch != SONDE_ARCH_X86_64 && reloc.type == ARM64_ADDEND) {
             addend = (int64_t)(reloc.symbol ^ 0x800000) - 0x800000;
             continue;
