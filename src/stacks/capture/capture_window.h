@@ -17,8 +17,8 @@
  * needed; 0: unknown. part->bytes has SONDE__WINDOW_BYTES. */
 void sonde__capture_window_plan(uint64_t sp, uint32_t expected_bytes, struct sonde__os_part *part);
 
-/* Walk the stack of a thread that waits there. Overwrites `window`. Returns how many bytes from
- * sp on it read, for the next plan. */
+/* Walk the stack of a thread that waits there. Overwrites `window`.
+ * Returns how many bytes from sp on it read, for the next plan. */
 uint32_t sonde__capture_window_walk(struct sonde_stack *stack, const struct sonde__os_wait *wait,
                                     const struct sonde__image_set *images,
                                     struct sonde__os_part *window);

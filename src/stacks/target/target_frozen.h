@@ -11,8 +11,9 @@
 #include "target.h"
 
 /* Freeze a process' images. The frozen target has images, image bytes, memory, pid and root. It
- * lists no threads and captures nothing. Returns OK | MEMORY. Context: the thread that uses
- * `target`; then the frozen one belongs to any one thread. Ownership: close it before `target`. */
+ * lists no threads and captures nothing.
+ * Returns OK | MEMORY. Context: the thread that uses `target`; then the frozen one belongs to
+ * any one thread. Ownership: close it before `target`. */
 SONDE_NODISCARD enum sonde_status sonde__target_freeze(struct sonde__target *target,
                                                        struct sonde__target **ret_frozen);
 

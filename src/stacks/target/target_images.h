@@ -65,8 +65,8 @@ struct sonde__target_images {
     bool instead_used; /* main_instead was opened as the main program's file */
 };
 
-/* Replace *images by those of `maps`. Unchanged images are kept, not read again. Returns OK |
- * MEMORY; on failure *images is as before. */
+/* Replace *images by those of `maps`. Unchanged images are kept, not read again.
+ * Returns OK | MEMORY; on failure *images is as before. */
 SONDE_NODISCARD enum sonde_status
 sonde__target_images_build(struct sonde__target_images *images, const struct sonde__host_maps *maps,
                            const struct sonde__target_source *from);
