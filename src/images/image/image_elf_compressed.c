@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Headers of compressed sections: SHF_COMPRESSED (gABI, "Section Compression"), and the older
- * form of GNU tools: a section named ".zdebug_…" that begins with "ZLIB" and its size,
- * big-endian. */
+/* Headers of compressed sections: SHF_COMPRESSED (gABI, "Section Compression"), and the older form
+ * of GNU tools: a section named ".zdebug_…" that begins with "ZLIB" and its size, big-endian. */
 #include "image_elf.h"
 
 #include "base_mem.h"

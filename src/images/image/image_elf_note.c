@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Notes, build-id and debug links of an ELF. Context: handler.
  *
- * A note is namesz, descsz, type, name, desc; name and desc padded to 4 bytes, or to 8 in segments
- * aligned to 8 (gABI 4.1 "Note Section"; binutils and the kernel agree on that reading). */
+ * A note is namesz, descsz, type, name, desc; name and desc are padded to 4 bytes, or to 8 in
+ * segments aligned to 8 (gABI 4.1 "Note Section", as binutils and the kernel read it). */
 #include "base_mem.h"
 #include "image_elf.h"
 

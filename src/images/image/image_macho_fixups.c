@@ -32,7 +32,6 @@ struct chains {
     uint32_t import_count, import_format;
 };
 
-/* The page of a chain. */
 struct page {
     uint64_t vaddr;
     const uint8_t *data;
@@ -52,7 +51,6 @@ static int64_t sign_extend(uint64_t value, unsigned count)
     return (int64_t)((value ^ sign) - sign);
 }
 
-/* Read entry `ordinal` of the imports. */
 static bool read_import(const struct chains *c, uint64_t ordinal, struct sonde__macho_fixup *fixup)
 {
     struct sonde__bytes b = c->all;

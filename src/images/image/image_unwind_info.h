@@ -20,7 +20,7 @@
 #define SONDE__ENCODING_MODE_MASK 0x0f000000u
 /* Modes. */
 #define SONDE__ENCODING_X86_64_FP       0x01000000u /* rbp is the frame pointer */
-#define SONDE__ENCODING_X86_64_SP       0x02000000u /* no frame pointer; the size is in the encoding */
+#define SONDE__ENCODING_X86_64_SP       0x02000000u /* no frame pointer; has the size */
 #define SONDE__ENCODING_X86_64_SP_BIG   0x03000000u /* the size is in an instruction */
 #define SONDE__ENCODING_X86_64_DWARF    0x04000000u
 #define SONDE__ENCODING_ARM64_FRAMELESS 0x02000000u

@@ -60,7 +60,7 @@ struct sonde__loaded {
     uint32_t symbol_count;
     size_t symbol_capacity;
 
-    /* imports: import i stands at imports_at + i * SONDE__LOADED_IMPORT_BYTES */
+    /* import i is at imports_at + i * SONDE__LOADED_IMPORT_BYTES */
     const char **imports;
     uint32_t import_count;
     size_t import_capacity;

@@ -30,10 +30,10 @@ struct sonde__capture_pin {
 struct sonde__capture_pin sonde__capture_pin(void);
 void sonde__capture_unpin(struct sonde__capture_pin pin);
 
-/* Make `images` the snapshot that new captures use; returns the one before. */
+/* Publish `images` as the snapshot for new captures. Returns the previous one. */
 const struct sonde__image_set *sonde__capture_publish(const struct sonde__image_set *images);
 
-/* The generation of the snapshot that new captures use. */
+/* The generation of the published snapshot. */
 extern uint64_t sonde__capture_published_generation;
 static inline uint64_t sonde__capture_generation(void)
 {

@@ -65,7 +65,7 @@ bool sonde__capture_park_is_inside(uint64_t tid);
  * are not ours. */
 bool sonde__capture_park_was_inside(uint64_t tid);
 
-/* Threads that are in our handler now. */
+/* The number of threads in our handler. */
 uint32_t sonde__capture_park_inside_count(void);
 
 /* In a handler: answer a signal with this value (0: unknown). Parks the thread if the signal

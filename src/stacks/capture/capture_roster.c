@@ -315,8 +315,8 @@ bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__rost
 {
     struct sonde__os_schedstat now;
     enum sonde_status status;
-    /* the thread's memory was read before the counters; on x86-64 only the compiler could
-     * reorder these reads */
+    /* keep the reads of the thread's memory before that of the counters; on x86-64 only the
+     * compiler could reorder them */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     status = read_counters(roster, thread, &now);
     if (status == SONDE_OK && thread->phase == SONDE__ROSTER_READ &&

@@ -15,7 +15,7 @@
 
 #include <sonde/thread.h>
 
-/* The note for a thread of the kernel's own. */
+/* The note for a kernel thread. */
 #define SONDE__NOTE_KERNELS                                                                        \
     "a worker of the kernel (io_uring): it runs no code of this program and has no stack in it"
 

@@ -312,7 +312,6 @@ static bool stands(const struct round *round, struct sonde__roster_thread *threa
     return false;
 }
 
-/* Are all threads that were asked stopped? */
 static bool all_stand(const struct round *round)
 {
     if (!round->can_interrupt || !may_come_later(round)) {

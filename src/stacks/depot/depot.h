@@ -2,11 +2,11 @@
 /* The depot stores each distinct stack once, under an id of 32 bits.
  *
  * It is a tree from the threads' entries inward. A node is a frame and the node of its caller, so
- * the id of the innermost frame is the id of the whole stack, and two stacks share the nodes of
- * what is equal from the entry inward. A look-up finds a node by an order-sensitive hash of both
- * words, and takes it only if both words are equal. By induction, two stacks have the same id
- * exactly if all their frames are equal, in order. No hash is trusted. A caller that knows the node
- * of a frame from an earlier stack (from a thread's memo) interns only the frames inside of it.
+ * the node of the innermost frame identifies the whole stack, and stacks share the nodes of their
+ * common outer frames. A look-up finds a node by an order-sensitive hash of both words, and accepts
+ * it only if both words are equal. By induction, two stacks have the same id exactly if all their
+ * frames are equal, in order. A caller that knows a frame's node from an earlier stack (from a
+ * thread's memo) interns only the frames inside of it.
  *
  * It is lock-free: nodes never move, and slots of the table are written once. When a table is three
  * quarters full, the next one, of twice the size, takes over. An entry moves there when it is next

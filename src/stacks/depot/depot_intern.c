@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "depot_layout.h"
 
-/* A search key. */
 struct key {
     uint64_t frame;
     uint32_t caller;

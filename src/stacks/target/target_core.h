@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A core file: private to target_core.c and target_core_notes.c. */
+/* A core file. Private to target_core.c and target_core_notes.c. */
 #ifndef SONDE_TARGET_CORE_H
 #define SONDE_TARGET_CORE_H
 

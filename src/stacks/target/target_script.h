@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Script frames of a target's threads (names/runtime). The runtime is searched for in the images
- * at the first capture, and again when they change. Context: any thread, one at a time per
- * target. */
+/* Script frames of a target's threads (names/runtime). The runtime is searched for in the images at
+ * the first capture, and again when they change. Context: any thread, one at a time per target. */
 #ifndef SONDE_TARGET_SCRIPT_H
 #define SONDE_TARGET_SCRIPT_H
 

@@ -21,7 +21,7 @@ struct self_counters {
  * loader does not count. */
 void self_loader_hold(void (*function)(void *ctx, const struct self_counters *counters), void *ctx);
 
-/* One image, as the loader has it. */
+/* An image of the loader's list. */
 struct self_object {
     struct sonde__image image; /* without path and rules */
     const char *path;          /* the loader's; valid during the call */

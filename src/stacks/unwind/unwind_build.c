@@ -27,7 +27,7 @@ struct plan {
     size_t size;        /* bytes of memory needed; 0: no table */
 };
 
-struct order { /* a record to sort */
+struct order {
     uint64_t start;
     uint64_t offset;
 };
@@ -281,7 +281,6 @@ static void sort_records(struct builder *b, const struct sonde__cfi *cfi, unsign
     sort(b->order, count);
 }
 
-/* Find the CIE at this offset, if its state is kept. */
 static const struct sonde__plain_cie *find_cie(struct builder *b, uint64_t offset)
 {
     if (b->cie_last < b->cie_count && b->cies[b->cie_last].cie.offset == offset) {

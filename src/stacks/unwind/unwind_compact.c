@@ -180,9 +180,8 @@ static bool sp_is_cfa(const struct sonde__compact *compact, const struct sonde__
            offset == rule->cfa_offset;
 }
 
-/* aarch64: a frame saves its registers below its CFA. glibc's lazy binder counts from the sp
- * that it begins with, and leaves out the 16 bytes with lr that the linkage header has pushed
- * above. */
+/* aarch64: a frame saves its registers below its CFA. glibc's lazy binder counts from the sp that
+ * it begins with, and leaves out the 16 bytes with lr that the linkage header has pushed above. */
 static void raise_cfa(struct sonde__rule *rule)
 {
     if ((rule->cfa != SONDE__RULE_SP && rule->cfa != SONDE__RULE_FP) ||

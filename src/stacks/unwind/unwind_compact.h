@@ -68,7 +68,7 @@ enum { SONDE__COMPACT_FP, SONDE__COMPACT_RA, SONDE__COMPACT_SP, SONDE__COMPACT_I
 struct sonde__compact {
     struct sonde__program program;
     uint8_t arch;
-    uint8_t sp; /* numbers of the registers followed */
+    uint8_t sp; /* register numbers */
     uint8_t fp;
     uint8_t ra;
     uint8_t cell_of[SONDE__REG_COUNT];

@@ -11,7 +11,6 @@
 
 #define SONDE__ENCODED_SAVED_MAX 18 /* aarch64: x19 to x28, and places of d8 to d15 */
 
-/* A decoded encoding. */
 struct sonde__encoded {
     struct sonde__rule rule;
     uint8_t count; /* saved registers, without fp and return address */

@@ -20,7 +20,7 @@ enum {
     E_ENTRY_AT = 24, /* gABI 4.1, Elf64_Ehdr */
 };
 
-/* Numbers of exit and exit_group. */
+/* System call numbers of exit. */
 enum { X86_64_EXIT = 60, AARCH64_EXIT = 93 };
 
 /* Read e_entry of the walker's image from the ELF header in memory. */

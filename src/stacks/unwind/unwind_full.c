@@ -151,7 +151,6 @@ static bool compute_registers(struct sonde__walker *walker, const struct sonde__
     return true;
 }
 
-/* Apply the program's current row. */
 static enum sonde__step apply_row(struct sonde__walker *walker, const struct full_row *row)
 {
     const struct sonde__program *p = &row->program;

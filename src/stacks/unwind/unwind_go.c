@@ -53,7 +53,6 @@ static enum role role_of(const char *name)
     return ORDINARY;
 }
 
-/* Find the function of the walker's frame. */
 static bool find_function(const struct sonde__walker *walker, uint64_t vaddr,
                           struct sonde__go_function *ret_function, enum role *ret_role)
 {
@@ -265,10 +264,10 @@ static bool is_grow_slot(struct sonde__walker *walker, uint64_t slot, uint64_t f
 /* Larger frames are rare, and a search that finds nothing reads all of it. */
 #define FRAME_BYTES_MAX 8192
 
-/* systemstack and morestack have no frame and do not change rbp. It points to the rbp saved at
+/* systemstack and morestack have no frame and do not change rbp. rbp points to the rbp saved at
  * the end of the frame of a function on the goroutine's stack. Below is the return address of
- * what that function called, and the size of the frame must fit exactly. It called systemstack
- * itself, or a function that had no frame yet and called morestack. */
+ * the call that this function made, at exactly the distance of its frame's size. It called
+ * systemstack, or a function that had no frame yet and called morestack. */
 static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum role role,
                                           const struct sonde__go_function *function)
 {

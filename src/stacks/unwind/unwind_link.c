@@ -5,9 +5,9 @@
  * A linkage stub never changes lr. Other code without a record (start-up code) may have made
  * calls: then lr points into the function itself. So lr is the return address in two cases: it
  * follows a call and points into code that has a record, which this function has not; or that
- * call went to a place at most REACH before the pc, and lr is not inside the function. The
- * function may have pushed a little already: the walk takes the distance from which call frame
- * information leads to the thread's entry. */
+ * call went to a place at most REACH before the pc, and lr is not within REACH behind that
+ * place. The function may have pushed a little already: the walk takes the distance from which
+ * call frame information leads to the thread's entry. */
 #include "arch_plt.h"
 #include "unwind_step.h"
 

@@ -2,12 +2,13 @@
 /* The memo of a thread: the frames of its last stack, each with the cells that it was read from.
  *
  * A step by a plain rule is a function. Its input is the state at a frame (pc, sp, and fp where the
- * rule uses it) and two words of memory: the return address, and the saved fp where there is one.
- * The state alone determines which words. Its output is the caller's state. So if a new walk
- * reaches a state that the memo holds, and the remembered cells hold the same, then the next state
- * is the remembered one. By induction the stacks are equal up to the first cell that differs, and
- * the walk goes on from there by the tables. All cells are known before any is read: their loads do
- * not wait for each other, and an unchanged stack costs two loads and a compare for each frame.
+ * rule uses it) and two words of memory: the return address, and the saved fp if there is one. The
+ * state alone determines where these words are. The result is the caller's state. So if a new walk
+ * reaches a state that the memo holds, and the remembered cells hold the same values, the next
+ * state is the remembered one. By induction, the stacks are equal up to the first cell that
+ * differs; from there the walk goes on by the tables. All cells are known before any is read, so
+ * their loads do not wait for each other: an unchanged stack costs two loads and a compare per
+ * frame.
  *
  * Why this is exact:
  *
@@ -141,10 +142,9 @@ struct sonde__memo_start {
     void *ctx;
 };
 
-/* Walk by the memo where the stack is unchanged, and by remembered rules elsewhere. Fills
- * `stack` as the general walk would, and updates the memo; an unchanged stack writes nothing to
- * it. False: a frame needs the general walk, which starts again. The memo keeps what was found
- * so far. */
+/* Walk by the memo where the stack is unchanged, and by remembered rules elsewhere. Fills `stack`
+ * as the general walk would, and updates the memo; an unchanged stack writes nothing to it. False:
+ * a frame needs the general walk, which starts again. The memo keeps what was found so far. */
 bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
                              struct sonde_stack *stack);
 

@@ -258,7 +258,6 @@ static inline uint32_t first_inferred(const struct sonde__memo *memo, uint32_t f
     return kept + (proven - from > skip ? proven - from - skip : 0);
 }
 
-/* Move the frames of this walk by `distance`. */
 static inline void shift(struct sonde__memo_pass *pass, int32_t distance)
 {
     struct sonde__memo_frame *frames = pass->memo->frames;

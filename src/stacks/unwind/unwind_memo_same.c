@@ -38,7 +38,6 @@ struct way {
     uint32_t next, to;
 };
 
-/* How much of the stack is filled. */
 struct filled {
     uint32_t kept, skip; /* as in an output */
 };

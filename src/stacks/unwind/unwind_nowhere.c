@@ -4,17 +4,17 @@
  *
  * After a call, nothing has run since: the return address is the word at sp (x86-64) or in lr
  * (aarch64), and the other registers are the caller's. After a jump in place of a return (a tail
- * call), the same word leads to the caller's caller. After a return to an overwritten address
- * there is no such word. So the word counts only if a call ends where it points. The frame
- * pointer is no help: it is the caller's own, and a step by it would skip the caller. Context:
- * handler. */
+ * call), the same word leads to the caller's caller. After a return to an overwritten address there
+ * is no such word. So the word counts only if a call ends where it points. The frame pointer is no
+ * help: it is the caller's own, and a step by it would skip the caller. Context: handler. */
 #include "unwind_step.h"
 
 /* Nothing is mapped below it (vm.mmap_min_addr), on either architecture. */
 enum { FIRST_PAGE_BYTES = 4096 };
 
-/* x86-64's page of old system calls, in each map as executable. The kernel runs none of its bytes:
- * it acts for a call there, so that one leaves its return address at sp like a call to no code. */
+/* x86-64's page of old system calls (vsyscall), executable in each map. The kernel runs none of
+ * its bytes, but acts for a call there, which leaves its return address at sp as a call to no
+ * code does. */
 static const uint64_t VSYSCALL_START = 0xffffffffff600000, VSYSCALL_BYTES = 4096;
 
 bool sonde__step_is_nowhere(struct sonde__walker *walker)

@@ -9,7 +9,7 @@
 struct plain {
     struct sonde__rule_key row;
     struct sonde__rule_key initial;
-    uint8_t sp, fp, ra; /* numbers of the registers followed */
+    uint8_t sp, fp, ra; /* register numbers */
     struct sonde__rule_key remembered[SONDE__CFA_DEPTH];
 };
 

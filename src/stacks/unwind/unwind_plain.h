@@ -9,7 +9,7 @@
 
 #include "unwind_rows.h"
 
-/* What the programs of one CIE start from. */
+/* The initial state of a CIE's programs. */
 struct sonde__plain_cie {
     struct sonde__cfi_cie cie;
     struct sonde__rule_key initial;

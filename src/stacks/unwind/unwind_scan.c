@@ -152,7 +152,6 @@ static void add_standing(struct scan *scan, uint64_t slot, uint64_t function)
     }
 }
 
-/* Try the word at `slot` as the return address. */
 static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
 {
     struct sonde__walker *walker = scan->walker;
@@ -298,7 +297,6 @@ static bool step_out_of_frame(struct sonde__walker *walker, const struct call *c
     return true;
 }
 
-/* Step to the caller by the match. */
 static bool take_match(struct sonde__walker *walker, const struct match *match)
 {
     uint64_t word = 0;

@@ -87,8 +87,8 @@ static inline void sonde__how_fill(uint8_t *how, uint64_t count, uint8_t found)
     }
 }
 
-/* Add `count` frames, whose pcs are already written in the front: the first was found by
- * `found`, the others by call frame information. */
+/* Add `count` frames, whose pcs are already written in the front, as found by `found` (the
+ * first) and by call frame information (the others). */
 static inline void sonde__sink_add(struct sonde__sink *sink, uint64_t count, uint8_t found)
 {
     uint8_t *how = sink->stack->how + sink->kept;

@@ -238,11 +238,10 @@ static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
     return sonde__fp_is_tagged(fp) ? fp & ~((uint64_t)1 << 60) : fp;
 }
 
-/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack, or not move
- * (longjmp that is on its target's stack already). Such steps are limited: a signal frame leads
- * to an exact frame, and these could alternate for ever. The innermost frame, or one that a
- * signal interrupted, may use no stack at all (a leaf of aarch64, vfork). These are limited,
- * too. */
+/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack, or not move (longjmp
+ * that is on its target's stack already). Such steps are limited: a signal frame leads to an exact
+ * frame, and these could alternate for ever. The innermost frame, or one that a signal interrupted,
+ * may use no stack at all (a leaf of aarch64, vfork). These are limited, too. */
 static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump)
 {
     const struct sonde__frame *frame = &walker->frame;

@@ -5,7 +5,7 @@
 
 #include "unwind_step.h"
 
-/* What the code between a function's entry and a pc in it has done to the stack. */
+/* What the code between a function's entry and the pc has done to the stack. */
 struct sonde__sweep {
     uint64_t entry; /* of the pc's function, which may have been reached by a tail call */
     int64_t depth; /* bytes from sp to the return address's slot; -1: unknown (alignment, alloca) */

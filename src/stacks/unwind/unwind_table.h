@@ -8,7 +8,7 @@
  * A row has four bytes: the low 16 bits of its address, and the index of its rule. The rows of a
  * page of 64 KiB are contiguous and sorted. The first is at the start of the page, so no look-up
  * leaves its page. The last SONDE__ROW_GROUP rows of a page repeat the rule in force at its last
- * byte, so that many rows can always be compared at once.
+ * byte: a look-up may always compare that many rows at once.
  *
  * A bucket is 1 << shift bytes of code, a block sixteen buckets. A block holds the index of the row
  * in force at its start, and a byte for each bucket: how many rows further the row in force there

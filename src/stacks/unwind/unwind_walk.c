@@ -159,7 +159,6 @@ static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *
     return SONDE__STEP_ON;
 }
 
-/* Step by the rule of the walker's frame. */
 static inline enum sonde__step step_by_rule(struct sonde__walker *w, const struct sonde__rule *rule)
 {
     struct sonde__frame before = w->frame;

@@ -5,10 +5,10 @@
  * no heap and calls no libc. The stack's capacity limits what it keeps, SONDE__WALK_FRAMES_MAX what
  * it counts. Context: handler.
  *
- * Order of rules: __unwind_info if the image has it; else the image's compiled table or, without
- * one, .eh_frame_hdr in place (same result); .debug_frame; else the frame-pointer chain if it is
- * plausible. A row with an expression, or a CFA in a register other than sp or fp, restarts the
- * walk with the full register interpreter. */
+ * Order of rules: __unwind_info if the image has it; else its compiled table or, without one,
+ * .eh_frame_hdr in place (same result); Go's function table; .debug_frame; last the ways without
+ * CFI (unwind_no_cfi.c). A row with an expression, or a CFA in a register other than sp or fp,
+ * restarts the walk with the full register interpreter. */
 #ifndef SONDE_UNWIND_WALK_H
 #define SONDE_UNWIND_WALK_H
 

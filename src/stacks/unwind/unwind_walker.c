@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A walker: where it starts, what it looks up and reads. */
+/* The start, look-ups and reads of a walker. */
 #include "unwind_step.h"
 
 #include "base_mem.h"
 
-/* A walk goes to a lower address once if a handler's alternate stack is above the thread's
- * stack; the handler may have interrupted a switch to another stack. */
+/* Limit of steps to a lower stack: one if a handler's alternate stack is above the thread's, one
+ * if the handler interrupted a switch to another stack. */
 #define JUMPS_MAX 2
-/* Far more than a stack has functions of that kind: assembler, context switches. */
+/* Limit of frames that may use no stack (assembler, context switches): far more than a stack
+ * has. */
 #define MADE_MAX 64
 /* Limit of work of a whole walk, in instructions decoded (about 40 ms); a frame takes some
  * hundred. */

@@ -3,10 +3,9 @@
  * directly or indirectly.
  *
  * The loader keeps these as long as the process lives. They were all loaded before anything that
- * the program opened later, and the loader's list has that order: the first image of a name is
- * the needed one. The set cannot grow, so it is computed for the first snapshot only. An image
- * that is not recognized is only checked more often. Sources: gABI 4.1 chapter 5, Dynamic
- * Section. */
+ * the program opened later, and the loader's list has that order: the first image of a name is the
+ * needed one. The set cannot grow, so it is computed for the first snapshot only. An image that is
+ * not recognized is only checked more often. Sources: gABI 4.1 chapter 5, Dynamic Section. */
 #include <elf.h>
 
 #include "base_mem.h"
