@@ -235,8 +235,7 @@ static bool read_cie(const struct sonde__cfi *cfi, unsigned arch, enum sonde__cf
     return true;
 }
 
-/* Read the rest of an FDE, with the cursor behind its CIE pointer. False: malformed, or without
- * code. */
+/* Read the rest of an FDE behind its CIE pointer. False: malformed, or without code. */
 static bool read_fde(const struct sonde__cfi *cfi, struct sonde__bytes *cursor,
                      struct sonde__cfi_fde *fde)
 {

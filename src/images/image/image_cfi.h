@@ -41,9 +41,8 @@ struct sonde__cfi_fde {
     size_t program_size;
 };
 
-/* Call `each` with start and end vaddr of every non-empty FDE until it returns false: first of
- * .eh_frame, then of .debug_frame, in the order of the records (not sorted; a range may come
- * twice). */
+/* Call `each` with start and end vaddr of every non-empty FDE until it returns false: of .eh_frame,
+ * then .debug_frame, in the order of the records (not sorted; a range may come twice). */
 void sonde__cfi_each_fde(const struct sonde__cfi *cfi, unsigned arch,
                          bool (*each)(void *ctx, uint64_t start, uint64_t end), void *ctx);
 

@@ -141,8 +141,7 @@ static void resolve_counts(struct sonde__elf *elf, uint32_t phnum, uint32_t shnu
         elf->shnum = cut_count(elf, elf->shoff, elf->shentsize, 1);
         if (sonde__elf_section(elf, 0, &first)) {
             shcount = shnum == 0 ? first.size : shnum;
-            /* only cores have so many; any other file with this value would cost a walk of
-             * millions */
+            /* only cores have so many; in other files this would cost a walk of millions */
             bool many = phnum == SONDE__PN_XNUM && elf->type == SONDE__ET_CORE;
             phcount = many && first.info != 0 ? first.info : phnum;
             elf->shstrndx = shstrndx == SONDE__SHN_XINDEX ? first.link : shstrndx;

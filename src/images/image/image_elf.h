@@ -126,8 +126,7 @@ bool sonde__elf_dynamic_symbols(const struct sonde__elf *elf,
 bool sonde__elf_symbols_at(const struct sonde__elf_symbols *symbols, uint32_t index,
                            struct sonde__elf_symbol *ret_symbol);
 
-/* Symbol `index` of a SHT_SYMTAB or SHT_DYNSYM section; for many symbols, resolve the table
- * once. */
+/* Symbol `index` of a SHT_SYMTAB or SHT_DYNSYM section; for many, resolve the table once. */
 uint32_t sonde__elf_symbol_count(const struct sonde__elf *elf,
                                  const struct sonde__elf_section *table);
 bool sonde__elf_symbol(const struct sonde__elf *elf, const struct sonde__elf_section *table,
@@ -150,8 +149,7 @@ bool sonde__elf_debugaltlink(const struct sonde__elf *elf, const char **ret_name
  * section headers, else from PT_GNU_EH_FRAME. False: none. */
 bool sonde__elf_cfi(const struct sonde__elf *elf, struct sonde__cfi *ret_cfi);
 
-/* Call `each` with every note of the PT_NOTEs (cores) until it returns false. `owner` is "" if
- * it is not a string. */
+/* Call `each` with every note of the PT_NOTEs until it returns false. owner: "" if not a string. */
 void sonde__elf_each_note(const struct sonde__elf *elf,
                           bool (*each)(void *ctx, const char *owner, uint32_t type,
                                        const uint8_t *data, size_t size),

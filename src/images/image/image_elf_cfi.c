@@ -87,8 +87,7 @@ static bool read_eh_frame_pointer(const struct sonde__elf *elf, const struct son
     return !b.failed;
 }
 
-/* Without section headers, .eh_frame's size is unknown: it ends with a zero length, or at the
- * end of its segment. */
+/* Without section headers, .eh_frame's size is unknown: a zero length or its segment ends it. */
 static bool find_by_segment(const struct sonde__elf *elf, struct sonde__cfi *cfi)
 {
     struct sonde__elf_segment segment;

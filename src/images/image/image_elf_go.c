@@ -103,8 +103,7 @@ static uint64_t text_in_segment(const struct sonde__elf *elf, const struct sonde
     return text;
 }
 
-/* Find the start of code by the runtime's record of the table at `table`, an address as the
- * program sees it. */
+/* Find the start of code by the runtime's record of the table at address `table`. */
 static uint64_t text_of(const struct sonde__elf *elf, uint64_t table)
 {
     struct sonde__elf_segment s;

@@ -19,8 +19,7 @@ struct sonde__elf_versions {
     const char *names[SONDE__ELF_VERSIONS_MAX]; /* by number; null: unknown */
 };
 
-/* Read the versions of a file with section headers. Without version sections no symbol has a
- * version. */
+/* Read the versions by section headers. Without version sections, no symbol has one. */
 void sonde__elf_versions(const struct sonde__elf *elf, struct sonde__elf_versions *ret_versions);
 
 /* The version of a dynamic symbol; "": none; null: unknown. */

@@ -169,8 +169,8 @@ bool sonde__macho_starts_next(struct sonde__macho_starts *starts, uint64_t *ret_
 bool sonde__macho_data_in_code(const struct sonde__macho *macho, uint32_t index,
                                uint64_t *ret_vaddr, uint32_t *ret_size);
 
-/* Find the symbol of a stub or symbol pointer: entry `index` of its section. False: none, or a
- * local one. */
+/* Find the symbol of entry `index` of a section of stubs or symbol pointers. False: none, or
+ * local. */
 bool sonde__macho_indirect(const struct sonde__macho *macho,
                            const struct sonde__macho_symbols *symbols,
                            const struct sonde__macho_section *section, uint32_t index,

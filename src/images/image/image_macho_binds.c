@@ -54,8 +54,7 @@ static bool set_segment(struct fixups *out, struct place *place, unsigned index,
     return true;
 }
 
-/* Has the place room for a pointer? Charges a step. Only malformed input moves a place past the
- * end. */
+/* Has the place room for a pointer? It lacks it in malformed input only. Charges a step. */
 static bool is_inside(struct fixups *out, const struct place *place)
 {
     if (place->segment == NULL || place->offset > place->segment->vmsize ||

@@ -9,8 +9,7 @@ struct fixups {
     const struct sonde__macho *macho;
     bool (*each)(void *ctx, const struct sonde__macho_fixup *fixup);
     void *ctx;
-    /* Steps left: a file has no more pointers than bytes, and one that repeats itself more often
-     * is hostile. */
+    /* Steps left: a file has no more pointers than bytes, unless it is hostile. */
     uint64_t left;
     const char *damage;
 };

@@ -49,8 +49,7 @@ bool sonde__unwind_info_open(const uint8_t *data, size_t size, uint64_t base,
 bool sonde__unwind_info_find(const struct sonde__unwind_info *info, uint64_t vaddr,
                              struct sonde__unwind_info_entry *ret_entry);
 
-/* Iterates over all entries in order of address: each starts where the one before ends, or
- * later. */
+/* Iterates over all entries by address: each starts at the end of the one before, or later. */
 struct sonde__unwind_info_walk {
     const struct sonde__unwind_info *info;
     uint32_t page, entry; /* the next ones */

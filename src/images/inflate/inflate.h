@@ -17,7 +17,7 @@ enum sonde__inflate_kind { SONDE__INFLATE_ZLIB, SONDE__INFLATE_ZSTD, SONDE__INFL
 
 /* Inflate to at most `room` bytes at `to`, which must be zero.
  *
- * ret_size  bytes that came out, also when the input turned out to be malformed: what came before
+ * ret_size  bytes that came out, also of malformed input: what came before
  *           the fault (zstd does not report it: up to the last non-zero byte)
  *
  * Returns OK | UNSUPPORTED (its library is missing) | CORRUPT | LIMIT (more than `room`) |

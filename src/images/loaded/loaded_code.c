@@ -23,8 +23,7 @@ static uint32_t with_adr(uint32_t word, int64_t value)
     return with_field(with_field(word, value, 29, 2), value >> 2, 5, 19);
 }
 
-/* The log2 scale of the offset: 2^n bytes for loads and stores with an unsigned offset, 0 for an
- * add. */
+/* The log2 of an offset's scale: 2^n bytes for loads and stores with an unsigned offset, else 0. */
 static unsigned scale_of(uint32_t word)
 {
     unsigned size = word >> 30;

@@ -13,8 +13,7 @@
 #include "os_context.h"
 
 enum {
-    /* A thread that runs meanwhile is read again; one that does so each time is better asked by
-     * signal. */
+    /* Limit of tries for a thread that runs meanwhile; then a signal is better. */
     TRIES = 4,
     /* Limit of the distance from the calling thread's sp in C to its sp in the system's record:
      * the frames between are ours. An emulator's host stack is elsewhere. */

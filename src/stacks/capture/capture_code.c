@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture_code.h"
 
-/* About 0.1 ms if the system answers for one address, and 30 ms if it shows its whole map of
- * thousands of lines. */
+/* About 0.1 ms if the system answers for one address; 30 ms if by a map of thousands of lines. */
 enum { QUESTIONS_MAX = 64 };
 
 enum { NOT_OPEN = -1, CANNOT_OPEN = -2 };

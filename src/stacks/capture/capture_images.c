@@ -127,8 +127,7 @@ static void make_image(struct sonde__image *image, const struct sonde__os_image 
     }
 }
 
-/* The memory may belong to something else by now, and a sanitizer does not see the loader free
- * it. */
+/* Other things may use the memory by now, and a sanitizer does not see the loader free it. */
 SONDE__NO_SANITIZE static bool has_bytes(const uint8_t *at, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {

@@ -43,8 +43,7 @@ static inline uint64_t sonde__capture_generation(void)
 /* The stripes that are at zero now (bit n: stripe n). */
 uint64_t sonde__capture_stripes_idle(void);
 
-/* In a fork child, before it starts a thread: the captures of the parent's other threads do not
- * exist here. */
+/* In a fork child, before it starts a thread: the captures of other threads do not exist here. */
 void sonde__capture_forget_pins(void);
 
 /* Images for a walk of this process: the pinned snapshot, corrected by what the loader says now.

@@ -16,8 +16,7 @@ struct rules {
     const struct sonde__image_range *range;
 };
 
-/* Has the image other rules for code that its table lacks? These come before what scans have
- * proven. */
+/* Has the image rules for code that its table lacks? They come before those of scans. */
 static bool has_other_rules(const struct sonde__image *image)
 {
     return image->go.data != NULL || image->cfi.debug_frame != NULL;

@@ -32,8 +32,7 @@ static struct {
     struct sonde__os_sender sender;
 } park;
 
-/* The upper half of our signals' values. Identifies this copy of the library (a process may hold
- * two). */
+/* The upper half of our signals' values: a process may hold two copies of this library. */
 static uint32_t own_mark(void)
 {
     return (uint32_t)((uint64_t)(uintptr_t)&park >> 3) ^ 0x7061726bu;

@@ -22,8 +22,8 @@
 
 #include <sonde/stack.h>
 
-/* Limit of threads in one collection: far more than any machine runs at a time. The caller gets
- * LIMIT for the others. */
+/* Limit of threads in a collection: far more than run at a time. The caller gets LIMIT for
+ * others. */
 #define SONDE__PARK_SLOTS 1024u
 
 /* Begin a collection. Its threads leave by themselves after hold_ns. */
@@ -61,8 +61,7 @@ void sonde__capture_park_finish(uint32_t slot);
 
 /* Is the thread in our handler, where it blocks the signal? */
 bool sonde__capture_park_is_inside(uint64_t tid);
-/* Was the thread there recently? It may still be in the last instructions of a handler, which
- * are not ours. */
+/* Was the thread there recently? It may still run the last instructions of the handler. */
 bool sonde__capture_park_was_inside(uint64_t tid);
 
 /* The number of threads in our handler. */

@@ -79,8 +79,7 @@ void sonde__capture_roster_clear(const struct sonde__roster *roster,
  * (no room for all threads: the others are missing) | as sonde__os_list_threads(). */
 SONDE_NODISCARD enum sonde_status sonde__capture_roster_list(struct sonde__roster *roster);
 
-/* Does the system count as many threads as are known to live? If those answer, they are the
- * same. */
+/* Does the system count as many threads as are known to live? Then these are all. */
 bool sonde__capture_roster_is_whole(const struct sonde__roster *roster);
 
 /* Update a thread's phase: NEW becomes BLOCKED, RUNNING, FAILED or GONE. READ stays READ if the

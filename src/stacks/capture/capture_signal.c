@@ -28,8 +28,7 @@ static struct {
 
 static struct sonde__capture_chain chain;
 
-/* The upper half of our signals' values. Identifies this copy of the library (a process may hold
- * two). */
+/* The upper half of our signals' values: a process may hold two copies of this library. */
 static uint32_t own_mark(void)
 {
     return (uint32_t)((uint64_t)(uintptr_t)&request >> 3) ^ 0x736f6e64u;
@@ -125,8 +124,7 @@ static bool has_ended(uint64_t tid)
            (status == SONDE_OK && (stat.letter == 'Z' || stat.letter == 'X'));
 }
 
-/* Wait until the state is DONE. Withdraws the request at the deadline, or when the thread has
- * ended. */
+/* Wait until DONE. Withdraws the request at the deadline, or when the thread has ended. */
 static enum sonde_status wait_done(uint64_t tid, uint32_t waiting, uint64_t timeout_ns)
 {
     uint64_t begin_ns = sonde__os_now_ns();

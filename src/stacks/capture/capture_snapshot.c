@@ -144,8 +144,7 @@ static bool blocks_signal(const struct round *round, const struct sonde__roster_
     }
 }
 
-/* Read state and signal masks of a thread that will be asked. The file stays open for later
- * reads. */
+/* Read state and signal masks of a thread that will be asked. Keeps the file open. */
 static enum sonde_status open_stat(struct round *round, struct sonde__roster_thread *thread,
                                    struct sonde__capture_stat *ret_stat)
 {
@@ -198,8 +197,7 @@ static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
     return false;
 }
 
-/* Is our handler still set? The program may have replaced it: then the signal would go to the
- * program's handler. */
+/* Is our handler still set? If the program has replaced it, its own would get the signal. */
 static bool is_handler_set(const struct round *round)
 {
     uint64_t function = 0;
@@ -230,8 +228,7 @@ static void ask(struct round *round, struct sonde__roster_thread *thread)
     }
 }
 
-/* A copy of the thread's record for another check, without its stack, which the thread may be
- * writing. */
+/* A copy of the thread's record, without the stack, which the thread may be writing. */
 static struct sonde__roster_thread without_stack(const struct sonde__roster_thread *thread)
 {
     return (struct sonde__roster_thread){
@@ -353,8 +350,7 @@ static bool wait_standing(const struct round *round)
     return true;
 }
 
-/* Ask the running threads to park, with the slow work done before the first request. False: some
- * may still run. */
+/* Ask the running threads to park, after all slow work. False: some may still run. */
 static bool ask_running(struct round *round)
 {
     struct sonde__snapshot *snapshot = round->snapshot;
@@ -434,8 +430,7 @@ static void read_lost(const struct round *round)
     }
 }
 
-/* Wait for answers after the release. Threads that were stopped before they could answer do so
- * when they get a CPU. */
+/* After the release, wait for threads that could not answer before: they do when they get a CPU. */
 static void wait_answers(struct round *round)
 {
     struct sonde__roster *roster = round->snapshot->roster;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures another thread of this process: passively while it is blocked, by a signal while it
- * runs. */
+/* Captures another thread of this process: passively if it is blocked, else by a signal. */
 #ifndef SONDE_CAPTURE_THREAD_H
 #define SONDE_CAPTURE_THREAD_H
 

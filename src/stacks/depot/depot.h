@@ -30,8 +30,7 @@
 
 struct sonde__depot;
 
-/* A frame's word: its pc (of user space, below 2^58) and flags that distinguish frames with the
- * same pc. */
+/* A frame's word: its pc (of user space, below 2^58) and flags that distinguish equal pcs. */
 #define SONDE__DEPOT_PC     (((uint64_t)1 << 58) - 1)
 #define SONDE__DEPOT_EXACT  ((uint64_t)1 << 63) /* SONDE_HOW_EXACT */
 #define SONDE__DEPOT_SIGNAL ((uint64_t)1 << 62) /* SONDE_HOW_SIGNAL */
@@ -39,8 +38,7 @@ struct sonde__depot;
 #define SONDE__DEPOT_GAP    ((uint64_t)1 << 60) /* no frame: low bits: number of lost frames */
 #define SONDE__DEPOT_CLOSED ((uint64_t)1 << 59) /* an image of the stack was unloaded */
 
-/* Ids. 0: none. Those below FIRST are the roots: the end reason of the walk (enum
- * sonde_end_reason). */
+/* Ids. 0: none. Below FIRST are the roots: the walk's end reason (enum sonde_end_reason). */
 enum {
     SONDE__DEPOT_NONE = 0,
     SONDE__DEPOT_ROOT = 1,
@@ -64,12 +62,11 @@ const struct sonde__depot *sonde__depot_view(void *header, const void *memory, u
 /* The id of the next new frame; these ids ascend. */
 uint32_t sonde__depot_next(const struct sonde__depot *depot);
 
-/* The same, and no smaller id is given from now on: so ids separate what was unloaded from what
- * is loaded later. */
+/* The same. Later ids are not smaller, so ids separate what was unloaded from what comes later. */
 uint32_t sonde__depot_part(struct sonde__depot *depot);
 
-/* Find or add the node of `frame` as called by `caller` (a node or a root). NONE: no room, or
- * caller is NONE. */
+/* Find or add the node of `frame` as called by `caller` (node or root). NONE: no room, or no
+ * caller. */
 uint32_t sonde__depot_child(struct sonde__depot *depot, uint32_t caller, uint64_t frame);
 
 /* Find or add the node of a whole stack. */
@@ -109,8 +106,7 @@ bool sonde__depot_get(const struct sonde__depot *depot, uint32_t id, struct sond
 
 typedef bool sonde__depot_is_kept(void *ctx, uint64_t pc);
 
-/* The image at [start, end) was unloaded: close the nodes of its code and all inward. Returns
- * how many. */
+/* [start, end) was unloaded: close the nodes of its code and all inward. Returns how many. */
 uint32_t sonde__depot_close(struct sonde__depot *depot, uint64_t start, uint64_t end);
 
 /* The same for all addresses that are not kept. */

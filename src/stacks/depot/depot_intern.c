@@ -88,8 +88,7 @@ static bool is_label_node(const struct sonde__depot *depot, uint32_t id)
     return (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_LABEL) != 0;
 }
 
-/* Take a node that an earlier race wasted. A caller stays older than what it calls. NONE: none
- * fits. */
+/* Take a node wasted by a race, but one younger than its caller. NONE: none fits. */
 static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bool is_label)
 {
     if (__atomic_load_n(&depot->wasted, __ATOMIC_RELAXED) == 0) {

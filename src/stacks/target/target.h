@@ -139,8 +139,7 @@ SONDE_NODISCARD enum sonde_status sonde__target_refresh(struct sonde__target *ta
 size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
                           size_t size);
 
-/* Memory that the program itself wrote: private, without a file, and not the main thread's
- * stack. */
+/* Memory that the program wrote: private, without a file, and not the main thread's stack. */
 struct sonde__target_range {
     uint64_t start, end;
 };
@@ -169,8 +168,7 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
 /* No capture follows soon: release what is kept for the next one of the same thread. */
 void sonde__target_rest(struct sonde__target *target);
 
-/* Mode STOP: stop all threads, including new ones; release them. ret_pause_ns: from the first
- * stop to the release. */
+/* Mode STOP: stop all threads, also new ones; resume. ret_pause_ns: from first stop to release. */
 SONDE_NODISCARD enum sonde_status sonde__target_stop(struct sonde__target *target,
                                                      struct sonde_error *ret_error);
 void sonde__target_resume(struct sonde__target *target, uint64_t *ret_pause_ns);

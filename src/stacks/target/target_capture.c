@@ -181,8 +181,7 @@ void sonde__target_process_rest(struct sonde__target *target)
     }
 }
 
-/* Keep the event open: it costs half a millisecond to open. Between two samples of a thread it
- * is paused. */
+/* Keep the event open, paused between two samples: it costs half a millisecond to open. */
 static enum sonde_status start_event(struct sonde__target_process *p, uint64_t tid,
                                      int32_t *ret_os_error)
 {

@@ -72,8 +72,7 @@ sonde__target_images_build(struct sonde__target_images *images, const struct son
                            const struct sonde__target_source *from);
 void sonde__target_images_done(struct sonde__target_images *images);
 
-/* Add a user: what the images point to stays until the user decrements `users`. Returns null
- * without memory. */
+/* Add a user: what the images point to stays until it decrements `users`. Null: no memory. */
 struct sonde__target_retired *sonde__target_images_share(struct sonde__target_images *images);
 
 /* Count the frames of a stack by image. Images with many get a compiled table. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The walk gives only pcs. The place where a frame begins shows in the walk's reads: it is the
- * word with the next pc. */
+/* The walk gives only pcs. A frame begins where the walk reads the word with the next pc. */
 #include "target_place.h"
 
 #include <string.h>

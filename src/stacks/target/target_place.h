@@ -8,8 +8,7 @@
 #include "os.h"
 #include "target.h"
 
-/* The wait's function, functions of libc that may be between it and its caller, and the caller's
- * callers. */
+/* The wait's function, libc functions between it and its caller, and the caller's callers. */
 #define SONDE__PLACE_FRAMES 8u
 
 struct sonde__target_place {
@@ -18,8 +17,7 @@ struct sonde__target_place {
     uint64_t begins[SONDE__PLACE_FRAMES]; /* of each frame; 0: unknown */
 };
 
-/* wait: just read from the thread. To prove that the thread did not move, read it again
- * afterwards. */
+/* wait: just read. To prove that the thread did not move, read it again afterwards. */
 void sonde__target_place(struct sonde__target *target, const struct sonde__os_wait *wait,
                          struct sonde__target_place *ret_place);
 

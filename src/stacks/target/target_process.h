@@ -81,8 +81,7 @@ void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *byt
                              uint64_t address, size_t size, struct sonde_stack *stack,
                              struct sonde__capture *capture);
 
-/* Read a thread that we stopped: registers by ptrace, stack through the window. Context: the
- * tracer. */
+/* Read a stopped thread: registers by ptrace, stack through the window. Context: the tracer. */
 void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
                                 struct sonde_stack *stack, struct sonde__capture *ret_capture);
 

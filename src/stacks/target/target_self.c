@@ -96,8 +96,7 @@ struct refresh {
     enum sonde_status status;
 };
 
-/* Our mutex is taken only inside the loader's lock, so all callers take the two in the same
- * order. */
+/* Our mutex is only taken inside the loader's lock, so all callers have the same order. */
 static void refresh_in_loader(void *ctx, const struct self_counters *counted)
 {
     struct refresh *refresh = ctx;

@@ -8,8 +8,7 @@
 
 #include "target_self_loader.h"
 
-/* A compiled rule table, shared by the snapshots whose image it fits. It is at the start of its
- * own mapping. */
+/* A compiled rule table, at the start of its mapping. Snapshots whose image it fits share it. */
 struct self_table {
     const struct sonde__rules *rules;
     size_t mapped_bytes;

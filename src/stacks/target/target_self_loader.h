@@ -17,8 +17,7 @@ struct self_counters {
     unsigned long long adds, subs;
 };
 
-/* Call `function` while no image can be loaded or unloaded. Calls may nest. counters: null: the
- * loader does not count. */
+/* Call `function` while images cannot change. Calls may nest. counters: null: there are none. */
 void self_loader_hold(void (*function)(void *ctx, const struct self_counters *counters), void *ctx);
 
 /* An image of the loader's list. */

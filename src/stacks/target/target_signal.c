@@ -145,8 +145,7 @@ static bool await_answer(struct sonde__target_process *p, uint64_t value)
     }
 }
 
-/* Ask now: nothing slow may come between the check and the signal, or the thread may enter a
- * wait. */
+/* Between the check and the signal, nothing slow may happen: the thread may enter a wait. */
 static enum sonde_status ask(struct sonde__target_process *p, uint64_t tid,
                              const struct sonde__host_signal_look *look,
                              struct sonde__capture *capture)

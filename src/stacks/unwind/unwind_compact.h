@@ -111,8 +111,7 @@ static inline struct sonde__rule sonde__rule_of_key(struct sonde__rule_key key)
     };
 }
 
-/* The key of the program's current row. Builds the form of nearly all rows, distances only, in
- * place. */
+/* The key of the current row. Builds nearly all rows, which have distances only, in place. */
 static inline struct sonde__rule_key sonde__compact_key(const struct sonde__compact *compact)
 {
     const struct sonde__program *p = &compact->program;

@@ -39,8 +39,8 @@ static void decode_x86_64_fp(uint32_t encoding, struct sonde__encoded *out)
     }
 }
 
-/* Decode which `count` of the six registers are saved, from the lowest address upward. The
- * number is in the factorial system: each digit is an index into the registers that are left.
+/* Decode which `count` of the six registers are saved, from the lowest address upward. The digits
+ * of the number (factorial system) are indexes into the registers left.
  * False: no such number. */
 static bool read_permutation(uint32_t number, unsigned count, uint8_t ret_regs[X86_64_SAVED_MAX])
 {

@@ -118,8 +118,7 @@ static void follow(struct sonde__walker *walker, uint64_t fp_at, bool exact, uin
     frame->found = found;
 }
 
-/* Has the frame's return address its own place on the stack? Then the stack's memory limits the
- * walk. */
+/* Has the return address its own place on the stack? Then the stack's memory limits the walk. */
 static bool has_place(const struct sonde__program *p, unsigned ra, unsigned sp)
 {
     return p->cells[ra].kind == SONDE__CELL_OFFSET &&

@@ -19,8 +19,7 @@
 #include "arch_prologue.h"
 #include "unwind_step.h"
 
-/* How far the scan goes: no function of a stock library that keeps a frame pointer has a frame
- * above 132 KB. */
+/* How far the scan goes: no frame of a stock library with a frame pointer exceeds 132 KB. */
 #define SCAN_BYTES (256u << 10)
 
 /* Limit of frames walked for all tries together (about 10 ms). */
@@ -79,8 +78,8 @@ static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
     return target == scan->function || to_stub ? CALL_DIRECT : CALL_NONE;
 }
 
-/* Does CFI lead from `from` to the thread's entry? *ret_passed: how many callers by indirect
- * calls are on the way. */
+/* Does CFI lead from `from` to the thread's entry? *ret_passed: callers by indirect calls
+ * passed. */
 static bool reaches_root(struct scan *scan, const struct sonde__walker *from, unsigned *ret_passed)
 {
     /* not by frame pointers: stacks are full of zeros and stale ones */

@@ -122,8 +122,7 @@ static bool is_kept_caller(const struct sonde__walker *walker, uint64_t entry, u
            (seal == 0 || seal == seal_of_call(walker, pc));
 }
 
-/* Raise the work limit for a scan from this frame by how often it was exceeded before. Returns
- * how often. */
+/* Raise the work limit for a scan from this frame by how often it was exceeded. Returns that. */
 static uint32_t grant_work(struct sonde__walker *walker, uint64_t seal)
 {
     uint32_t cuts = sonde__scans_cuts(walker->walk->scans, walker->frame.pc, seal);

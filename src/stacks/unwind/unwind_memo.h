@@ -86,8 +86,7 @@ struct sonde__memo_rule {
     int32_t cfa;    /* from sp or fp */
     uint32_t fp_at; /* 0: fp is kept */
     uint32_t ra_at;
-    uint64_t entry; /* SCAN: the function's entry; the word at ra_at must be the return address of a
-                       call to it */
+    uint64_t entry; /* SCAN: the function, which the call before the return address must reach */
 };
 
 enum {
@@ -124,8 +123,7 @@ _Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its
 /* Forget all frames. sp: that of the next stack. */
 void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation);
 
-/* The start of a walk. It may read [sp, plain_end) by plain loads, and further out up to what
- * `reach` returns. */
+/* The start of a walk. It may read [sp, plain_end), and further out up to what `reach` returns. */
 struct sonde__memo_start {
     uint64_t pc; /* a return address */
     uint64_t sp;

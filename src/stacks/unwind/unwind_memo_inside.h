@@ -299,8 +299,7 @@ static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t
     }
 }
 
-/* Mark whether the value of fp at `frame` is needed: its rule uses fp, or keeps it for one
- * further out that does. */
+/* Mark whether fp is needed at `frame`: its rule uses fp, or keeps it for one that does. */
 static inline void set_need(struct sonde__memo_frame *frame, const struct sonde__memo_frame *caller)
 {
     bool needs = (frame->fp_home & SONDE__MEMO_USES) != 0 ||
@@ -327,8 +326,7 @@ enum sonde__memo_outcome sonde__memo_pass_on_silent(struct sonde__memo_pass *pas
 /* See sonde__memo_walker_end(). */
 void sonde__memo_pass_finish(struct sonde__memo_pass *pass);
 
-/* May the memo hold frames of this image, which can be unloaded? Adds the image to the memo's
- * list if so. */
+/* May the memo hold frames of this unloadable image? If so, adds it to the memo's list. */
 bool sonde__memo_list_image(struct sonde__memo *memo, const struct sonde__image *image);
 
 #endif

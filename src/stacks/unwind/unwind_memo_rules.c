@@ -32,8 +32,7 @@ static uint64_t pack(const struct sonde__memo_rule *rule)
     return rule->flags | cfa | ra / 8 << SONDE__PACKED_RA_SHIFT | fp / 8 << SONDE__PACKED_FP_SHIFT;
 }
 
-/* The new entry gets the first place: of two that compete for it, the one in use comes back to
- * it. */
+/* The new entry gets the first place: of two that compete, the one in use returns to it. */
 void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *rule)
 {
     uint64_t mixed = sonde__memo_rules_mix(pc);

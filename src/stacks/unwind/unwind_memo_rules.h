@@ -20,8 +20,8 @@ enum {
     SONDE__MEMO_RULES_PACKED_BITS = 28 /* of a rule */
 };
 
-/* An entry is at its index or at its neighbour (index ^ 1). The tag holds the bit in which the
- * two differ. */
+/* An entry is at its index or its neighbour (index ^ 1): the tag has the bit in which they
+ * differ. */
 _Static_assert(SONDE__MEMO_RULES_PC_BITS - (SONDE__MEMO_RULES_BITS - 1) +
                        SONDE__MEMO_RULES_PACKED_BITS ==
                    64,

@@ -10,8 +10,7 @@
 #include "unwind_plain_step.h"
 #include "unwind_scans.h"
 
-/* New frames are put into the memo together: their place is known when the walk reaches a frame
- * that is there already. */
+/* New frames are put into the memo together: their place follows from the next known frame. */
 enum { FRESH = 48 };
 
 struct fresh {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The general walk with a memo: it runs the loop of unwind_memo_walk.c between the frames that
- * need the general step. */
+/* The general walk with a memo: runs the loop of unwind_memo_walk.c between general steps. */
 #include "unwind_memo_inside.h"
 
 #include "unwind_step.h"
@@ -38,8 +37,7 @@ void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__wal
     const struct sonde__walk *walk = walker->walk;
     struct sonde__memo *memo = walk->memo;
     uint64_t sp = walker->frame.sp;
-    /* sp is far from the memo's base, or the cells exceed what the caller vouches for: start
-     * over */
+    /* sp is out of reach, or the cells exceed what the caller vouches for: start over */
     if (sp - memo->base >= 2 * REACH ||
         (memo->first < END && cells_end(memo) > walk->memory.plain_end)) {
         sonde__unwind_memo_reset(memo, sp, memo->generation);

@@ -12,9 +12,8 @@
 /* Nothing is mapped below it (vm.mmap_min_addr), on either architecture. */
 enum { FIRST_PAGE_BYTES = 4096 };
 
-/* x86-64's page of old system calls (vsyscall), executable in each map. The kernel runs none of
- * its bytes, but acts for a call there, which leaves its return address at sp as a call to no
- * code does. */
+/* x86-64's page of old system calls (vsyscall), executable in each map. The kernel acts for a
+ * call there and runs none of its bytes: the return address stays at sp. */
 static const uint64_t VSYSCALL_START = 0xffffffffff600000, VSYSCALL_BYTES = 4096;
 
 bool sonde__step_is_nowhere(struct sonde__walker *walker)

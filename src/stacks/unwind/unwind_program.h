@@ -69,8 +69,7 @@ void sonde__program_init(struct sonde__program *program, const struct sonde__cfi
 /* Start an FDE. False: its CIE is malformed. */
 bool sonde__program_start(struct sonde__program *program, const struct sonde__cfi_fde *fde);
 
-/* Run to the next row: [row_start, row_end), not empty, with cells[] and cfas[0]. False: no more
- * rows. */
+/* Run to the next row: [row_start, row_end), not empty, cells[] and cfas[0]. False: no more. */
 bool sonde__program_next(struct sonde__program *program);
 
 /* Start `fde` and go to the row that covers vaddr. False: none, or malformed before it. */

@@ -55,14 +55,14 @@ static inline uint32_t sonde__rows_intern(struct sonde__rows *t, struct sonde__r
     return t->rule_count - 1;
 }
 
-/* Start every page up to that of offset `at` with the current rule, and end the pages before.
+/* Start the pages up to offset `at` with the current rule, and end those before.
  * False: no room. */
 bool sonde__rows_open_pages(struct sonde__rows *t, uint64_t at);
 
 /* End the last page. False: no room. */
 bool sonde__rows_close_page(struct sonde__rows *t);
 
-/* `rule` applies from offset `at` on, counted from the first page. Offsets come in order.
+/* `rule` applies from offset `at` on, counted from the first page. Offsets ascend.
  * False: no room. */
 static inline bool sonde__rows_put(struct sonde__rows *t, uint64_t at, uint32_t rule)
 {

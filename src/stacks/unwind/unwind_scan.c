@@ -140,8 +140,7 @@ static void add_call(struct scan *scan, uint64_t slot, const struct sonde__rule 
     }
 }
 
-/* Add the return address of an interpreter, for each amount that it may have pushed when it jumped
- * to the code. */
+/* Add the return address of an interpreter, for each amount that it may have pushed. */
 static void add_standing(struct scan *scan, uint64_t slot, uint64_t function)
 {
     struct sonde__standing standing;
@@ -169,8 +168,7 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         sonde__scan_step_out(walker, &sweep, slot, pc);
         return true;
     }
-    /* sp is a multiple of 16 before a call, so the slot of a return address is not (psABI AMD64
-     * §3.2.2) */
+    /* before a call sp % 16 == 0, so a return address's slot is not (psABI AMD64 §3.2.2) */
     if ((slot & 15) != 8) {
         return false;
     }

@@ -6,12 +6,11 @@
 
 #include "unwind_sweep.h"
 
-/* Step to the caller. Sets walker->scan_rule if a rule led there. OTHER: no proof, or the work
- * is used up. */
+/* Step to the caller. Sets walker->scan_rule if a rule led there. OTHER: no proof, or no work
+ * left. */
 enum sonde__step sonde__scan_stack(struct sonde__walker *walker);
 
-/* Compute the slot of the return address from what the code has done to the stack. False: not
- * known. */
+/* The slot of the return address, by what the code has done to the stack. False: not known. */
 bool sonde__scan_slot(const struct sonde__frame *frame, const struct sonde__sweep *sweep,
                       uint64_t *ret_slot);
 

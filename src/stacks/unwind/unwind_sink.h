@@ -66,8 +66,7 @@ static inline bool sonde__sink_put(struct sonde__sink *sink, const struct sonde_
     return true;
 }
 
-/* how[0, count) = found. The last word overlaps the one before, which avoids a loop over the
- * rest. */
+/* how[0, count) = found. The last words overlap, which avoids a loop over the rest. */
 static inline void sonde__how_fill(uint8_t *how, uint64_t count, uint8_t found)
 {
     struct word {

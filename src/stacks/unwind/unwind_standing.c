@@ -25,8 +25,7 @@ static void add_pushed(struct sonde__standing *standing, int64_t bytes)
     }
 }
 
-/* How much a run of code without a jump has pushed after this instruction. Other changes of sp
- * reset it to 0. */
+/* What code without a jump has pushed after this instruction. Other changes of sp reset it to 0. */
 static int64_t move(int64_t pushed, const struct sonde__x86_insn *insn)
 {
     switch (insn->kind) {

@@ -76,8 +76,7 @@ bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, vo
                         size_t size);
 /* Is there code at an address that may be stale? Clears the walker's place. */
 bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address);
-/* The function that a direct call to `target` runs: the one in a linkage stub's slot, or target
- * itself. */
+/* The function that a direct call to `target` runs: the one in a stub's slot, or target itself. */
 uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t target);
 
 /* The rule for a vaddr of the walker's image that no compiled table has. */
@@ -96,8 +95,8 @@ bool sonde__step_is_nowhere(struct sonde__walker *walker);
  * (aarch64); anything else ends the walk. */
 enum sonde__step sonde__step_from_nowhere(struct sonde__walker *walker);
 
-/* Is the walker's pc, a return address in code without CFI, in the first function of a thread or
- * of the program? */
+/* Is the walker's pc, a return address without CFI, in the first function of a thread or
+ * program? */
 bool sonde__step_is_entry(struct sonde__walker *walker);
 
 /* Is the walker in the entry function of an image, by its ELF header? The function's record may
@@ -111,8 +110,7 @@ bool sonde__step_is_start(struct sonde__walker *walker);
 bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde__walker *looker,
                                      uint64_t pc, uint64_t *ret_target);
 
-/* Step from code without CFI by a scan of the stack: what a call and the called code say about
- * it. OTHER: no proof. */
+/* Step from code without CFI by a scan of the stack (unwind_scan.c). OTHER: no proof. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker);
 
 /* The same by the cached result of an earlier scan, checked again. False: none. *ret_step: OTHER
@@ -146,8 +144,7 @@ void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stac
  * caller can be proven, or more than one. */
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule);
 
-/* Step from code without call frame information by lr. False: lr is not known to be the return
- * address. */
+/* Step from code without CFI by lr. False: lr is not known to be the return address. */
 bool sonde__step_by_link(struct sonde__walker *walker);
 
 /* A copy of `from` for steps by recorded rules only. */
@@ -189,8 +186,7 @@ static inline uint64_t sonde__frame_lookup_pc(const struct sonde__frame *frame)
     return frame->exact || frame->pc == 0 ? frame->pc : frame->pc - 1;
 }
 
-/* Drop the last look-up. find_image's answer is valid until the next call only, and copies of a
- * walker call it, too. */
+/* Drop the last look-up: find_image's answer is valid until a copy of the walker calls it again. */
 static inline void sonde__walker_ask_anew(struct sonde__walker *walker)
 {
     walker->place_start = 0;
@@ -273,8 +269,7 @@ static inline uint64_t sonde__rule_base(const struct sonde__frame *frame, unsign
     return from == SONDE__FROM_CFA ? cfa : from == SONDE__FROM_SP ? frame->sp : frame->fp;
 }
 
-/* Compute the CFA by a rule. False: the walk ends or restarts with all registers, as *ret_step
- * says. */
+/* Compute the CFA. False: the walk ends or restarts with all registers, as *ret_step says. */
 SONDE__NO_SANITIZE static inline bool sonde__rule_apply_cfa(struct sonde__walker *walker,
                                                             const struct sonde__rule *rule,
                                                             uint64_t *ret_cfa,

@@ -48,8 +48,7 @@ struct pass {
     bool is_open;
 };
 
-/* Read code at `at`. Returns the bytes read: at the end of a section or a mapping fewer than
- * CODE_BYTES. */
+/* Read code at `at`. Returns its size: less than CODE_BYTES at the end of a section or mapping. */
 static size_t read_code(struct pass *pass, uint64_t at)
 {
     for (size_t size = CODE_BYTES; size > 0; size = size > 16 ? size / 4 : size - 1) {
@@ -89,8 +88,7 @@ static void add_target(struct pass *pass, uint32_t at, const struct state *state
     }
 }
 
-/* Remove the target `at`. *ret_state: the state of the jump to it. *ret_later: targets further on
- * remain. */
+/* Remove target `at`. *ret_state: the state of its jump. *ret_later: targets further on remain. */
 static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state, bool *ret_later)
 {
     bool is_there = false;
@@ -112,8 +110,7 @@ static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state,
 
 enum { LOST = -1, BROKEN = -2 };
 
-/* Change a depth by `bytes`. BROKEN: sp would be above the return address, or the frame too
- * large. */
+/* Change a depth by `bytes`. BROKEN: sp above the return address, or too large a frame. */
 static int32_t moved(int32_t depth, int64_t bytes)
 {
     int64_t to = depth + bytes;

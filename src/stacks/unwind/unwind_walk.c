@@ -233,8 +233,7 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__memo_walker
     }
 }
 
-/* Walk again from the start with all registers: only that gives their values at the row that
- * needs them. */
+/* Walk again from the start with all registers: only this gives their values at the row. */
 static __attribute__((noinline)) void walk_full(const struct sonde__walk *walk,
                                                 struct sonde__walker *walker,
                                                 struct sonde__reader *reader,

@@ -36,9 +36,8 @@ struct sonde__memo_image;
 
 struct sonde__walk {
     const struct sonde__image_set *images;
-    const struct sonde__image_set
-        *made;               /* of generated code that has no image in `images`; or null */
-    struct sonde__regs regs; /* regs.pc is frame 0; unknown registers are marked */
+    const struct sonde__image_set *made; /* of generated code in no image of `images`; or null */
+    struct sonde__regs regs;             /* regs.pc is frame 0; unknown registers are marked */
     struct sonde__memory memory;
     uint32_t skip;    /* innermost frames to leave out */
     bool first_exact; /* frame 0 is a next instruction (true) or a return address (false) */

@@ -7,11 +7,9 @@
 /* Limit of steps to a lower stack: one if a handler's alternate stack is above the thread's, one
  * if the handler interrupted a switch to another stack. */
 #define JUMPS_MAX 2
-/* Limit of frames that may use no stack (assembler, context switches): far more than a stack
- * has. */
+/* Limit of frames that may use no stack (assembler, context switches); far fewer exist. */
 #define MADE_MAX 64
-/* Limit of work of a whole walk, in instructions decoded (about 40 ms); a frame takes some
- * hundred. */
+/* Limit of a walk's work, in decoded instructions (about 40 ms); a frame takes some hundred. */
 #define WORK_MAX (1u << 21)
 
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Describes a loaded object as an image: bounds, build-id and call frame information, in place
- * in memory. The object is loaded and the loader's lock is held, so plain loads inside its
- * segments are safe. Its tables are parsed with bounds all the same. Sources: gABI 4.1 chapter
- * 5; LSB 5 §10.6. */
+/* Describes a loaded object as an image: bounds, build-id and call frame information, in place in
+ * memory. The object is loaded and the loader's lock is held, so plain loads inside its segments
+ * are safe. Its tables are still parsed with bounds. Sources: gABI 4.1 chapter 5; LSB 5 §10.6. */
 #include <elf.h>
 
 #include "arch_regs.h"
@@ -55,8 +54,8 @@ static void read_notes(struct sonde__image *image, const uint8_t *notes, size_t 
 }
 
 /* Find the function table of a Go program in memory. Other images are not searched. Memory
- * between segments may be unmapped: the headers are those in the first segment, and the search
- * stays inside segments. */
+ * between segments may be unmapped: the headers are in the first segment, and the search stays
+ * inside segments. */
 static void describe_go(const struct dl_phdr_info *info, struct sonde__image *image)
 {
     struct sonde__elf elf;
@@ -70,9 +69,9 @@ static void describe_go(const struct dl_phdr_info *info, struct sonde__image *im
     }
 }
 
-/* Find the end of the records: after the last one in the search table. (No loaded header has the
- * section's size, and not every linker ends it with a zero record.) Without a usable table: the
- * end of the segment. */
+/* Find the end of the records: after the last one in the search table. (No loaded header has its
+ * size, and not every linker adds a zero record.) Without a usable table: the end of the
+ * segment. */
 static size_t records_size(const struct sonde__cfi *cfi, size_t size_max)
 {
     struct sonde__cfi_search search;

@@ -14,8 +14,8 @@
 
 enum { ENTRIES_MAX = 4096 /* of a dynamic section; real ones have a few dozen */ };
 
-/* Find the strings of an image's dynamic section; null: none. glibc relocates the pointer, musl
- * does not. */
+/* Find the strings of the dynamic section; null: none. glibc relocates the pointer, musl does
+ * not. */
 static const char *find_strings(const struct sonde__image *image, const ElfW(Dyn) * dynamic,
                                 uint64_t *ret_size)
 {
