@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processor architectures, as all of sonde numbers them: calls, index files and report files. */
+/* Processor architectures, numbered alike in calls, index files and report files. */
 #ifndef SONDE_ARCH_H
 #define SONDE_ARCH_H
 

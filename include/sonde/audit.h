@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who calls functions, by their names, and how often.
+/* Records who calls functions given by name, and how often.
  *
  * No code is changed or generated. The symbol table entries by which the loader finds a function,
- * and the slots that it has already bound to it, are pointed at the recorder. The recorder counts
- * the call under its stack in a depot (depot.h) and goes on to the function, whose arguments,
- * result and caller stay the same, whatever its signature. Calls that cannot be seen are listed.
+ * and the slots already bound to it, are pointed at the recorder. The recorder counts the call
+ * under its stack in a depot (depot.h), then jumps to the function; arguments, result and return
+ * address are unchanged, so any signature works. Calls that cannot be seen are listed.
  * `sonde run --record` does this for a whole program from its start. */
 #ifndef SONDE_AUDIT_H
 #define SONDE_AUDIT_H
@@ -24,11 +24,11 @@ struct sonde_audit;
  *
  * depot      counts the calls; the label of a call is the function's index. It must live until
  *            sonde_audit_stop() and until no thread is in a call of a listed function any more
- * functions  names of functions as the loader knows them ("getenv"), and of methods of Objective-C
- *            with GNU's runtime ("-[Class selector]", "+[Class selector]"); copied
+ * functions  function names as the loader knows them ("getenv"), and Objective-C methods with GNU's
+ *            runtime ("-[Class selector]", "+[Class selector]"); copied
  * count      at most SONDE_AUDIT_LABELS / 2
  *
- * Returns    OK (also where there is no such function: sonde_audit_blind_spots()) | USAGE | BUSY (one
+ * Returns    OK (also if a function does not exist: sonde_audit_blind_spots()) | USAGE | BUSY (one
  *            audit at a time in a process) | MEMORY
  * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
  *            loader's lock      Ownership  the caller's: sonde_audit_stop()
@@ -37,10 +37,10 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_audit_start(struct sonde_depot *depot, const char *const *functions, uint32_t count,
                   struct sonde_audit **ret_audit, struct sonde_error *ret_error);
 
-/* Hook the objects and classes that were loaded since, and forget those that are gone. Ids of
- * stacks with code that is gone are not used again, so what is loaded in its place gets new ids.
- * Call this after each dlclose(), before the next dlopen(): if objects may have come and gone
- * between two calls, all stacks get new ids but those of code that has certainly stayed.
+/* Hook objects and classes loaded since the last call, and forget unloaded ones. Ids of stacks with
+ * unloaded code are not used again: code loaded in its place gets new ids. Call this after each
+ * dlclose(), before the next dlopen(). If objects may have come and gone between two calls, all
+ * stacks get new ids except those of code that has certainly stayed.
  *
  * Returns    OK | USAGE | MEMORY (some calls are not seen)
  * Context    as sonde_audit_start(), one call at a time      Blocks  for the loader's lock
@@ -68,8 +68,8 @@ sonde_audit_blind_spots(const struct sonde_audit *audit,
                         int (*each)(void *ctx, const struct sonde_audit_blind_spot *blind),
                         void *ctx);
 
-/* Stop recording. Slots, methods and page protection are restored. An address that the program took
- * meanwhile stays valid: it leads straight to the function.
+/* Stop recording. Slots, methods and page protection are restored. A function pointer that the
+ * program took meanwhile stays valid and calls the function directly.
  *
  * audit  may be null
  *

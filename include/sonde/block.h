@@ -2,9 +2,8 @@
 /* Blocks: the closures of Clang (`^{ ... }` in C, C++ and Objective-C), and what they hold.
  *
  * A block is a struct: five words of header, then its captures. The block does not say what a
- * capture is. Several sources tell it, which disagree at times, so each answer names its sources.
- * Source: the Block ABI (clang.llvm.org/docs/Block-ABI-Apple.html) and Apple's
- * libclosure. */
+ * capture is. Several sources do, and they sometimes disagree, so each answer names its sources.
+ * Source: the Block ABI (clang.llvm.org/docs/Block-ABI-Apple.html) and Apple's libclosure. */
 #ifndef SONDE_BLOCK_H
 #define SONDE_BLOCK_H
 
@@ -67,11 +66,11 @@ enum sonde_block_source {
 
 /* --- what blocks hold --- */
 
-/* A memory with blocks: this process, a core, or what callbacks read. What is found out of a kind
- * of block is kept, so the second block of a kind costs little. */
+/* Memory with blocks: of this process, of a core, or read by callbacks. Results are cached for each
+ * kind of block, so the second block of a kind costs little. */
 struct sonde_blocks;
 
-/* Open the memory of this process. Images that are loaded later are unknown: open it again.
+/* Open the memory of this process. Images loaded later are unknown; to see them, open it again.
  *
  * ret_error  details of a failure; may be null
  *
@@ -86,10 +85,11 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open(struct sonde_block
  * sonde_block_holders() then search the core's memory. Memory that the core leaves out because a
  * file has it is read from that file; a truncated core has fewer blocks.
  *
- * program    the core's program, if the path in the core is not right; or null. It is used if it
- * has the core's build-id ret_error  details of a failure; may be null
+ * program    path of the core's program if the path in the core is wrong; or null. Used only if it
+ *            has the core's build-id
+ * ret_error  details of a failure; may be null
  *
- * Returns    OK | ABSENT (no such file; no image has a block runtime) | UNSUPPORTED (no core; 32
+ * Returns    OK | ABSENT (no such file; no image has a block runtime) | UNSUPPORTED (not a core; 32
  *            bits) | CORRUPT | DENIED | MEMORY | OS | USAGE
  * Context    any thread; not handler      Blocks  reads files: the symbols of all images
  * Ownership  the caller's: sonde_blocks_close()
@@ -99,20 +99,20 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open_core(const char *p
                                                                    struct sonde_blocks **ret_blocks,
                                                                    struct sonde_error *ret_error);
 
-/* Another memory: of another process, of an image. */
+/* Other memory: of another process, or of an image. */
 struct sonde_block_memory {
     size_t struct_bytes; /* sizeof(struct sonde_block_memory) */
     uint32_t arch;       /* enum sonde_arch; not OTHER */
-    /* Read all of [address, address + size_bytes) and return 1, or return 0. The address may be
-     * any. */
+    /* Read all of [address, address + size_bytes) and return 1, or return 0. Any address may be
+     * passed. */
     int (*read)(void *ctx, uint64_t address, void *buffer, size_t size_bytes);
-    /* The symbol that begins at an address, or null; valid until the blocks are closed. The names
-     * of runtime functions tell what helpers do. May be null itself. */
+    /* The symbol that begins at an address, or null; valid until the blocks are closed. Names of
+     * runtime functions show what helpers do. The callback itself may be null. */
     const char *(*name)(void *ctx, uint64_t address);
     void *ctx;
 };
 
-/* Open a memory that callbacks read.
+/* Open memory that callbacks read.
  *
  * Returns    OK | USAGE | MEMORY
  * Context    any thread; not handler      Blocks  no
@@ -138,8 +138,8 @@ struct sonde_block {
     uint32_t captures;   /* how many sonde_block_captures() gives */
 };
 
-/* Look at a block. Everything is checked, and none of its code is run. A wrong address is
- * recognized as far as possible; what is left of a block on a stack is not.
+/* Look at a block. All data is checked, and none of the block's code is run. Wrong addresses are
+ * recognized as far as possible, but the remains of a block on a stack are not.
  *
  * Returns    OK | UNREADABLE | CORRUPT (no block is there) | MEMORY | USAGE
  * Context    any thread, one at a time; not handler      Blocks  no
@@ -156,10 +156,10 @@ struct sonde_block_capture {
     uint8_t kind;        /* enum sonde_block_kind */
     uint8_t is_owned;    /* the block keeps it alive */
     uint8_t is_part;     /* of the object before it */
-    uint8_t denied;      /* another kind, by a source that disagrees; UNKNOWN: none does */
+    uint8_t denied;      /* the kind given by a source that disagrees; UNKNOWN: none does */
     uint8_t denied_by;   /* that source */
-    uint32_t sources; /* bits 1 << enum sonde_block_source that say this kind; 0: none knows it */
-    uint64_t value;   /* the word there; if the data is smaller than a word, its bytes */
+    uint32_t sources;    /* bits 1 << enum sonde_block_source: sources of this kind; 0: none */
+    uint64_t value;      /* the word at the offset, or the bytes of smaller data */
 };
 
 /* List what a block holds, by offset.
@@ -176,24 +176,24 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_captures(struct sonde_blocks *blocks, uint64_t address,
                      struct sonde_block_capture *captures, size_t max, size_t *ret_count);
 
-/* What a wrapper block runs in the end. */
+/* Kinds of wrapper blocks: blocks that run another block or function. */
 enum sonde_block_wrapper {
-    SONDE_BLOCK_WRAPPER_DISPATCH = 1, /* of dispatch_block_create(): another block */
-    SONDE_BLOCK_WRAPPER_SWIFT,        /* a Swift closure that Objective-C got */
+    SONDE_BLOCK_WRAPPER_DISPATCH = 1, /* made by dispatch_block_create(); runs another block */
+    SONDE_BLOCK_WRAPPER_SWIFT,        /* a Swift closure passed to Objective-C */
 };
 
 struct sonde_block_wrapped {
     size_t struct_bytes;   /* sizeof(struct sonde_block_wrapped) */
     uint8_t wrapper;       /* enum sonde_block_wrapper */
-    uint64_t function;     /* that is run */
+    uint64_t function;     /* that it runs in the end */
     uint64_t block;        /* DISPATCH: the block that it wraps */
     uint64_t queue, group; /* DISPATCH: objects; 0: none, or unknown */
-    uint64_t context;      /* SWIFT: what the closure has captured; 0: nothing */
+    uint64_t context;      /* SWIFT: the closure's captures; 0: none */
 };
 
-/* Look through a wrapper block.
+/* Find what a wrapper block runs.
  *
- * Returns    OK | ABSENT (it is no wrapper) | what sonde_block_inspect() returns
+ * Returns    OK | ABSENT (not a wrapper) | what sonde_block_inspect() returns
  * Context    any thread, one at a time; not handler      Blocks  no
  * Ownership  nothing is transferred
  * Example    examples/blocks.c */
@@ -201,10 +201,11 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_unwrap(struct sonde_blocks *blocks, uint64_t address,
                    struct sonde_block_wrapped *ret_wrapped);
 
-/* Describes an object by code of the program (its `description`): write a NUL-terminated text of at
- * most size_bytes and return 1, or return 0. Such code may take locks and change things.
+/* Describes an object by calling the program's code (its `description`): write at most size_bytes
+ * of text, NUL-terminated, and return 1; or return 0. That code may take locks and have side
+ * effects.
  *
- * object      of a class of Objective-C
+ * object      of an Objective-C class
  * class_name  valid during the call */
 typedef int sonde_block_describer(void *ctx, uint64_t object, const char *class_name, char *text,
                                   size_t size_bytes);
@@ -222,13 +223,13 @@ sonde_blocks_set_describer(struct sonde_blocks *blocks, sonde_block_describer *d
                            void *ctx);
 
 /* Describe an object that a block holds. Only an object that the block keeps alive, by its helpers
- * or their names, is asked: not one that is weak or unretained, nor one that only the layout calls
- * an object; and only if the block is live on the heap and the object's class is valid. The caller
- * must see to it that the block is not released meanwhile.
+ * or their names, is asked: not a weak or unretained one, and not one that only the layout calls an
+ * object. The block must be live on the heap and the object's class valid. The caller must make
+ * sure that the block is not released meanwhile.
  *
  * address     of the block
  * offset      of the capture, as sonde_block_captures() gives it
- * box_offset  of the variable in a __block variable's box that the capture leads to; -1: of none
+ * box_offset  of a variable in the box that the capture refers to; -1: the capture itself
  * text        gets at most size_bytes, NUL-terminated
  *
  * Returns    OK | ABSENT (no describer; nil; no description) | DENIED (must not be
@@ -241,8 +242,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_describe(struct sonde_bl
                                                                  int32_t box_offset, char *text,
                                                                  size_t size_bytes);
 
-/* List all blocks on the heap of this process or a core, by address: searches its writable memory,
- * without stopping anything. Blocks that are made or released meanwhile may or may not be included.
+/* List all blocks on the heap of this process or a core, by address. Searches writable memory and
+ * stops no thread: blocks made or released meanwhile may or may not be included.
  *
  * items      the caller's array of `max`
  * ret_count  how many there are, including those beyond `max`
@@ -250,7 +251,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_describe(struct sonde_bl
  * Returns    OK | LIMIT (`max` is too small) | UNSUPPORTED (a memory of callbacks) | MEMORY | OS |
  *            USAGE
  * Context    any thread, one at a time; not handler
- * Blocks     some ten ms for each GB of the heap
+ * Blocks     some ten ms per GB of heap
  * Ownership  nothing is transferred
  * Example    examples/blocks.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks,
@@ -260,18 +261,18 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_block
 /* A reference to an object or block. */
 struct sonde_block_holder {
     size_t struct_bytes; /* sizeof(struct sonde_block_holder) */
-    uint64_t holder;     /* address of a block, of an object, or of memory that they lead to */
+    uint64_t holder;     /* address of a block, an object, or memory reached from them */
     uint32_t offset; /* of the capture, variable or word in it; OBJECT: the word's that leads on */
     int32_t box_offset; /* in the __block variable's box that the capture leads to; -1: directly */
     uint8_t kind;       /* enum sonde_block_kind */
-    uint8_t is_owned;   /* else it does not keep it alive */
-    uint8_t is_block;   /* else an object, or memory, which a block holds */
-    uint8_t is_certain; /* 0: a C++ object, an object or memory, which may or may not own it */
+    uint8_t is_owned;   /* 0: it does not keep `address` alive */
+    uint8_t is_block;   /* 0: an object or memory that a block holds */
+    uint8_t is_certain; /* 0: a C++ object, an object or memory that may or may not own it */
 };
 
 /* List the blocks on the heap of this process or a core that hold `address`, and the objects held
- * by blocks that hold it. If memory of unknown form leads to it (a vector's elements, say), that
- * memory is listed; call this again for it.
+ * by blocks that hold it. If memory of unknown layout refers to it (a vector's elements, say), that
+ * memory is listed; call this again for its address.
  *
  * holders    the caller's array of `max`
  * ret_count  how many there are, including those beyond `max`
@@ -289,18 +290,18 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_holders(struct sonde_blo
  *
  *     (gdb) call sonde_block_print(handler)      (lldb) expr sonde_block_print(handler)
  *
- * The process may be stopped anywhere, inside of malloc() or of the loader, too: this takes no lock
- * and no heap. Any address may be given; if there is no block, the output says so. A wrapper is
- * shown with the block that it runs. Names come from the symbol tables of the images' files, which
- * are mapped for the call. The names of variables need debug information: the output gives the
- * command that prints them. errno is kept.
+ * The process may be stopped anywhere, even inside malloc() or the loader: this uses no lock and no
+ * heap. Any address may be given; if it holds no block, the output says so. A wrapper is shown with
+ * the block that it runs. Names come from the symbol tables of the images' files, which are mapped
+ * for the call. Variable names need debug information: the output gives the command that prints
+ * them. errno is preserved.
  *
- * Context    any thread; not handler: about 2 KB of stack, and the names of large images take their
+ * Context    any thread; not handler: uses about 2 KB of stack, and names from large images take
  *            time      Blocks  in writing      Ownership  nothing is transferred
  * Example    examples/debugger.c */
 SONDE_API void sonde_block_print(const void *block);
 
-/* Text of an enum sonde_block_kind ("strong") and of an enum sonde_block_source ("helper").
+/* Texts of enum sonde_block_kind ("strong") and enum sonde_block_source ("helper").
  *
  * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static */

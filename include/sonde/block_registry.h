@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the blocks (closures) on the heap of this process were made.
  *
- * While a registry runs, the calls that make and release blocks are hooked, as those of an audit
- * are (audit.h). Each block that is made on the heap is recorded with the stack that made it, its
- * thread and time, until its last release. `sonde run --blocks` does this for a whole program from
- * its start. `sonde holders` and `sonde blocks --pid` read either registry from outside.
+ * While a registry runs, it hooks the calls that make and release blocks, as an audit does
+ * (audit.h). Each block made on the heap is recorded with its stack, thread and time until its last
+ * release. `sonde run --blocks` does this for a whole program from its start. `sonde holders` and
+ * `sonde blocks --pid` read either registry from outside.
  *
- * Not seen: blocks made before, direct calls inside a runtime, a runtime that is linked into the
+ * Not seen: blocks made earlier, direct calls inside a runtime, and a runtime linked into the
  * program itself. A fork child records nothing. */
 #ifndef SONDE_BLOCK_REGISTRY_H
 #define SONDE_BLOCK_REGISTRY_H
@@ -27,7 +27,7 @@ struct sonde_block_registry;
  *
  * depot  stores the stacks. It must live until sonde_block_registry_destroy()
  *
- * Returns    OK (also where there is no blocks runtime yet) | USAGE | BUSY (functions are hooked
+ * Returns    OK (also if no blocks runtime is loaded yet) | USAGE | BUSY (functions are hooked
  *            already: one registry or audit at a time in a process) | MEMORY
  * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
  *            loader's lock      Ownership  the caller's: sonde_block_registry_destroy()
@@ -36,8 +36,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_start(struct sonde_depot *depot, struct sonde_block_registry **ret_registry,
                            struct sonde_error *ret_error);
 
-/* Hook the objects that were loaded since, and forget those that are gone: ids of stacks with their
- * code are not used again (sonde_audit_refresh()).
+/* Hook objects loaded since the last call, and forget unloaded ones: ids of stacks with their code
+ * are not used again (sonde_audit_refresh()).
  *
  * Returns    OK | USAGE | MEMORY (some calls are not seen)
  * Context    as sonde_block_registry_start(), one call at a time      Blocks  for the loader's lock
@@ -55,8 +55,8 @@ sonde_block_registry_refresh(struct sonde_block_registry *registry);
  * Example    examples/block_registry.c */
 SONDE_API void sonde_block_registry_stop(struct sonde_block_registry *registry);
 
-/* Destroy a registry; stops it first if it runs. No thread may be in a call that makes or releases
- * a block.
+/* Stop the registry if it runs, and destroy it. No thread may be in a call that makes or releases a
+ * block.
  *
  * registry  may be null
  *
@@ -70,7 +70,7 @@ struct sonde_block_made {
     uint64_t address;
     uint64_t invoke;  /* the block's function */
     uint64_t time_ns; /* when it was made: CLOCK_MONOTONIC */
-    uint32_t stack;   /* id in the depot: who made it; 0: it had no room */
+    uint32_t stack;   /* id in the depot: who made it; 0: the depot was full */
     uint64_t tid;     /* of the thread that made it */
     uint32_t size_bytes;
 };
@@ -86,8 +86,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_find(const struct sonde_block_registry *registry, uint64_t address,
                           struct sonde_block_made *ret_made);
 
-/* List all live blocks, each once. Blocks that are made or released meanwhile may or may not be
- * included.
+/* List all live blocks, each once. Blocks made or released meanwhile may or may not be included.
  *
  * each  called for each; return 0 to continue, anything else to end. It may make and release blocks
  *
@@ -98,7 +97,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_each(const struct sonde_block_registry *registry,
                           int (*each)(void *ctx, const struct sonde_block_made *made), void *ctx);
 
-/* The live blocks at one time, by who made them. */
+/* Counts of live blocks at one time, by stack and function. */
 struct sonde_block_snapshot;
 
 /* Returns    OK | USAGE | MEMORY
@@ -115,16 +114,15 @@ sonde_block_snapshot_take(const struct sonde_block_registry *registry,
  * Example    examples/block_registry.c */
 SONDE_API void sonde_block_snapshot_destroy(struct sonde_block_snapshot *snapshot);
 
-/* The blocks of one function that one stack made, at two times. */
+/* Blocks of one function made by one stack, at two times. */
 struct sonde_block_growth {
-    uint32_t stack; /* id in the depot; 0: stacks without room */
+    uint32_t stack; /* id in the depot; 0: stacks that did not fit */
     uint64_t invoke;
     uint64_t count_before, count;
     uint64_t size_bytes_before, size_bytes;
 };
 
-/* List what grew and what shrank, each pair of stack and function once, without what did not
- * change.
+/* List each pair of stack and function whose blocks grew or shrank, once.
  *
  * before  may be null: no blocks
  * each    called for each; return 0 to continue, anything else to end
@@ -141,9 +139,9 @@ struct sonde_block_registry_stat {
     size_t struct_bytes; /* sizeof(struct sonde_block_registry_stat) */
     uint64_t made;
     uint64_t ended;
-    uint64_t dropped; /* made, and not recorded for want of room */
-    uint64_t unseen;  /* ended, or lost references, by unseen calls */
-    uint64_t unknown; /* references to blocks that are not recorded */
+    uint64_t dropped; /* made, but not recorded: no room */
+    uint64_t unseen;  /* ended, or lost a reference, by a call that was not seen */
+    uint64_t unknown; /* retains and releases of blocks that are not recorded */
 };
 
 /* Returns    OK | USAGE

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The images of this process: main program, shared libraries, vdso.
  *
- * A pc is only a number until its image is known: (build-id, pc - bias) means the same in every
- * process and after it has ended. */
+ * A pc has no meaning without its image. (build-id, pc - bias) means the same in every process,
+ * also after it has ended. */
 #ifndef SONDE_IMAGE_H
 #define SONDE_IMAGE_H
 
@@ -20,10 +20,10 @@ extern "C" {
 #define SONDE_BUILD_ID_MAX 32
 
 struct sonde_image {
-    const char *path;      /* as the loader has it, "[vdso]", or "" when unknown */
+    const char *path;      /* as the loader has it, "[vdso]", or "" if unknown */
     uint64_t start;        /* lowest mapped address */
     uint64_t end;          /* one past the highest */
-    uint64_t bias;         /* address - address in the file's own coordinates (vaddr) */
+    uint64_t bias;         /* address - vaddr (address in the file's own coordinates) */
     uint32_t flags;        /* SONDE_IMAGE_ bits */
     uint8_t build_id_size; /* bytes; 0: it has none */
     uint8_t build_id[SONDE_BUILD_ID_MAX];
@@ -37,13 +37,13 @@ typedef int (*sonde_image_each)(void *ctx, const struct sonde_image *image);
  *
  * Returns    OK | MEMORY
  * Context    any thread; not handler      Blocks  on the loader's lock, shortly; not during `each`
- * Ownership  nothing is transferred; an image may be unloaded while it is shown, its data stays
+ * Ownership  nothing is transferred; an image may be unloaded during `each`, its data stays valid
  * Example    examples/images.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_images_each(sonde_image_each each, void *ctx);
 
 /* Find the image whose code holds `pc`; `each` is called once with it.
  *
- * pc  an address to look up: for a frame sonde_stack_lookup_pc()
+ * pc  an address to look up; for a frame use sonde_stack_lookup_pc()
  *
  * Returns    OK | ABSENT (no image has code there; `each` was not called) | MEMORY
  * Context    any thread; not handler      Blocks  on the loader's lock, shortly; not during `each`
@@ -56,7 +56,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_
  * library folders (/lib*, /usr/lib*)? This is the rule of --app-only; sonde_image_set_app() makes
  * exceptions.
  *
- * pc  an address to look up: for a frame sonde_stack_lookup_pc()
+ * pc  an address to look up; for a frame use sonde_stack_lookup_pc()
  *
  * Returns    1 | 0 (the system's, the kernel's, or no image's)
  * Context    any thread; not handler      Blocks  on the loader's lock, shortly

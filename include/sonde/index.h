@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Indexes: functions, files, lines and inlined calls for the addresses of an image, offline, for
- * any architecture.
+/* Indexes: look up the function, file, line and inlined calls at an address of an image, offline,
+ * for any architecture.
  *
- * An index is made of debug information once. It is mapped from an index file (`sonde index` writes
- * them: docs/index-format.md), or made in memory from an ELF or Mach-O file. A look-up gives ids
- * and allocates nothing; each string is decoded once, when it is first asked for.
+ * Debug information is converted to an index once. An index is mapped from an index file (written
+ * by `sonde index`; docs/index-format.md), or built in memory from an ELF or Mach-O file. A look-up
+ * returns ids and allocates nothing; each string is decoded once, on first use.
  *
- * Addresses are image offsets: of ELF the virtual address as the file has it (pc - bias, as
- * sonde_symbol.image_offset and sonde_image.bias), of Mach-O the distance from the image's header.
+ * Addresses are image offsets: for ELF the virtual address in the file (pc - bias; see
+ * sonde_symbol.image_offset and sonde_image.bias), for Mach-O the distance from the image's header.
  * Look up a return address by the byte before it. */
 #ifndef SONDE_INDEX_H
 #define SONDE_INDEX_H
@@ -25,35 +25,35 @@ extern "C" {
 /* The index of one image. */
 struct sonde_index;
 
-/* Open an index file, or make the index of a program, library, debug file or dSYM bundle. Further
- * debug information is found by itself: the separate debug file (same build-id, under
- * /usr/lib/debug or by its debug link), dwz's file, split files. A malformed unit of it is left
- * out: sonde_index_bad_unit().
+/* Open an index file, or build the index of a program, library, debug file or dSYM bundle. Further
+ * debug information is found automatically: the separate debug file (same build-id, under
+ * /usr/lib/debug or by its debug link), dwz's file, split files. Malformed units are left out:
+ * sonde_index_bad_unit().
  *
- * path       of the file; its type is recognized by its first bytes
- * threads    to make an index with, 1 to 64; 0: one
+ * path       of the file; its first bytes tell its type
+ * threads    to build the index with, 1 to 64; 0: one
  * ret_error  details of a failure; may be null
  *
- * Returns    OK | ABSENT (no such file, or nothing to look up in it) | DENIED |
- *            UNSUPPORTED (neither an index of this version nor an ELF or Mach-O; more than 4 GiB of
- *            code) | CORRUPT | LIMIT | MEMORY | OS | USAGE
+ * Returns    OK | ABSENT (no such file, or nothing to look up in it) | DENIED | UNSUPPORTED
+ *            (neither an index of this version nor an ELF or Mach-O; more than 4 GiB of code) |
+ *            CORRUPT | LIMIT | MEMORY | OS | USAGE
  * Context    any thread; not handler
- * Blocks     reads files; a second for some hundred MB of debug information
+ * Blocks     reads files; about a second per some hundred MB of debug information
  * Ownership  the caller's: sonde_index_close()
  * Example    examples/index_lookup.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_open(const char *path, uint32_t threads,
                                                              struct sonde_index **ret_index,
                                                              struct sonde_error *ret_error);
 
-/* Open the index of a build-id: the first found of FOLDER/ID.sndidx and
+/* Open the index for a build-id: the first one found of FOLDER/ID.sndidx and
  * FOLDER/.build-id/xx/rest.debug in each of the folders, the user's cache of the `sonde` program,
  * and /usr/lib/debug/.build-id/xx/rest.debug. Files with another build-id are skipped.
  *
- * build_id      of `size_bytes`, 1 to SONDE_BUILD_ID_MAX (image.h); of Mach-O its UUID, for which
+ * build_id      of `size_bytes`, 1 to SONDE_BUILD_ID_MAX (image.h); for Mach-O its UUID, for which
  *               only index files are found
- * folders       `folder_count` paths; may be null when that is 0
+ * folders       `folder_count` paths; may be null if 0
  *
- * Returns    OK | ABSENT (there is none) | what sonde_index_open() returns of a debug file
+ * Returns    OK | ABSENT (none found) | what sonde_index_open() returns for a debug file
  * Context    any thread; not handler      Blocks  as sonde_index_open()
  * Ownership  the caller's: sonde_index_close()
  * Example    examples/index_lookup.c */
@@ -71,12 +71,12 @@ SONDE_API void sonde_index_close(struct sonde_index *index);
 
 struct sonde_index_info {
     size_t struct_bytes;   /* sizeof(struct sonde_index_info) */
-    uint64_t first_offset; /* image offset of the first byte that is covered */
+    uint64_t first_offset; /* image offset of the first covered byte */
     uint64_t code_bytes;   /* size of the covered range */
     uint32_t arch;         /* enum sonde_arch */
     uint32_t names, files; /* the largest ids; the smallest is 1 */
-    uint32_t units;        /* of debug information; 0: made from symbols only */
-    uint32_t bad_units;    /* of them: could not be read completely */
+    uint32_t units;        /* of debug information; 0: built from symbols only */
+    uint32_t bad_units;    /* units that could not be read completely */
     uint8_t build_id_size; /* bytes; 0: it has none */
     uint8_t build_id[32];
 };
@@ -90,11 +90,11 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_info(const struct sonde_
 struct sonde_index_bad_unit {
     size_t struct_bytes; /* sizeof(struct sonde_index_bad_unit) */
     uint64_t offset;     /* in .debug_info */
-    const char *name;    /* its source file; "" when that could not be read */
+    const char *name;    /* its source file; "" if that could not be read */
     const char *what;    /* what is wrong with it */
 };
 
-/* Get a unit that could not be read completely. What could be read of it is in the index.
+/* Get a unit that could not be read completely. The readable part is in the index.
  *
  * i  0 to sonde_index_info.bad_units - 1
  *
@@ -112,7 +112,7 @@ struct sonde_index_frame {
     uint32_t line; /* in it; 0: unknown */
 };
 
-/* Deeper chains of inlined calls lose their outer ones; large programs have up to 50. */
+/* Outer calls of longer inline chains are lost; large programs have chains of up to 50. */
 #define SONDE_INDEX_FRAMES_MAX 256u
 
 /* Look up the calls at one address. Allocates nothing, takes no lock.
@@ -149,10 +149,10 @@ sonde_index_lookup_many(const struct sonde_index *index, const uint64_t *image_o
                         size_t count, struct sonde_index_frame *frames, size_t max, uint32_t *first,
                         uint32_t *counts);
 
-/* Get the string of an id: a function's linkage name (for sonde_name_demangle()), else its plain
- * name; the path of a file. Decoded at the first call, the same pointer each time.
+/* Get the string of an id: a function's linkage name (for sonde_name_demangle()) or else its plain
+ * name; a file's path. Decoded on the first call; returns the same pointer each time.
  *
- * Returns    the string; "" for 0, for an invalid id, and when memory ran out
+ * Returns    the string; "" for 0, an invalid id, or out of memory
  * Context    any thread; not handler      Blocks  on the index' lock, shortly
  * Ownership  the index'
  * Example    examples/index_lookup.c */
@@ -167,7 +167,7 @@ struct sonde_index_symbol {
     uint32_t alias_count; /* further names of its start: sonde_index_alias() */
 };
 
-/* Find the symbol that covers an address, in the symbol table.
+/* Find the symbol of the symbol table that covers an address.
  *
  * Returns    OK | ABSENT | USAGE
  * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
@@ -186,17 +186,17 @@ sonde_index_symbol(const struct sonde_index *index, uint64_t image_offset,
 SONDE_API uint32_t sonde_index_alias(const struct sonde_index *index, uint64_t image_offset,
                                      uint32_t i);
 
-/* Find the functions that are missing between two frames because they ended by a tail call.
+/* Find functions missing between two frames because they ended in a tail call.
  *
  * return_offset  return address in the caller, an image offset
  * inner_offset   the next inner frame, in the same image: its pc, or the byte before its return
  *                address
- * places         the caller's array of `max`: the jumps of the missing functions as image offsets,
+ * places         the caller's array of `max`: image offsets of the missing functions' jumps,
  *                innermost first; look them up as they are
- * ret_count      how many there are, at most 32
+ * ret_count      how many functions are missing, at most 32
  *
- * Returns    OK (exactly one chain of jumps leads there) | ABSENT (none is missing, or it is
- *            unknown) | AMBIGUOUS (frames are missing, and several chains lead there) | LIMIT
+ * Returns    OK (exactly one chain of jumps connects the frames) | ABSENT (none is missing, or it
+ *            is unknown) | AMBIGUOUS (frames are missing, and several chains connect them) | LIMIT
  * (`max` is too small; the innermost were filled) | USAGE
  * Context    any thread, any number at a time; not handler      Blocks  no
  * Ownership  nothing is transferred

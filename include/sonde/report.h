@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reports: captured stacks in a file that any language can read.
  *
- * The format is protobuf with a published schema (proto/sonde/v1/report.proto). A file that was cut
- * still has every record before the cut. */
+ * The format is protobuf with a published schema (proto/sonde/v1/report.proto). All records before
+ * the end of a truncated file can be read. */
 #ifndef SONDE_REPORT_H
 #define SONDE_REPORT_H
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define SONDE_REPORT_NO_NAMES     1u /* images and offsets only; names can be added later */
+#define SONDE_REPORT_NO_NAMES     1u /* only images and offsets; names can be added later */
 #define SONDE_REPORT_PASSIVE_ONLY 2u /* as SONDE_CAPTURE_PASSIVE_ONLY */
 
 /* Write a report of the stacks of all threads of this process.
@@ -33,20 +33,19 @@ extern "C" {
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_report_write(uint32_t flags, sonde_write write, void *ctx, struct sonde_error *ret_error);
 
-/* The same to a file descriptor, which stays open. */
+/* As sonde_report_write(), to a file descriptor, which stays open. */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_report_write_fd(uint32_t flags, int fd,
                                                                   struct sonde_error *ret_error);
 
 #if defined(__GNUC__)
-/* Macros, because a function that ends with such a call would give up its frame to it (a tail
- * call), and would not be in the stack: sonde_keep_frame(). */
+/* Macros, because a caller that ends with such a call has to keep its frame: sonde_keep_frame(). */
 #    define sonde_report_write(flags, write, ctx, ret_error)                                       \
         sonde_keep_frame(sonde_report_write(flags, write, ctx, ret_error))
 #    define sonde_report_write_fd(flags, fd, ret_error)                                            \
         sonde_keep_frame(sonde_report_write_fd(flags, fd, ret_error))
 #endif
 
-/* A report that was read. */
+/* A report read from memory. */
 struct sonde_report;
 
 /* Read a report from memory.

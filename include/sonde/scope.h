@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Deadlines for parts of a program, for the watch of this process (sonde/watch.h).
  *
- * A scope is a part of a thread's work that has to be over after some time: the handling of a
- * request, a frame, a task of a pool. One that is not left by then is a stall: the report has its
- * label, how long it took, and what the thread did. Scopes may be nested; each has its own
- * deadline, and an inner one does not move that of the outer ones. */
+ * A scope is a part of a thread's work that has a deadline: handling a request, a frame, a pool's
+ * task. A scope not left by its deadline is a stall: the report has its label, how long it took,
+ * and what the thread did. Scopes may be nested; each has its own deadline, and an inner scope does
+ * not move those of outer ones. */
 #ifndef SONDE_SCOPE_H
 #define SONDE_SCOPE_H
 
@@ -16,22 +16,22 @@
 extern "C" {
 #endif
 
-/* Shorter limits count as this: scopes are timed by a clock that advances every 4 to 10 ms. */
+/* Shorter limits are raised to this: scopes are timed by a clock that advances every 4 to 10 ms. */
 #define SONDE_SCOPE_LIMIT_MIN_NS 20000000u
 #define SONDE_SCOPE_LEVELS       8u
 
 /* Enter a scope on the calling thread.
  *
- * They cost some ns, take no lock, allocate nothing and keep errno. The first scope of a thread
- * makes a system call (gettid), and so does the first one after two seconds without any work, which
- * wakes the watch. Without a watch they do nothing, and a scope that was entered before the watch
- * began is not timed. Scopes nested deeper than SONDE_SCOPE_LEVELS are not timed, nor are those of
- * more than 256 threads at a time; reports do not say yet that there were any.
+ * Enter and leave cost some ns, take no lock, allocate nothing and preserve errno. A thread's first
+ * scope makes a system call (gettid); so does the first scope after two seconds without any work,
+ * to wake the watch. Without a watch they do nothing; a scope entered before the watch began is not
+ * timed. Scopes nested deeper than SONDE_SCOPE_LEVELS, and those of more than 256 threads at a
+ * time, are not timed; reports do not show that yet.
  *
- * While a scope is a stall, the scopes inside it go on being timed. Time that is reported of an
- * inner scope does not make the outer ones stalls as well: one hang is one report.
+ * Scopes inside a stalled one are still timed. Time reported for an inner scope does not make outer
+ * ones stalls as well: one hang is one report.
  *
- * label     as long as the program: a string literal. The report shows 64 bytes of it
+ * label     must live as long as the program: a string literal. The report shows 64 bytes of it
  * limit_ns  how long it may take
  *
  * Returns    the scope, for sonde_scope_leave(); 0: no watch runs
@@ -41,18 +41,18 @@ extern "C" {
  * Example    examples/watch_scope.c */
 SONDE_API uint32_t sonde_scope_enter(const char *label, uint64_t limit_ns);
 
-/* Leave a scope, and all scopes inside it (those that a longjmp() or an exception skipped).
+/* Leave a scope and all scopes inside it (a longjmp() or an exception may have skipped them).
  *
- * scope  of sonde_scope_enter() on this thread; 0: does nothing
+ * scope  from sonde_scope_enter() on this thread; 0: does nothing
  *
  * Context    as sonde_scope_enter()      Blocks  no
  * Ownership  nothing is transferred
  * Example    examples/watch_scope.c */
 SONDE_API void sonde_scope_leave(uint32_t scope);
 
-/* The scopes that the calling thread is in have no deadline any more: something is known to take
- * its time (a question to the user, a debugger's stop). Scopes that are entered later have theirs.
- * One that is a stall by now ends as if it were left.
+/* Cancel the deadlines of the scopes that the calling thread is in, for work that is known to take
+ * long (a question to the user, a stop in a debugger). Scopes entered later have their deadlines. A
+ * scope that is already a stall ends as if it were left.
  *
  * Context    as sonde_scope_enter()      Blocks  no
  * Ownership  nothing is transferred

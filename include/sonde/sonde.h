@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* All of sonde. Each header stands alone. */
+/* All of sonde. Each header can be included alone. */
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A captured stack: program counters in the caller's memory, how each was found, and why the walk
- * ended. A truncated stack is a valid result, marked as truncated. */
+ * ended. A truncated stack is a valid result, and is marked. */
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 
@@ -22,10 +22,10 @@ extern "C" {
     X(INFERRED, "inferred") /* see below */
 
 /* INFERRED: the frame below had no rule, or its rule needs an unknown register. The return address
- * was searched for on the stack, with a proof: call frame information leads from this word to the
- * root, and from no other one; or the code of the function and the call before the return address
- * agree on its place. If the pc below is no code, it is the word at sp, if a call ends there.
- * Frames further out depend on this one and are INFERRED, too, by whatever rule they were found. */
+ * was found by a scan of the stack and proven: call frame information leads to the root from this
+ * word and from no other; or the function's code and the call before the return address agree on
+ * its place. If the pc below is not code, the word at sp is taken if it is the address after a
+ * call. Frames further out depend on this one and are INFERRED, too, whatever rule found them. */
 enum sonde_found_by {
 #define SONDE_FOUND_ENUM_(name, text) SONDE_FOUND_##name,
     SONDE_FOUND_MAP(SONDE_FOUND_ENUM_)
@@ -55,22 +55,22 @@ enum sonde_end_reason {
 
 /* Per-frame byte `how`: the low four bits are an enum sonde_found_by, the rest flags. */
 #define SONDE_HOW_FOUND_MASK 0x0fu
-/* The pc is the next instruction to execute, not a return address: look it up as it is. Set on
- * frame 0, on a frame that a signal interrupted, and on async resume addresses. Otherwise look up
- * pc - 1 (the call), and still print the pc. */
+/* The pc is the next instruction to execute, not a return address: look it up as it is. Set for
+ * frame 0, a frame that a signal interrupted, and async resume addresses. For other frames look up
+ * pc - 1 (the call), but print the pc. */
 #define SONDE_HOW_EXACT 0x10u
 /* The frame is a signal trampoline, by its call frame information. */
 #define SONDE_HOW_SIGNAL 0x20u
 
-/* How many outermost frames the library's own captures keep of a stack deeper than their buffer. */
+/* Outermost frames that the library's own captures keep of a stack deeper than their buffer. */
 #define SONDE_OUTER_FRAMES 64u
 
-/* A stack. The arrays are the caller's; sonde_stack_init() ties them together. */
+/* A stack. The arrays are the caller's: sonde_stack_init(). */
 struct sonde_stack {
     uint64_t *pcs; /* innermost first */
     uint8_t *how;  /* one SONDE_HOW byte for each pc */
     uint32_t capacity;
-    uint32_t outer; /* part of the capacity that is reserved for the outermost frames; 0: none */
+    uint32_t outer; /* part of the capacity reserved for the outermost frames */
     /* result */
     uint32_t count;      /* frames in pcs */
     uint32_t lost_at;    /* index in pcs before which frames were left out; == count: the
@@ -87,7 +87,7 @@ struct sonde_stack {
                              kept include no async frame */
     uint8_t async_met;    /* the walk met an async frame, kept or not */
     uint8_t async_cut;    /* the chain has more members than async_capacity */
-    uint64_t task_id;     /* of the running task (captures of the calling thread); 0: not known */
+    uint64_t task_id;     /* of the running task (captures of the calling thread); 0: unknown */
 };
 
 #define SONDE_NO_FRAME UINT32_MAX
@@ -96,7 +96,7 @@ struct sonde_stack {
  *
  * pcs, how   the caller's arrays of `capacity` elements; must live as long as the stack
  * capacity   frames, >= 1
- * outer      how many of them to reserve for the outermost frames of a deeper stack; < capacity
+ * outer      part of the capacity to reserve for the outermost frames of a deeper stack; < capacity
  *
  * Context    handler      Ownership  nothing is transferred */
 static inline void sonde_stack_init(struct sonde_stack *stack, uint64_t *pcs, uint8_t *how,
@@ -120,15 +120,15 @@ static inline void sonde_stack_init(struct sonde_stack *stack, uint64_t *pcs, ui
     stack->task_id = 0;
 }
 
-/* Also capture the chain of Swift's async functions.
+/* Also capture the chain of Swift async functions.
  *
  * An async function is called by the executor, not by the function that awaits it. The physical
  * stack (pcs) shows the executor; the functions that await are in a chain of contexts on the heap.
- * After a capture, async_pcs holds the address at which each of them resumes, innermost first:
- * pcs[0] ... pcs[async_at], then async_pcs, is the stack as the program was written. Resume
- * addresses are next instructions: look them up as they are. async_met says without this call, too,
- * whether there is a chain. Async frames are recognized by the tag that the Swift and Clang
- * compilers put into the saved frame pointer (bits 63:60 == 1); on Linux Swift sets none.
+ * After a capture, async_pcs holds their resume addresses, innermost first. pcs[0] to
+ * pcs[async_at], then async_pcs, is the stack as in the source. Resume addresses are next
+ * instructions: look them up as they are. async_met shows even without this call whether there is a
+ * chain. Async frames are recognized by the tag that the Swift and Clang compilers put into the
+ * saved frame pointer (bits 63:60 == 1); on Linux Swift sets none.
  *
  * async_pcs  the caller's array of `capacity` elements; must live as long as the stack
  *
@@ -150,14 +150,13 @@ static inline uint64_t sonde_stack_lookup_pc(const struct sonde_stack *stack, ui
 
 /* Capture the stack of the calling thread.
  *
- * Frame 0 is the function that calls this one, in every build; its pc is the return address of
- * this call. Nothing of sonde is ever in the stack.
+ * Frame 0 is the caller of this function, in every build; its pc is the return address of this
+ * call. No frame of sonde is in the stack.
  *
- * stack  prepared by sonde_stack_init(); the result is written there
+ * stack  prepared by sonde_stack_init(); gets the result
  * skip   whole frames to leave out, counted from frame 0
  *
- * Returns    OK | USAGE (no arrays, capacity 0). A stack that ends early is OK and says why in
- *            `end`
+ * Returns    OK | USAGE (no arrays, capacity 0). For a stack that ends early, too: see `end`
  * Context    handler: no lock, no heap; also before main, after fork, inside malloc
  * Blocks     no
  * Ownership  nothing is transferred
@@ -168,11 +167,11 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture(struct sonde_sta
 /* The most frames that sonde_stack_capture_whole() keeps. */
 #define SONDE_WHOLE_FRAMES_MAX (1u << 20)
 
-/* Capture the whole stack of the calling thread, however deep: the arrays grow until it fits, up to
- * SONDE_WHOLE_FRAMES_MAX frames (9 MiB); of a deeper one the outermost SONDE_OUTER_FRAMES are kept
- * beside the innermost.
+/* Capture the whole stack of the calling thread: the arrays grow until it fits, up to
+ * SONDE_WHOLE_FRAMES_MAX frames (9 MiB). Of a deeper stack, the outermost SONDE_OUTER_FRAMES are
+ * kept in addition to the innermost.
  *
- * ret_stack  written on OK only; frame 0 as of sonde_stack_capture()
+ * ret_stack  written on OK only; frame 0 is as in sonde_stack_capture()
  * skip       whole frames to leave out, counted from frame 0
  *
  * Returns    OK | USAGE | MEMORY
@@ -201,25 +200,25 @@ SONDE_API void sonde_stack_free(struct sonde_stack *stack);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_stack_capture_ucontext(struct sonde_stack *stack, const void *ucontext, uint32_t skip);
 
-/* Which members of struct sonde_registers are known. New members come with new bits. */
+/* Known members of struct sonde_registers. New members come with new bits. */
 #define SONDE_REGISTERS_FP 1u
 #define SONDE_REGISTERS_LR 2u
-/* pc is a next instruction; without it, it is a return address. */
+/* pc is the next instruction; without this bit, a return address. */
 #define SONDE_REGISTERS_EXACT 4u
 
-/* Where a walk starts, if the caller knows only a few registers (a fiber that is not running). */
+/* Registers to start a walk from if only a few are known (a fiber that is not running). */
 struct sonde_registers {
     uint64_t pc;
-    uint64_t sp;    /* as it is at pc */
+    uint64_t sp;    /* at pc */
     uint64_t fp;    /* rbp, x29 */
     uint64_t lr;    /* x30; not used on x86-64 */
     uint32_t known; /* SONDE_REGISTERS_ bits; pc and sp always are */
 };
 
-/* Capture a stack of this process that starts at given registers.
+/* Capture a stack of this process from given registers.
  *
- * The registers are not trusted: unmapped memory ends the walk (`unreadable`). The stack must not
- * run meanwhile; if it does, the result is wrong but still bounded.
+ * The registers are not trusted: unmapped memory ends the walk (`unreadable`). Nothing may run on
+ * the stack meanwhile; if something does, the result is wrong but bounded.
  *
  * Returns    OK | USAGE (no arrays, no registers)
  * Context    handler      Blocks  no      Ownership  nothing is transferred
@@ -228,12 +227,12 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_registers *registers,
                               uint32_t skip);
 
-/* Capture a stack of this process that starts at a frame pointer.
+/* Capture a stack of this process from a frame pointer.
  *
- * For code that has only a frame pointer (rbp, x29): from __builtin_frame_address(), or a runtime's
- * record of a suspended function. Frame 0 is the caller of the function that the frame record
- * belongs to; from there the walk uses call frame information as always. The pointer is not
- * trusted: an unmapped record gives no frame, and `unreadable`.
+ * For callers that have only a frame pointer (rbp, x29), from __builtin_frame_address() or a
+ * runtime's record of a suspended function. Frame 0 is the caller of the function with this frame
+ * record; from there the walk uses call frame information as usual. The pointer is not trusted: an
+ * unmapped record gives no frames, and `unreadable`.
  *
  * frame_pointer  the address of a frame record: the saved frame pointer, then the return address
  *
@@ -243,24 +242,24 @@ sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_regi
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t frame_pointer, uint32_t skip);
 
-/* Build what makes captures fast: the list of images and the compiled rules of each.
+/* Build the tables that make captures fast: the list of images and the compiled rules of each.
  *
- * Not needed for right answers: without it a capture asks the loader and reads the call frame
- * information in place, with the same result at several times the cost. Where speed matters, call
- * it at start-up and after dlopen(). Functions with context `any thread` do the cheap part (the
- * list of images) themselves.
+ * Optional: without it, a capture asks the loader and reads call frame information in place, with
+ * the same result at several times the cost. If speed matters, call it at start-up and after
+ * dlopen(). Functions with context `any thread` build the cheap part (the list of images)
+ * themselves.
  *
- * Returns    OK | MEMORY. What could not be compiled is walked in place
- * Context    any thread; not handler      Blocks  on a lock that only this and the functions of
- *            thread.h, image.h, symbol.h take; about 1 ms per 400 KB of .eh_frame
- * Ownership  the tables are the library's; about as large as the .eh_frame sections
+ * Returns    OK | MEMORY. Images that could not be compiled are walked in place
+ * Context    any thread; not handler      Blocks  on a lock taken only by this and by functions of
+ *            thread.h, image.h and symbol.h; about 1 ms per 400 KB of .eh_frame
+ * Ownership  the library's tables, about as large as the .eh_frame sections
  * Example    examples/stack_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_prepare(void);
 
-/* Short texts of the two enums ("cfi", "root"). unsigned: structs keep an enum in a byte, which C++
- * does not convert to it.
+/* Short texts of the two enums ("cfi", "root"). The parameters are unsigned because structs store
+ * the enums in bytes, which C++ does not convert to an enum.
  *
- * found, end  as struct sonde_stack has them, found without its flags (SONDE_HOW_FOUND_MASK)
+ * found, end  as in struct sonde_stack; found without its flags (SONDE_HOW_FOUND_MASK)
  *
  * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static
@@ -269,17 +268,17 @@ SONDE_API const char *sonde_found_text(unsigned found);
 SONDE_API const char *sonde_end_text(unsigned end);
 
 #if defined(__GNUC__)
-/* Keeps the frame of a function that ends with a capture. The compiler would make that call a jump
- * (a tail call): the function's frame would be gone, and the stack would begin with its caller. An
- * empty instruction after the call prevents it. An inline function in place of each macro would do
- * the same, but its address would not be that of the library's function. */
+/* Keeps the frame of a function that ends with a capture. The compiler could make that call a tail
+ * call: the function's frame would be gone, and the stack would begin with its caller. An empty asm
+ * statement after the call prevents that. Inline functions instead of the macros would have other
+ * addresses than the library's functions. */
 static inline __attribute__((always_inline)) SONDE_NODISCARD enum sonde_status
 sonde_keep_frame(enum sonde_status status)
 {
     __asm__ volatile("" : "+r"(status));
     return status;
 }
-/* Macros, because a function that ends with such a call would give up its frame to it. */
+/* Macros, because a caller that ends with such a call has to keep its frame. */
 #    define sonde_stack_capture(stack, skip) sonde_keep_frame(sonde_stack_capture(stack, skip))
 #    define sonde_stack_capture_whole(ret_stack, skip)                                             \
         sonde_keep_frame(sonde_stack_capture_whole(ret_stack, skip))

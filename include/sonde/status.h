@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What functions of sonde return, and where the details of a failure go.
+/* Statuses that sonde's functions return, and details of failures.
  *
- * A function returns a status or a value, never a signed mix of both. There is no errno, no
- * thread-local error and no logging: details go to a struct in the caller's memory. */
+ * A function returns a status or a value, never a signed mix of both. sonde sets no errno and no
+ * thread-local error, and logs nothing: details go to a struct in the caller's memory. */
 #ifndef SONDE_STATUS_H
 #define SONDE_STATUS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A result that must be checked. gcc warns about `(void)call()`, too; if no status matters, write
+/* A result that must be checked. gcc warns about `(void)call()`, too; to ignore a status, write
  * `(void)!call()`. */
 #if defined(__GNUC__)
 #    define SONDE_NODISCARD __attribute__((warn_unused_result))
@@ -46,20 +46,20 @@ enum sonde_status {
 #undef SONDE_STATUS_ENUM_
 };
 
-/* A struct that begins with `struct_bytes` may grow: set that to its size before the call, in an
- * array that of the first element. Callers that were built against an older or newer header work
- * (docs/guide/library.md, "Structs that grow").
+/* A struct that begins with `struct_bytes` may grow: set that member to the struct's size before
+ * the call; in an array, set it in the first element. Callers built against an older or newer
+ * header work (docs/guide/library.md, "Structs that grow").
  *
- * This one does not. Details of a failure, in the caller's memory; written only when a function
- * fails. */
+ * struct sonde_error does not grow. It has the details of a failure, in the caller's memory;
+ * written only when a function fails. */
 struct sonde_error {
     enum sonde_status status;
     int32_t os_error; /* errno of the failing system call, or 0 */
-    uint64_t at;      /* address or offset that the failure is about, or 0 */
+    uint64_t at;      /* address or offset of the failure, or 0 */
     char what[192];   /* one line, no newline: what failed and where */
 };
 
-/* Takes the next bytes of an output. Returns 0, or an errno, which ends the writing. */
+/* Receives the next bytes of an output. Returns 0, or an errno, which ends the output. */
 typedef int (*sonde_write)(void *ctx, const void *bytes, size_t size_bytes);
 
 /* The name of a status ("DENIED") and a short text for it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names for the frames of a stack of this process. For addresses of any program, offline: index.h.
  *
- * A name is taken from the image's symbol tables or from its separate debug file (same build-id),
- * and only where the symbol covers the address. Otherwise it is `image+0x1d64b4`, the offset in
- * the file's own coordinates: never the name of a neighbour. */
+ * Names come from the image's symbol tables or its separate debug file (same build-id), and only
+ * from symbols that cover the address. Other frames are shown as `image+0x1d64b4`, the offset in
+ * the file's own coordinates: never with the name of a neighbour. */
 #ifndef SONDE_SYMBOL_H
 #define SONDE_SYMBOL_H
 
@@ -17,12 +17,12 @@
 extern "C" {
 #endif
 
-/* How a name is known. */
+/* Where a name comes from. */
 enum sonde_name_source {
     SONDE_NAME_NONE,
     SONDE_NAME_SYMTAB,
-    SONDE_NAME_DYNSYM, /* exported names only: a static function near by has none */
-    SONDE_NAME_PLT     /* a stub of the linker; the name is that of its target */
+    SONDE_NAME_DYNSYM, /* exported names only: static functions have no name */
+    SONDE_NAME_PLT     /* a linker's stub; the name is its target's */
 };
 
 /* Opens symbol files on demand and keeps them open. Large programs have large tables (about 10
@@ -44,19 +44,20 @@ sonde_symbolizer_create(struct sonde_symbolizer **ret_symbolizer);
 SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
 
 /* Open the symbol files of all images that are loaded now, for use in handlers. Call it again after
- * dlopen(): code of other images has no name in a handler. Neither has an image without a build-id
- * that dlopen() loaded: it cannot be distinguished from one that was loaded in its place.
+ * dlopen(): code of images loaded later has no name in a handler. An image without a build-id that
+ * dlopen() loaded has no names either: it cannot be distinguished from one loaded later in its
+ * place.
  *
- * Returns    OK (also when single images have no names) | USAGE | MEMORY
+ * Returns    OK (also if some images have no names) | USAGE | MEMORY
  * Context    any thread; not handler      Blocks  reads files
  * Ownership  nothing is transferred
  * Example    examples/text_handler.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolizer_prepare(struct sonde_symbolizer *symbolizer);
 
-/* Show files, lines and inlined calls, too, in SONDE_STYLE_SONDE (text.h) in normal context, from
- * debug information or an index file beside the image. This maps debug files, and loads zlib or
- * zstd to decompress them. Call it before any stack is written.
+/* Also show files, lines and inlined calls in SONDE_STYLE_SONDE (text.h) in normal context, from
+ * debug information or an index file next to the image. Maps debug files, and loads zlib or zstd to
+ * decompress them. Call it before the first stack is written.
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
@@ -64,20 +65,20 @@ sonde_symbolizer_prepare(struct sonde_symbolizer *symbolizer);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolizer_use_lines(struct sonde_symbolizer *symbolizer);
 
-/* What is known of one frame. The strings are valid until the symbolizer is destroyed. */
+/* The name of one frame. The strings are valid until the symbolizer is destroyed. */
 struct sonde_symbol {
     size_t struct_bytes;   /* sizeof(struct sonde_symbol) */
-    const char *name;      /* as in the file (a C++ name is mangled); "" when unknown */
+    const char *name;      /* as in the file (a C++ name is mangled); "" if unknown */
     uint64_t name_offset;  /* pc - start of the function */
-    const char *image;     /* path of the image; "" when the pc is in none */
-    uint64_t image_offset; /* pc in the file's own coordinates; the pc itself when image is "" */
+    const char *image;     /* path of the image; "" if the pc is in none */
+    uint64_t image_offset; /* pc in the file's own coordinates; the pc itself if image is "" */
     uint8_t source;        /* enum sonde_name_source */
 };
 
 /* Name one frame of a stack.
  *
  * index       a frame, < stack->count
- * ret_symbol  filled on OK; a name may be unknown, the image too
+ * ret_symbol  filled on OK; name and image may be unknown
  *
  * Returns    OK | USAGE | MEMORY
  * Context    any thread; not handler
@@ -89,7 +90,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_symbolize(struct sonde_symboli
                                                             uint32_t index,
                                                             struct sonde_symbol *ret_symbol);
 
-/* The same from prepared symbol files, also in a handler: allocates nothing, takes no lock.
+/* As sonde_symbolize(), from prepared symbol files only, also in a handler: allocates nothing,
+ * takes no lock.
  *
  * Returns    OK | USAGE
  * Context    handler      Blocks  no      Ownership  the strings are the symbolizer's
@@ -98,13 +100,13 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack,
                          uint32_t index, struct sonde_symbol *ret_symbol);
 
-/* A decoder for names of C++ and Rust. The library has none, because it needs libc alone; a C++
- * program can use the `__cxa_demangle` of its runtime. */
+/* A decoder for C++ and Rust names. The library has none because it depends on libc alone; a C++
+ * program can use its runtime's `__cxa_demangle`. */
 struct sonde_demangler {
     /* Decode `name`, at most 1024 bytes from an untrusted file: time and memory must be bounded.
-     * text: `size_bytes` for the result and its NUL. Returns 0 if the name is not encoded, unknown
-     * or does not fit; else nonzero. Called by any thread, several at once, never in a handler. It
-     * must not call this library. */
+     * text: `size_bytes` for the result and its NUL. Returns 0 if the name is not encoded, is
+     * unknown or does not fit; else nonzero. Called on any thread, on several at once, never in a
+     * handler. It must not call this library. */
     int (*decode)(void *ctx, const char *name, char *text, size_t size_bytes);
     void *ctx;
 };
@@ -121,8 +123,8 @@ struct sonde_demangler {
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_demangler_use(const struct sonde_demangler *demangler);
 
-/* A function's name as its programmer wrote it: Clang's blocks ("block in main"), and C++ (Itanium
- * ABI §5.1) and Rust (v0 and legacy) as far as the demangler in use knows them.
+/* Get a function's name as in the source: Clang's blocks ("block in main"), and C++ (Itanium ABI
+ * §5.1) and Rust (v0 and legacy) names that the current demangler can decode.
  *
  * name        as the file has it (sonde_symbol.name); at most 1024 bytes are decoded
  * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated

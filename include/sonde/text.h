@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks as text: into a buffer, to a function, or as an array of strings.
+/* Stacks as text: in a buffer, to a callback, or as an array of strings.
  *
- * SONDE_STYLE_SONDE shows inlined calls, files and lines where debug information is found
- * (sonde_symbolizer_use_lines()); the other styles have one line for each captured frame, as their
- * models do. A function is looked up by the call before a return address, and the raw pc is
- * printed. */
+ * SONDE_STYLE_SONDE shows inlined calls, files and lines if there is debug information
+ * (sonde_symbolizer_use_lines()); the other styles print one line for each captured frame, as their
+ * models do. For a return address, the call before it is looked up and the raw pc printed. */
 #ifndef SONDE_TEXT_H
 #define SONDE_TEXT_H
 
@@ -28,7 +27,7 @@ enum sonde_style {
 };
 
 /* Write a stack as text into a buffer: a line for each frame, in SONDE_STYLE_SONDE with demangled
- * names and, if the walk did not end at the root, why it ended:
+ * names and, unless the walk ended at the root, the end reason:
  *
  *     #0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6
  *     #1  0x000055d0f7a4112b  sqlite3+0x1112b
@@ -38,7 +37,7 @@ enum sonde_style {
  *
  * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE | MEMORY
  * Context    any thread; not handler
- * Blocks     reads files when an image is met for the first time
+ * Blocks     reads files on an image's first use
  * Ownership  nothing is transferred
  * Example    examples/stack_symbols.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_text(struct sonde_symbolizer *symbolizer,
@@ -47,12 +46,12 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_text(struct sonde_symbol
                                                              char *text, size_t size_bytes,
                                                              size_t *ret_length);
 
-/* Write a stack to a function, line by line, also in a signal handler: no heap, no lock.
+/* Write a stack to a callback, line by line, also in a signal handler: no heap, no lock.
  *
- * Only what sonde_symbolizer_prepare() has made ready has names; the rest is shown as image and
- * offset. Names are as in the file (a C++ name is mangled), inlined calls are not shown, and in
- * SONDE_STYLE_GLIBC a function that is not exported has its name, too. A line of more than
- * SONDE_TEXT_LINE_MAX bytes is cut.
+ * Only images prepared by sonde_symbolizer_prepare() have names; other frames are shown as image
+ * and offset. Names are as in the file (a C++ name is mangled), and inlined calls are not shown. In
+ * SONDE_STYLE_GLIBC functions that are not exported have names, too. Lines longer than
+ * SONDE_TEXT_LINE_MAX bytes are cut.
  *
  * write  called for each line, newline included
  *
@@ -67,7 +66,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_write(struct sonde_symbo
 #define SONDE_TEXT_LINE_MAX 2048u
 
 /* Write the stack of one thread: the calling one (frame 0 is the caller), the main thread
- * (sonde_thread_main()), or another one. It is read as by sonde_thread_capture(), at most 4096
+ * (sonde_thread_main()), or another one. Captured as by sonde_thread_capture(), at most 4096
  * frames. Symbol files are opened as needed. SONDE_STYLE_GLIBC equals backtrace_symbols() byte for
  * byte.
  *
@@ -80,8 +79,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_write(struct sonde_symb
                                                                enum sonde_style style, uint64_t tid,
                                                                sonde_write write, void *ctx);
 
-/* Write the stacks of all threads, one after the other, the main thread first. A thread that could
- * not be read has no lines.
+/* Write the stacks of all threads, the main thread first. A thread that could not be read has no
+ * lines.
  *
  * Returns    OK | USAGE | MEMORY | OS (`write` failed) | UNREADABLE (no /proc)
  * Context    any thread; not handler      Blocks  as sonde_threads_capture(), and in `write`
@@ -95,12 +94,12 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_threads_write(struct sonde_sym
  *
  *     (gdb) call sonde_stacks_print()      (lldb) expr sonde_stacks_print()
  *
- * The process may be stopped anywhere, inside of malloc() or of the loader, too: this takes no lock
- * and no heap, and sends no signal. A thread that runs is marked as running: gdb lets the others
- * continue during a call, unless `set scheduler-locking on`. Names are those of the symbol tables
- * of the images' files, not demangled, without inlined calls and lines. At most
+ * The process may be stopped anywhere, even inside malloc() or the loader: this uses no lock and no
+ * heap, and sends no signal. Running threads are marked as running: gdb lets the others continue
+ * during a call, unless `set scheduler-locking on`. Names come from the symbol tables of the
+ * images' files, not demangled, without inlined calls and lines. Prints at most
  * SONDE_STACKS_PRINT_THREADS_MAX threads, and SONDE_STACKS_PRINT_FRAMES_MAX innermost frames of
- * each. errno is kept.
+ * each. errno is preserved.
  *
  * Context    any thread, while nobody unloads a library; not handler      Blocks  in writing
  * Ownership  nothing is transferred
@@ -109,8 +108,8 @@ SONDE_API void sonde_stacks_print(void);
 #define SONDE_STACKS_PRINT_THREADS_MAX 4096u
 #define SONDE_STACKS_PRINT_FRAMES_MAX  256u
 
-/* Get the lines of a stack as strings that are made once: a stack that was given before returns the
- * same strings, without a lock. It is compared in full, and checked again after libraries were
+/* Get the lines of a stack as cached strings: the same stack returns the same strings, without a
+ * lock. Stacks are compared in full, and cached strings are checked again after libraries were
  * loaded or unloaded.
  *
  * ret_lines  the strings, innermost first, without newlines
@@ -118,8 +117,8 @@ SONDE_API void sonde_stacks_print(void);
  *
  * Returns    OK | LIMIT (SONDE_STRINGS_BYTES_MAX are used; earlier strings stay valid) | USAGE
  *            | MEMORY
- * Context    any thread; not handler      Blocks  a stack that is new: reads symbol files, takes a
- *            lock of the symbolizer
+ * Context    any thread; not handler      Blocks  for a new stack: reads symbol files, takes a lock
+ *            of the symbolizer
  * Ownership  the strings are the symbolizer's, valid until it is destroyed; nothing to free
  * Example    examples/text_strings.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_strings(struct sonde_symbolizer *symbolizer,
@@ -136,12 +135,12 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_strings(struct sonde_sym
  * ret_count  how many strings; 0 on failure
  *
  * Returns    the strings in one block; null: no memory, or a depth of 0
- * Context    any thread; not handler      Blocks  reads symbol files when an image is first met
+ * Context    any thread; not handler      Blocks  reads symbol files on an image's first use
  * Ownership  the caller's: one free()
  * Example    examples/text_strings.c */
 SONDE_API SONDE_NODISCARD char **sonde_callstack_symbols(uint32_t depth_max, uint32_t *ret_count);
 
-/* The same as strings that are made once, for code that runs often: nothing to free, as for
+/* As sonde_callstack_symbols(), but cached, for code that runs often: nothing to free, as for
  * sonde_stack_strings().
  *
  * depth_max  at most SONDE_CALLSTACK_STRINGS_DEPTH_MAX
@@ -162,8 +161,7 @@ sonde_keep_frame_of(const void *result)
     __asm__ volatile("" : "+r"(result));
     return result;
 }
-/* Macros, because a function that ends with such a call would give up its frame to it (a tail
- * call), and would not be in the stack: sonde_keep_frame(). */
+/* Macros, because a caller that ends with such a call has to keep its frame: sonde_keep_frame(). */
 #    define sonde_thread_write(symbolizer, style, tid, write, ctx)                                 \
         sonde_keep_frame(sonde_thread_write(symbolizer, style, tid, write, ctx))
 #    define sonde_threads_write(symbolizer, style, write, ctx)                                     \

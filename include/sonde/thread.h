@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The threads of this process and their stacks.
  *
- * A thread is named by its tid, the kernel's id. The find functions return the tid of a pthread_t
- * or of a name; if none is found, or several are, they return a status, never another thread.
+ * A thread is identified by its tid, the kernel's id. The find functions return the tid of a
+ * pthread_t or of a name; if no thread or several match, they return a status, never a wrong
+ * thread.
  *
- * A thread that is blocked in a system call is read from what the kernel shows of it, without
- * waking it, and checked again after the walk. A running thread is asked by a signal that is
- * ignored by default (SIGURG), unless it blocks that signal or the caller forbids it. A blocked
- * thread is never sent a signal: many blocking calls would end early with EINTR. If the program
- * handles SIGURG, its handler runs after ours, for our signals, too: the system may have merged one
- * of the program's signals with ours, and a lost one does more harm than an extra one.
- */
+ * A thread blocked in a system call is read through the kernel's interfaces, without waking it, and
+ * checked again after the walk. A running thread gets a signal that is ignored by default (SIGURG),
+ * unless it blocks that signal or the caller forbids it. A blocked thread is never sent a signal:
+ * many blocking calls would end early with EINTR. If the program handles SIGURG, its handler runs
+ * after ours, also for our signals: the kernel may have merged one of the program's signals with
+ * ours, and a lost signal does more harm than an extra one. */
 #ifndef SONDE_THREAD_H
 #define SONDE_THREAD_H
 
@@ -63,7 +63,7 @@ SONDE_API uint64_t sonde_thread_main(void);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_threads_list(struct sonde_thread *threads, uint32_t capacity, uint32_t *ret_count);
 
-/* Find the thread of a name. The kernel keeps 15 bytes of a name; a longer one finds nothing.
+/* Find the thread with a name. The kernel keeps 15 bytes of a name; a longer name is not found.
  *
  * Returns    OK | ABSENT | AMBIGUOUS (several threads have it) | UNREADABLE (no /proc)
  * Context    any thread; not handler      Blocks  no
@@ -72,10 +72,10 @@ sonde_threads_list(struct sonde_thread *threads, uint32_t capacity, uint32_t *re
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_name(const char *name,
                                                                    uint64_t *ret_tid);
 
-/* Find the tid of a pthread_t. As everywhere in POSIX, the thread must not be joined yet, and if it
- * is detached it must not have ended.
+/* Find the tid of a pthread_t. As for any pthread function, the thread must not be joined yet; a
+ * detached one must not have ended.
  *
- * Returns    OK | ABSENT (it has ended) | UNSUPPORTED (this C library does not tell)
+ * Returns    OK | ABSENT (it has ended) | UNSUPPORTED (this C library does not give it)
  * Context    any thread; not handler      Blocks  no
  * Ownership  nothing is transferred
  * Example    examples/thread_capture.c */
@@ -84,13 +84,13 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_pthread(pthread_t 
 
 /* How a thread's registers were obtained. */
 #define SONDE_CAPTURED_MAP(X)                                                                      \
-    X(NOT, "not")         /* it was not: see status */                                             \
-    X(PASSIVE, "passive") /* blocked: from what the kernel shows */                                \
+    X(NOT, "not")         /* not obtained: see status */                                           \
+    X(PASSIVE, "passive") /* blocked: read through the kernel */                                   \
     X(PERF, "perf")       /* perf sample while it ran */                                           \
     X(PTRACE, "ptrace")   /* stopped by a tracer */                                                \
     X(CORE, "core")       /* core file */                                                          \
     X(SELF, "self")       /* the calling thread */                                                 \
-    X(SIGNAL, "signal")   /* running: it answered a signal */
+    X(SIGNAL, "signal")   /* running: answered a signal */
 
 enum sonde_captured_by {
 #define SONDE_CAPTURED_ENUM_(name, text) SONDE_CAPTURED_##name,
@@ -98,20 +98,20 @@ enum sonde_captured_by {
 #undef SONDE_CAPTURED_ENUM_
 };
 
-/* What is known of a captured thread besides its stack. */
+/* How a thread was captured, and its system call. */
 struct sonde_captured {
     size_t struct_bytes;      /* sizeof(struct sonde_captured) */
     enum sonde_status status; /* as sonde_thread_capture() returns it */
     uint8_t by;               /* enum sonde_captured_by */
-    int64_t syscall;          /* number of the call that it is blocked in, or -1 */
+    int64_t syscall;          /* number of the call it is blocked in, or -1 */
     uint64_t syscall_args[6]; /* of that call */
-    char note[160];           /* what could not be read or done, and why; "" when all is well */
+    char note[160];           /* what could not be read or done, and why; or "" */
 };
 
 /* Never send a signal: a running thread is not read (status BUSY). */
 #define SONDE_CAPTURE_PASSIVE_ONLY 1u
-/* Do not read names and states: a thread's name is "", and its state follows from how it was read.
- * For sonde_threads_snapshot() only; saves 5 to 10 us a thread. */
+/* Do not read names and states: a thread's name is "", and its state is derived from how it was
+ * read. For sonde_threads_snapshot() only; saves 5 to 10 us a thread. */
 #define SONDE_CAPTURE_BARE 2u
 
 /* Zero is the default of every member. */
@@ -120,11 +120,10 @@ struct sonde_capture_options {
     uint64_t timeout_ns; /* for a running thread's answer; 0: SONDE_CAPTURE_TIMEOUT_NS */
     uint32_t flags;      /* SONDE_CAPTURE_ bits */
     uint32_t skip;       /* innermost frames to leave out of the calling thread's stack */
-    uint32_t files_kept; /* for sonde_threads_snapshot(): how many files may stay open */
+    uint32_t files_kept; /* sonde_threads_snapshot(): files that may stay open */
 };
 
-/* A running thread answers when it next gets a CPU, which takes a few slices on a loaded machine.
- */
+/* A running thread answers when it next gets a CPU: a few time slices on a loaded machine. */
 #define SONDE_CAPTURE_TIMEOUT_NS 200000000u
 
 /* Capture the stack of one thread of this process.
@@ -152,17 +151,16 @@ typedef int (*sonde_thread_each)(void *ctx, const struct sonde_thread *thread,
                                  const struct sonde_stack *stack,
                                  const struct sonde_captured *captured);
 
-/* Capture the stacks of all threads, one after the other, the main thread first.
+/* Capture the stacks of all threads in turn, the main thread first.
  *
  * A thread that starts meanwhile may be missed; one that ends is reported as ABSENT. The calling
  * thread is included; its frame 0 is the caller.
  *
  * options  may be null
  * stack    prepared by sonde_stack_init(); used again for each thread
- * each     called for each thread, never after a failure of the whole
+ * each     called for each thread, never after the whole capture failed
  *
- * Returns    OK (also when single threads could not be read) | USAGE | MEMORY | UNREADABLE (no
- *            /proc)
+ * Returns    OK (also if some threads could not be read) | USAGE | MEMORY | UNREADABLE (no /proc)
  * Context    any thread; not handler      Blocks  up to timeout_ns for each running thread
  * Ownership  nothing is transferred
  * Example    examples/threads_capture.c */
@@ -170,15 +168,15 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_threads_capture(const struct sonde_capture_options *options, struct sonde_stack *stack,
                       sonde_thread_each each, void *ctx);
 
-/* A snapshot as a whole. */
+/* Figures of a snapshot. */
 struct sonde_snapshot {
     size_t struct_bytes; /* sizeof(struct sonde_snapshot) */
     uint64_t stop_ns;    /* from the first signal until all were released; 0: none ran */
     uint64_t total_ns;   /* without the calls of `each` */
-    uint32_t threads;    /* that were read, the calling one included */
-    uint32_t held;       /* of them: ran, and were parked */
-    uint32_t unchanged;  /* of them: had not run since the snapshot before */
-    uint32_t unread;     /* that could not be read */
+    uint32_t threads;    /* threads read, the calling one included */
+    uint32_t held;       /* of them: were running, and parked */
+    uint32_t unchanged;  /* of them: had not run since the last snapshot */
+    uint32_t unread;     /* threads that could not be read */
     uint8_t consistent;  /* all stacks are of one moment, and none is missing */
 };
 
@@ -189,27 +187,28 @@ struct sonde_snapshot {
  *
  * Running threads are parked in a signal handler (SIGURG) until all of them have stopped: in the
  * handler, or waiting for a CPU with the handler next to run. So eight busy threads on two CPUs
- * stop for some microseconds, not for time slices; those without a CPU write their stack of that
- * moment when they get one, and the caller waits for that. Blocked threads are not touched: they
- * are read, and checked again while the others are parked. A thread that has not run since the last
- * snapshot is not read again. A thread that moved meanwhile is read again or parked, too. If that
- * does not end before timeout_ns, or a thread could not be read, the snapshot is marked as not
+ * stop for some microseconds, not for time slices. Threads without a CPU record their stack as of
+ * that moment when they get one, and the caller waits for them. Blocked threads are not touched:
+ * they are read, and checked again while the others are parked. A thread that has not run since the
+ * last snapshot is not read again. A thread that moved meanwhile is read again, or parked. If that
+ * takes longer than timeout_ns, or a thread could not be read, the snapshot is marked as not
  * consistent.
  *
- * Not read are: running threads that block SIGURG (BUSY), workers of the kernel (io_uring;
- * UNSUPPORTED), threads that did not answer in time (TIMEOUT). captured->note gives the reason. A
- * thread in an uninterruptible wait is read, and its state is SONDE_THREAD_DISK.
+ * Not read: running threads that block SIGURG (BUSY), kernel workers (io_uring; UNSUPPORTED),
+ * threads that did not answer in time (TIMEOUT). captured->note gives the reason. A thread in an
+ * uninterruptible wait is read, and its state is SONDE_THREAD_DISK.
  *
- * options      may be null. files_kept: this many files stay open for the next snapshot, two for
- * each thread; 0 closes all. With them a thread costs a third stack        prepared by
- * sonde_stack_init(); used again for each thread each         called for each thread after all were
- * released, never after a failure of the whole; it must return ret_snapshot  may be null; written
- * on success
+ * options       may be null. files_kept: this many files stay open for the next snapshot, two a
+ *               thread, which cuts the cost of a thread to a third; 0 closes all
+ * stack         prepared by sonde_stack_init(); used again for each thread
+ * each          called for each thread after all were released, never after the whole capture
+ *               failed; it must return
+ * ret_snapshot  may be null; written on success
  *
- * Returns    OK (also when single threads could not be read) | USAGE (also: called in a signal
- *            handler) | BUSY (another snapshot is being taken, or single threads by signal for all
- *            of timeout_ns) | MEMORY | UNSUPPORTED (an emulator, no /proc) | DENIED
- * Context    any thread; not handler      Blocks     up to timeout_ns when threads run; on the
+ * Returns    OK (also if some threads could not be read) | USAGE (also: called in a signal handler)
+ *            | BUSY (another snapshot is being taken, or single threads were captured by signal for
+ *            all of timeout_ns) | MEMORY | UNSUPPORTED (an emulator, no /proc) | DENIED
+ * Context    any thread; not handler      Blocks     up to timeout_ns if threads run; on the
  *            loader's lock, which it holds meanwhile
  * Ownership  nothing is transferred; about 16 KB a thread stay allocated with files_kept
  * Example    examples/threads_snapshot.c */
@@ -226,8 +225,7 @@ SONDE_API const char *sonde_captured_text(unsigned by);
 SONDE_API const char *sonde_thread_state_text(unsigned state);
 
 #if defined(__GNUC__)
-/* Macros, because a function that ends with such a call would give up its frame to it (a tail
- * call), and would not be in the stack: sonde_keep_frame(). */
+/* Macros, because a caller that ends with such a call has to keep its frame: sonde_keep_frame(). */
 #    define sonde_thread_capture(tid, options, stack, ret_captured)                                \
         sonde_keep_frame(sonde_thread_capture(tid, options, stack, ret_captured))
 #    define sonde_threads_capture(options, stack, each, ctx)                                       \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watch: finds event loops of this process that take too long to come back to their wait.
+/* The watch: finds event loops of this process that return to their wait too late.
  *
- * The loops mark when they wait, and one thread checks them from time to time. While a loop stalls,
- * its thread is sampled: if it is blocked, without disturbing it; if it runs, by a perf event where
- * the system allows that, else by a signal. `sonde run` does the same from outside, to a program
- * that does not use sonde, and survives it. */
+ * Loops mark their waits, and one thread checks them periodically. While a loop stalls, its thread
+ * is sampled: passively if blocked; if running, by a perf event where the system allows it, else by
+ * a signal. `sonde run` does the same from outside, for a program that does not use sonde, and
+ * survives the program. */
 #ifndef SONDE_WATCH_H
 #define SONDE_WATCH_H
 
@@ -20,9 +20,9 @@ extern "C" {
 /* A stall that has ended. Later versions add members at the end. */
 struct sonde_stall {
     uint64_t tid;
-    int32_t open;         /* 1: it had not ended when the watch was stopped */
-    uint64_t duration_ns; /* without the time that the process was stopped or suspended */
-    uint64_t cpu_ns;      /* part of it on a CPU, from the first sample on */
+    int32_t open;         /* 1: not ended when the watch was stopped */
+    uint64_t duration_ns; /* without time during which the process was stopped or suspended */
+    uint64_t cpu_ns;      /* time on a CPU, from the first sample on */
     uint64_t turns;       /* of this loop before the stall */
     const char *text;     /* as `sonde show` prints it: phases, stacks, other threads */
     size_t text_bytes;    /* without the closing NUL */
@@ -44,25 +44,25 @@ struct sonde_watch_tag {
 
 /* Zero is the default of every member. Texts are copied. */
 struct sonde_watch_options {
-    size_t struct_bytes;   /* sizeof(struct sonde_watch_options) */
-    uint64_t threshold_ns; /* what is a stall; 0: SONDE_WATCH_THRESHOLD_NS */
-    int report_fd;         /* where a report is written, record by record; 0 or less: nowhere */
-    sonde_watch_stall on_stall; /* called after each stall, on a thread of the watch; or null */
+    size_t struct_bytes;        /* sizeof(struct sonde_watch_options) */
+    uint64_t threshold_ns;      /* shortest stall; 0: SONDE_WATCH_THRESHOLD_NS */
+    int report_fd;              /* for the report, written record by record; 0 or less: no report */
+    sonde_watch_stall on_stall; /* called after each stall on a thread of the watch; or null */
     void *ctx;                  /* of both callbacks */
-    /* Called when a turn has become a stall: with `open`, the time until then, and the stack of the
-     * thread as text. On a thread of the watch; or null. */
+    /* Called on a thread of the watch when a turn becomes a stall: `open` is set, the duration is
+     * that so far, and the text is the thread's stack. Or null. */
     sonde_watch_stall on_begin;
-    /* A folder for reports, as that of `sonde run`, which is made if it is missing: a report of
-     * this run, if it has stalls, and while a stall lasts, its samples in a file that survives the
-     * end of the program, however it comes. The next watch of this folder finishes that report and
-     * marks the stall as fatal. Null: none. */
+    /* A spool folder as that of `sonde run`; created if missing. It gets a report of this run if
+     * the run has stalls. While a stall lasts, its samples are in a file that survives any end of
+     * the program; the next watch of this folder then finishes the report and marks the stall as
+     * fatal. Null: none. */
     const char *spool;
-    const char *build;                  /* which build the program is, for the report; or null */
-    const struct sonde_watch_tag *tags; /* what the report's header says; at most 64 */
+    const char *build;                  /* the program's build, for the report; or null */
+    const struct sonde_watch_tag *tags; /* for the report's header; at most 64 */
     uint32_t tag_count;
-    /* 1: a fork child has such a watch, too, from its first mark, heartbeat or scope on, without
-     * the report_fd, which stays the parent's. sonde_watch_stop() with the parent's handle ends it.
-     */
+    /* 1: a fork child has a watch, too, from its first mark, heartbeat or scope on. It does not use
+     * report_fd, which stays the parent's. In the child sonde_watch_stop() with the parent's handle
+     * stops the child's watch. */
     uint32_t in_children;
 };
 
@@ -72,22 +72,24 @@ struct sonde_watch_options {
 
 struct sonde_watch;
 
-/* Start the watch of this process: one thread, and with the first stall a second one, which looks
- * up names, writes the report and calls on_stall. Both block all signals.
+/* Start the watch of this process: one thread; at the first stall a second one, which looks up
+ * names, writes the report and calls on_stall. Both block all signals.
  *
  * A loop is watched from its first sonde_idle_leave() on. A stall is reported when it ends, or when
  * the watch is stopped. The report is complete after each stall, even if the process is killed
- * then. It stays open, and what is written is also kept in memory, up to 512 MiB, for the names in
- * it; without a report nothing is kept.
+ * then. A copy of what was written stays in memory, up to 512 MiB, for its names; without a report
+ * nothing is kept.
  *
- * options    report_fd, on_stall or spool must be given. Callbacks: the argument is valid during
- * the call; stalls that begin or end meanwhile are queued (256 of them); they must not stop the
- * watch ret_watch  written on OK ret_error  what failed; may be null
+ * options    report_fd, on_stall or spool must be given. The argument of a callback is valid during
+ *            the call; up to 256 stalls that begin or end meanwhile are queued. A callback must not
+ *            stop the watch
+ * ret_watch  written on OK
+ * ret_error  what failed; may be null
  *
- * Returns    OK | USAGE | BUSY (this process has a watch already) | MEMORY | OS (no thread to be
- *            had; the spool folder) | DENIED (also a spool folder of a program with more rights
- * than its user, or of another user) | UNSUPPORTED (the system does not show where threads wait: an
- * emulator, no /proc)
+ * Returns    OK | USAGE | BUSY (this process has a watch already) | MEMORY | OS (no thread could be
+ *            created; the spool folder) | DENIED (also: a spool folder, and the program has more
+ *            rights than its user, or the folder is another user's) | UNSUPPORTED (the system does
+ *            not show where threads wait: an emulator, no /proc)
  * Context    any thread; not handler      Blocks  until the thread runs: some ms
  * Ownership  the caller's: sonde_watch_stop(). report_fd stays the caller's, open until then
  * Example    examples/watch_loop.c */
@@ -97,24 +99,24 @@ sonde_watch_start(const struct sonde_watch_options *options, struct sonde_watch 
 
 /* End the watch: report stalls that have not ended, close the report, join the threads.
  *
- * After fork() the child has no watch and may start one, and stopping the parent's watch there does
- * nothing, but with in_children. Stop the watch before sonde is unloaded by dlclose().
+ * After fork() the child has no watch and may start one; stopping the parent's watch there does
+ * nothing (unless in_children is set). Stop the watch before dlclose() unloads sonde.
  *
  * watch  may be null
  *
- * Context    any thread but the watch's own (on_stall), where it does nothing; not handler
- * Blocks     until the report is written, and on_stall has returned
+ * Context    any thread but the watch's own (on_stall; there it does nothing); not handler
+ * Blocks     until the report is written and on_stall has returned
  * Ownership  frees it
  * Example    examples/watch_loop.c */
 SONDE_API void sonde_watch_stop(struct sonde_watch *watch);
 
 /* Mark a loop's wait, on the loop's thread: call enter before it and leave after it. The time from
  * leave to enter is one turn of the loop, and a stall if it takes too long. Loops may be nested. A
- * loop that never waits calls leave once a turn. A thread that ends its loop and goes on calls
+ * loop that never waits calls leave once a turn. A thread that leaves its loop and goes on calls
  * enter last; a thread that ends need not.
  *
- * They cost some ns, take no lock, allocate nothing and keep errno. They make a system call only
- * the first time on a thread (gettid), and to wake the watch after every loop has waited for two
+ * Both cost some ns, take no lock, allocate nothing and preserve errno. They make a system call
+ * only on a thread's first call (gettid), and to wake the watch after all loops have waited for two
  * seconds. Without a watch they do nothing. At most 256 loops are watched at a time.
  *
  * Context    any thread; handler, but not one that interrupts the same function      Blocks  no
@@ -123,9 +125,9 @@ SONDE_API void sonde_watch_stop(struct sonde_watch *watch);
 SONDE_API void sonde_idle_enter(void);
 SONDE_API void sonde_idle_leave(void);
 
-/* No turn, heartbeat or scope is a stall from pause to resume, nor one that began before resume; a
- * stall that lasts when the watch is paused ends there. For what is known to take its time: a modal
- * dialog of the system, a debugger. Pauses count; they may come before the start.
+/* Suspend stall detection for work that is known to take long: a modal dialog of the system, a
+ * debugger. No turn, heartbeat or scope that began before resume is a stall; a stall in progress
+ * ends at the pause. Pauses nest; they may precede the start of the watch.
  *
  * Context    any thread; handler      Blocks  no
  * Ownership  nothing is transferred
@@ -133,17 +135,17 @@ SONDE_API void sonde_idle_leave(void);
 SONDE_API void sonde_watch_pause(void);
 SONDE_API void sonde_watch_resume(void);
 
-/* How many threads and scopes are stalled now: for a keep-alive message that is to be sent only
- * while all goes well. Up to date to a quarter of the threshold. 0 without a watch.
+/* The number of threads and scopes stalled now, for a keep-alive message that must be sent only
+ * while nothing stalls. At most a quarter of the threshold old. 0 without a watch.
  *
  * Context    any thread; handler      Blocks  no
  * Ownership  nothing is transferred
  * Example    include/sonde/hooks/sd_event.h */
 SONDE_API uint32_t sonde_watch_stalled(void);
 
-/* A heartbeat: one call for each turn of a loop that does not say when it waits. The thread stalls
- * if the next call does not come in time. A wait longer than the threshold is marked as above, and
- * a thread that ends its loop and goes on calls sonde_idle_enter().
+/* A heartbeat, called once a turn by a loop that does not mark its waits. The thread stalls if the
+ * next call is late. Mark a wait longer than the threshold by sonde_idle_enter() and
+ * sonde_idle_leave(). A thread that leaves its loop and goes on calls sonde_idle_enter().
  *
  * Context, cost  as sonde_idle_leave()      Blocks  no
  * Ownership      nothing is transferred

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch (sonde/watch.h) of a libevent loop.
  *
- * libevent 2.1 does not say when it waits, and calls callbacks from within event_base_loop() as
- * well. So sonde_event_loop() takes the place of event_base_dispatch(): while nothing is ready it
- * waits itself, for the descriptors and the next time-out of all events. To list them takes time in
- * proportion to their number, once for each wait; while events come without a pause, nothing is
- * listed. It is for a base that one thread uses: an event that another thread adds during the wait
- * is not noticed before its end. (`sonde run` needs none of this.)
+ * libevent 2.1 does not report its waits, and calls callbacks from within event_base_loop(), too.
+ * So sonde_event_loop() replaces event_base_dispatch(): while nothing is ready it waits itself, for
+ * the descriptors and the next time-out of all events. Each wait first lists all events, in time
+ * proportional to their number; while events arrive without a pause, nothing is listed. Use it for
+ * a base that one thread uses: an event that another thread adds during a wait is noticed only when
+ * the wait ends. (`sonde run` needs none of this.)
  *
  * Header only; the program links libevent. */
 #ifndef SONDE_HOOKS_EVENT_H
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* What the events of a base wait for. */
+/* The descriptors and time-out that a base's events wait for. */
 struct sonde_event_waits_ {
     struct pollfd *fds;
     size_t count, capacity;
@@ -55,7 +55,7 @@ static inline int sonde_event_add_wait_(const struct event_base *base, const str
         waits->has_next = 1;
     }
     if (event_get_fd(event) < 0 || (events & (EV_READ | EV_WRITE | EV_CLOSED)) == 0) {
-        return 0; /* signals come through a descriptor of the base, which is in the list */
+        return 0; /* signals arrive through a descriptor of the base, which is listed */
     }
     if (waits->count == waits->capacity) {
         size_t capacity = waits->capacity * 2 + 16;
@@ -75,7 +75,7 @@ static inline int sonde_event_add_wait_(const struct event_base *base, const str
     return 0;
 }
 
-/* Milliseconds until `due`, of the clock of gettimeofday(), rounded up; at least 0. */
+/* Milliseconds until `due` (clock of gettimeofday()), rounded up; at least 0. */
 static inline int sonde_event_until_(const struct timeval *due)
 {
     struct timeval now, left;
@@ -87,7 +87,7 @@ static inline int sonde_event_until_(const struct timeval *due)
     return left.tv_sec > 1000000 ? 1000000000 : (int)(left.tv_sec * 1000 + left.tv_usec / 1000 + 1);
 }
 
-/* Returns -1 if it could not wait. */
+/* Returns 0, or -1 if it could not wait. */
 static inline int sonde_event_wait_(struct event_base *base, struct sonde_event_waits_ *waits)
 {
     int ready = 0;
@@ -111,7 +111,7 @@ static inline int sonde_event_loop(struct event_base *base)
     struct sonde_event_waits_ waits = {NULL, 0, 0, {0, 0}, 0, 0};
     int result = 0;
     while (result == 0) {
-        sonde_idle_enter(); /* one turn ends here, and the next one begins */
+        sonde_idle_enter(); /* one turn ends, the next begins */
         sonde_idle_leave();
         sonde_loop_phase("callbacks");
         (void)event_base_get_max_events(base, EVENT_BASE_COUNT_ACTIVE, 1);
@@ -128,7 +128,7 @@ static inline int sonde_event_loop(struct event_base *base)
     }
     free(waits.fds);
     sonde_loop_phase(NULL);
-    sonde_idle_enter(); /* what the thread does next is no turn */
+    sonde_idle_enter(); /* what the thread does next is not a turn */
     return result;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch (sonde/watch.h) of a GLib main loop, GTK's included.
  *
- * The context's poll function is wrapped: that is the loop's own wait, also of nested main loops. A
- * report says what the loop was doing: "prepare", or "check and dispatch". Header only; the program
- * links GLib. Include it in one file. */
+ * Wraps the context's poll function, which is the loop's own wait, also for nested main loops.
+ * Reports show what the loop was doing: "prepare", or "check and dispatch". Header only; the
+ * program links GLib. Include it in one file. */
 #ifndef SONDE_HOOKS_GLIB_H
 #define SONDE_HOOKS_GLIB_H
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What the contexts polled with before: a poll function has no argument of its own. */
+/* The contexts' original poll function; global because a poll function has no user argument. */
 static GPollFunc sonde_glib_before_;
 
 static inline gint sonde_glib_poll_(GPollFD *fds, guint count, gint timeout_ms)
@@ -29,7 +29,7 @@ static inline gint sonde_glib_poll_(GPollFD *fds, guint count, gint timeout_ms)
     return ready;
 }
 
-/* Of the highest priority, so the first one that is asked in each turn. */
+/* Has the highest priority, so GLib calls it first in each turn. */
 static inline gboolean sonde_glib_prepare_(GSource *source, gint *timeout_ms)
 {
     (void)source;
@@ -52,9 +52,9 @@ static inline GSourceFuncs *sonde_glib_funcs_(void)
     return &funcs;
 }
 
-/* Watch the loops of a context; null: the default one. It is watched from its next turn on.
- * Returns FALSE, and changes nothing, if it is watched already, or if another context is that has
- * another poll function. Context: the context's thread, or before it runs. */
+/* Watch the loops of a context, from the next turn on; null: the default context. Returns FALSE,
+ * and changes nothing, if the context is watched already, or if a context with another poll
+ * function is. Context: the context's thread, or before it runs. */
 static inline gboolean sonde_glib_attach(GMainContext *context)
 {
     GPollFunc poll_func = g_main_context_get_poll_func(context);
@@ -73,8 +73,8 @@ static inline gboolean sonde_glib_attach(GMainContext *context)
     return TRUE;
 }
 
-/* Context: the context's thread, outside of its loop. It is idle then: what the thread does next is
- * no turn of a loop. Also for a thread that leaves its loop for good and goes on. */
+/* Context: the context's thread, outside of its loop. The thread counts as idle afterwards. Call it
+ * also when a thread leaves its loop for good and goes on. */
 static inline void sonde_glib_detach(GMainContext *context)
 {
     GSource *source;

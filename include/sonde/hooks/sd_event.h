@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch (sonde/watch.h) of an sd-event loop, and systemd's watchdog.
  *
- * sonde_sd_event_loop() takes the place of sd_event_loop(): it makes each turn of the three steps
- * that sd_event_run() consists of, and marks the wait. A report says what the loop was doing:
- * "prepare" or "dispatch".
+ * sonde_sd_event_loop() replaces sd_event_loop(): each turn calls the three steps of sd_event_run()
+ * and marks the wait. Reports show what the loop was doing: "prepare" or "dispatch".
  *
- * sonde_sd_event_watchdog() takes the place of sd_event_set_watchdog(): it tells the service
- * manager that the service is alive only while no loop, heartbeat or scope of the process is
- * stalled. So a worker that hangs is noticed too, and its stall is in the spool folder before the
- * manager kills. Header only; the program links libsystemd. */
+ * sonde_sd_event_watchdog() replaces sd_event_set_watchdog(): it sends WATCHDOG=1 only while no
+ * loop, heartbeat or scope of the process is stalled. So a hung worker is noticed, too, and its
+ * stall is in the spool folder before the service manager kills the service. Header only; the
+ * program links libsystemd. */
 #ifndef SONDE_HOOKS_SD_EVENT_H
 #define SONDE_HOOKS_SD_EVENT_H
 
@@ -24,7 +23,7 @@
 extern "C" {
 #endif
 
-/* As sd_event_run(event, UINT64_MAX), one turn. */
+/* One turn, as sd_event_run(event, UINT64_MAX). */
 static inline int sonde_sd_event_turn(sd_event *event)
 {
     int result;
@@ -53,7 +52,7 @@ static inline int sonde_sd_event_loop(sd_event *event)
         result = result < 0 ? result : code;
     }
     sonde_loop_phase(NULL);
-    sonde_idle_enter(); /* what the thread does next is no turn */
+    sonde_idle_enter(); /* what the thread does next is not a turn */
     sd_event_unref(event);
     return result;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch (sonde/watch.h) of a libuv loop that runs in uv_run(loop, UV_RUN_DEFAULT).
  *
- * A prepare and a check handle alone do not tell when the loop waits: libuv calls the callbacks of
- * sockets, pipes and uv_poll_t from within its wait, between the two, so a stall in one of them
- * would look like idleness. So the prepare handle waits itself, for the loop's descriptor and as
- * long as the loop would (uv_backend_fd(), uv_backend_timeout()), and an idle handle makes the wait
- * of libuv that follows return at once. That costs one more system call a turn.
+ * Marking the wait by a prepare and a check handle is not enough: libuv calls the callbacks of
+ * sockets, pipes and uv_poll_t between the two, so a stall in one would look idle. So the prepare
+ * handle waits itself, for the loop's descriptor and as long as the loop would (uv_backend_fd(),
+ * uv_backend_timeout()), and an idle handle makes libuv's own wait return at once. That costs one
+ * more system call a turn.
  *
- * A report says what the loop was doing: "I/O callbacks"; "check, closing, timers"; "idle,
- * prepare". All handles are without a reference: the loop ends as it did. Header only; the program
- * links libuv, 1.42 or newer. */
+ * Reports show what the loop was doing: "I/O callbacks"; "check, closing, timers"; "idle, prepare".
+ * The handles are unreferenced, so they do not keep the loop alive. Header only; the program links
+ * libuv, 1.42 or newer. */
 #ifndef SONDE_HOOKS_UV_H
 #define SONDE_HOOKS_UV_H
 
@@ -40,7 +40,7 @@ static inline void sonde_uv_idle_(uv_idle_t *handle)
     sonde_loop_phase("idle, prepare");
 }
 
-/* Until the descriptor is ready or the time is over, whatever signals come. */
+/* Wait until the descriptor is ready or the time-out expires; restart after signals. */
 static inline void sonde_uv_wait_(uv_loop_t *loop, int timeout_ms)
 {
     struct pollfd fd;
@@ -78,8 +78,8 @@ static inline void sonde_uv_check_(uv_check_t *handle)
     sonde_loop_phase("check, closing, timers");
 }
 
-/* Watch a loop, from its next turn on. Of prepare handles the one that was started first is called
- * last, so this comes before others of the program; else these are called after the wait.
+/* Watch a loop, from its next turn on. Call it before the program starts prepare handles of its
+ * own: libuv calls the handle started first last, and other handles must not run after the wait.
  *
  * hook  zeroed; lives until sonde_uv_detach() and the loop's next turn
  * Returns 0 or an error of libuv. Context: the loop's thread. */
@@ -99,8 +99,8 @@ static inline int sonde_uv_attach(struct sonde_uv *hook, uv_loop_t *loop)
     return failed != 0 ? failed : uv_check_start(&hook->check, sonde_uv_check_);
 }
 
-/* Close the handles: the loop has to run once more, as for all handles. The thread is idle then:
- * what it does after its loop is no turn. Context: the loop's thread. */
+/* Close the handles; as for all handles, the loop has to run once more. The thread counts as idle
+ * afterwards. Context: the loop's thread. */
 static inline void sonde_uv_detach(struct sonde_uv *hook)
 {
     uv_close((uv_handle_t *)&hook->prepare, NULL);

@@ -13,8 +13,12 @@
 #include <sonde/status.h>
 
 /* Run function(ctx) there. It must use no lock, heap or libc, and little stack; its writes to
- * memory stay. ret_fault  the address of the load that failed, where the function ended Returns OK
- * | UNREADABLE (see ret_fault) | UNSUPPORTED (an emulator or a sanitizer: nothing was run) | OS. */
+ * memory stay.
+ *
+ * ret_fault  the address of the load that failed, which ended the function
+ *
+ * Returns OK | UNREADABLE (see ret_fault) | UNSUPPORTED (an emulator or a sanitizer: nothing was
+ * run) | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_apart(void (*function)(void *ctx), void *ctx,
                                                     uint64_t *ret_fault);
 
