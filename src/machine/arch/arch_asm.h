@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What differs between the assemblers of ELF and of Mach-O, for .S files: the prefix of C names,
- * visibility, types and sizes, how half an address is written, the note about the stack. Each use
- * stands on a line of its own: statements are not divided by semicolons, which begin a comment in
- * Mach-O of arm64. Without .subsections_via_symbols Apple's linker keeps the code of a file
- * together and in its order, as tables of thunks need it. */
+/* Differences between ELF and Mach-O assemblers, for .S files: prefix of C names, visibility, types
+ * and sizes, halves of an address, the stack note. Put each macro on its own line: a semicolon
+ * begins a comment in arm64 Mach-O. Without .subsections_via_symbols Apple's linker keeps a file's
+ * code together and in order, which thunk tables need. */
 /* clang-format off */
 #if defined(__APPLE__)
 
@@ -56,13 +55,14 @@
 
 #endif
 
-/* a function of the whole program; of this library only; one of this library that is defined elsewhere */
+/* a function visible to the whole program; only to this library; of this library, defined
+ * elsewhere */
 #define SONDE__ASM_PUBLIC(name) .globl SONDE__ASM_NAME(name)
 #define SONDE__ASM_HIDDEN(name) sonde__asm_hidden SONDE__ASM_NAME(name)
 #define SONDE__ASM_IMPORTS(name) sonde__asm_imports SONDE__ASM_NAME(name)
-/* its code, with call frame information from the label on; align it before */
+/* its code, with call frame information from the label on; align before it */
 #define SONDE__ASM_BEGIN(name) sonde__asm_begin SONDE__ASM_NAME(name)
 #define SONDE__ASM_END(name) sonde__asm_end SONDE__ASM_NAME(name)
-/* the last line of a file: the stack is not executed */
+/* the last line of a file: the stack is not executable */
 #define SONDE__ASM_FILE_END sonde__asm_file_end
         /* clang-format on */

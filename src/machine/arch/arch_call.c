@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Does a call instruction end at this address? Asked of candidate return addresses.
+/* Does a call instruction end at this address? Checks candidate return addresses.
  *
- * x86-64 code cannot be decoded backwards, so every length that a call may have is tried; an
- * answer of true means "could be a call". Sources: Intel SDM vol. 2A §2.1 and CALL; Arm ARM
- * (DDI 0487) C4.1, "Unconditional branch". */
+ * x86-64 code cannot be decoded backwards, so every possible length of a call is tried; true means
+ * "could be a call". Sources: Intel SDM vol. 2A §2.1 and CALL; Arm ARM (DDI 0487) C4.1,
+ * "Unconditional branch". */
 #include "arch_regs.h"
 #include "base_bytes.h"
 
-/* Bytes of ModRM, SIB and displacement of a memory or register operand, 0 when they do not fit. */
+/* Bytes of ModRM, SIB and displacement of an operand; 0 if they do not fit. */
 static unsigned operand_size(const uint8_t *p, unsigned size)
 {
     unsigned mode = p[0] >> 6;
@@ -32,8 +32,8 @@ static unsigned operand_size(const uint8_t *p, unsigned size)
 }
 
 /* ff /2 with its operand, exactly `size` bytes, no prefixes. A prefix (REX, bnd f2, notrack 3e,
- * segment 64/65/2e) stands before these bytes and changes neither their length nor that they are
- * a call, so it needs no look. */
+ * segment 64/65/2e) comes before these bytes and changes neither their length nor their being a
+ * call, so prefixes are not checked. */
 static bool is_indirect_call(const uint8_t *p, unsigned size)
 {
     return size >= 2 && p[0] == 0xff && (p[1] >> 3 & 7) == 2 &&
@@ -96,7 +96,7 @@ bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsi
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     unsigned at = 0;
     if (arch != SONDE_ARCH_X86_64) {
-        return false; /* stubs of aarch64 are three instructions; nobody asks for them yet */
+        return false; /* aarch64 stubs have three instructions; no caller needs them yet */
     }
     while (at < sizeof endbr64 && at < size && code[at] == endbr64[at]) {
         at++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A counter that one thread writes, its signal handlers included, and others read: one instruction
- * on x86-64, so that no handler comes between load and store, and no bus lock. Context: handler. */
+/* A counter written by one thread, also in its signal handlers, and read by others. On x86-64 the
+ * update is one instruction, so no handler runs between load and store, without a bus lock.
+ * Context: handler. */
 #ifndef SONDE_ARCH_COUNT_H
 #define SONDE_ARCH_COUNT_H
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SONDE__ENTRY(name, target, index): a public function that captures its caller. For .S files.
  *
- * `name` stores the registers that its caller will have after the call (callee-saved ones, the
- * stack pointer, the return address as pc) in a struct sonde__regs on the stack and calls `target`
- * with the arguments it got and a pointer to that struct as argument number `index` (from 0).
+ * `name` stores its caller's registers as they will be after the call (callee-saved registers,
+ * stack pointer, return address as pc) in a struct sonde__regs on the stack. Then it calls `target`
+ * with its own arguments and a pointer to that struct as argument number `index` (from 0).
  *
- * Why assembler: a C function would have to walk out of itself, over whatever prologue the compiler
- * gave it, and could be inlined or merged by link-time optimisation; then frame 0 would be another
- * function in each build. Here it is the caller by construction. The offsets are checked against
- * the struct in arch_regs.c's unit test. Sources: psABI AMD64 1.0 §3.2.1 (callee-saved registers);
- * AAPCS64 §6.1.1. */
+ * Why assembler: a C function would have to unwind its own frame, whatever its prologue, and
+ * link-time optimisation could inline or merge it; then frame 0 would differ between builds. Here
+ * frame 0 is the caller by construction. The offsets are checked against the struct in
+ * arch_regs.c's unit test. Sources: psABI AMD64 1.0 §3.2.1 (callee-saved registers); AAPCS64
+ * §6.1.1. */
 #include "arch_asm.h"
 /* clang-format off */
 #if defined(__x86_64__)
@@ -58,7 +58,7 @@
 #define SONDE__ENTRY_ARGUMENT_4 x4
 #define SONDE__ENTRY_ARGUMENT_5 x5
 
-/* The struct lies at sp, 304 bytes; x29 and x30 are saved above it. */
+/* The struct (304 bytes) is at sp; x29 and x30 are saved above it. */
     .macro sonde__entry name, target, argument
     .text
     .p2align 4

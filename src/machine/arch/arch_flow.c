@@ -14,7 +14,7 @@ static bool is_notrack(const uint8_t *code, unsigned length)
     return code[0] == 0x3e && at < length && code[at] == 0xff;
 }
 
-/* The register that an indirect jump goes by: [3e] [rex] ff with a register operand. */
+/* The target register of an indirect jump: [3e] [rex] ff with a register operand. */
 static uint8_t jump_register(const uint8_t *code, unsigned length)
 {
     uint8_t rex = length > 2 && (code[length - 3] & 0xf0) == 0x40 ? code[length - 3] : 0;
@@ -51,7 +51,7 @@ static void note_x86_stack(const struct sonde__x86_insn *insn, struct sonde__flo
         flow->gives_stack = insn->value > 0;
         flow->takes_stack = insn->value < 0;
         break;
-    case SONDE__X86_SP_LOST: /* may be either: as the one that says less is known */
+    case SONDE__X86_SP_LOST: /* may move it either way; up is the less certain claim */
         flow->gives_stack = true;
         break;
     default:
@@ -116,7 +116,7 @@ static bool is_sp(uint32_t reg)
 }
 
 /* Instructions that write sp: add and sub of an immediate, mov from another register, and loads and
- * stores that move it before or after. */
+ * stores with pre- or post-index. */
 static void note_aarch64_stack(uint32_t word, struct sonde__flow *flow)
 {
     uint32_t to = word & 31, base = word >> 5 & 31;
@@ -160,7 +160,7 @@ static bool flow_aarch64(uint64_t pc, const uint8_t *code, size_t size, struct s
     } else if ((word & 0x7e000000) == 0x36000000) {
         flow->kind = SONDE__FLOW_BRANCH; /* tbz, tbnz */
         flow->target = aarch64_target(pc, word, 5, 14);
-    } else if ((word & 0xfe000000) == 0xd6000000) { /* by register, with or without a key */
+    } else if ((word & 0xfe000000) == 0xd6000000) { /* by register */
         unsigned op = word >> 21 & 15;
         unsigned way = op & 7; /* 0 br, 1 blr, 2 ret, 4 eret */
         flow->kind = way == 0   ? SONDE__FLOW_JUMP_INDIRECT
@@ -170,8 +170,8 @@ static bool flow_aarch64(uint64_t pc, const uint8_t *code, size_t size, struct s
     } else if ((word & 0xffe0001f) == 0xd4200000 || (word & 0xffff0000) == 0) {
         flow->kind = SONDE__FLOW_STOP; /* brk; udf */
     } else {
-        /* add xd, xn, xm, shifted or extended; the result of a call is the first argument as it is
-         */
+        /* add xd, xn, xm, shifted or extended; keeps_result needs no move: x0 is both result and
+         * first argument */
         if ((word & 0xff000000) == 0x8b000000 && (word & 31) != SONDE__AARCH64_SP) {
             flow->sum_reg = (uint8_t)(word & 31);
         }

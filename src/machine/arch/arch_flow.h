@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where control goes after an instruction, for both architectures: what is needed to find the calls
- * and jumps of a function.
+/* Control flow after an instruction, for both architectures: enough to find the calls and jumps of
+ * a function.
  *
  * Sources: as arch_x86_insn.h; Arm ARM (DDI 0487) C4.1, "Branches, exception generating and system
- * instructions"; psABI AMD64 1.0 §13.1 (notrack stands before jumps through tables only).
- * Context: handler. */
+ * instructions"; psABI AMD64 1.0 §13.1 (only jumps through tables have notrack). Context:
+ * handler. */
 #ifndef SONDE_ARCH_FLOW_H
 #define SONDE_ARCH_FLOW_H
 
@@ -16,12 +16,12 @@ enum sonde__flow_kind {
     SONDE__FLOW_ON, /* to the next instruction */
     SONDE__FLOW_CALL,
     SONDE__FLOW_CALL_SLOT,     /* through the word at `target` */
-    SONDE__FLOW_CALL_INDIRECT, /* by a register or another word */
+    SONDE__FLOW_CALL_INDIRECT, /* through a register or another word */
     SONDE__FLOW_JUMP,
     SONDE__FLOW_JUMP_SLOT,
     SONDE__FLOW_JUMP_INDIRECT,
-    SONDE__FLOW_JUMP_TABLE, /* indirect, and marked as one through a table of the function */
-    SONDE__FLOW_BRANCH,     /* to `target`, or on */
+    SONDE__FLOW_JUMP_TABLE, /* indirect; marked as a jump through a table of the function */
+    SONDE__FLOW_BRANCH,     /* to `target` or the next instruction */
     SONDE__FLOW_RETURN,
     SONDE__FLOW_STOP, /* a trap: control does not go on */
 };
@@ -31,15 +31,15 @@ enum sonde__flow_kind {
 struct sonde__flow {
     uint8_t length;
     uint8_t kind;      /* enum sonde__flow_kind */
-    uint8_t reg;       /* JUMP_INDIRECT: the register that it goes by; else NO_REG */
-    uint8_t sum_reg;   /* the register that a sum of two registers is put into, or NO_REG */
+    uint8_t reg;       /* JUMP_INDIRECT: the register with the target; else NO_REG */
+    uint8_t sum_reg;   /* destination of an addition of two registers, or NO_REG */
     bool gives_stack;  /* moves the stack pointer up: a pop, an epilogue's add */
     bool takes_stack;  /* moves it down */
-    bool keeps_result; /* hands a call's result on as the first argument (mov %eax, %edi) */
-    uint64_t target;   /* vaddr; of CALL, JUMP and BRANCH the place, of *_SLOT the word's */
+    bool keeps_result; /* passes a call's result as the first argument (mov %eax, %edi) */
+    uint64_t target;   /* vaddr; CALL, JUMP, BRANCH: of the target; *_SLOT: of the word */
 };
 
-/* The instruction at `pc`, of whose bytes `size` are there. False: no instruction, or cut. */
+/* Decode the instruction at `pc` from `size` bytes of code. False: invalid or truncated. */
 bool sonde__arch_flow(unsigned arch, uint64_t pc, const uint8_t *code, size_t size,
                       struct sonde__flow *ret_flow);
 

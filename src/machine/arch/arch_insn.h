@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What one instruction does, in one form for both architectures: for code that follows values
+/* The effect of one instruction, in one form for both architectures: for code that follows values
  * through small functions (block_emulate.h), not for a disassembler.
  *
- * An instruction is dst = a OP b, where an operand is a register, the instruction's one place in
- * memory, or its immediate. Integer instructions of compilers are known, and the moves of vector
- * registers; of other vector instructions only which register they write. What is not known is not
- * decoded: its user has to stop there.
- * Sources: Arm ARM (DDI 0487) C4.1; Intel SDM volume 2. Context: handler. */
+ * An instruction is dst = a OP b. An operand is a register, the instruction's one memory operand
+ * (its place), or its immediate. Covers the integer instructions that compilers emit, and moves of
+ * vector registers; for other vector instructions only the register that they write. Other
+ * instructions are not decoded: the user has to stop there. Sources: Arm ARM (DDI 0487) C4.1; Intel
+ * SDM volume 2. Context: handler. */
 #ifndef SONDE_ARCH_INSN_H
 #define SONDE_ARCH_INSN_H
 
@@ -19,7 +19,7 @@ enum sonde__insn_op {
     /* dst = a */
     SONDE__INSN_MOVE,
     SONDE__INSN_MOVE_SIGNED, /* of `from_bits` */
-    SONDE__INSN_ADDRESS,     /* dst = the address of the place */
+    SONDE__INSN_ADDRESS,     /* dst = address of the place */
     /* dst = a OP b; a shift of b before: `shift_by` */
     SONDE__INSN_ADD,
     SONDE__INSN_SUB,
@@ -40,7 +40,7 @@ enum sonde__insn_op {
     SONDE__INSN_DIVIDE_SIGNED,
     SONDE__INSN_INSERT,   /* dst = dst with 16 bits of imm at bit_low (movk); of a vector register,
                              with 64 bits of a, from an operand of `bits` 64 */
-    SONDE__INSN_BITFIELD, /* aarch64's ubfm, sbfm and bfm: bit_low immr, bit_high imms */
+    SONDE__INSN_BITFIELD, /* aarch64 ubfm, sbfm, bfm: bit_low immr, bit_high imms */
     SONDE__INSN_SELECT,   /* dst = cond ? a : b, b changed by `variant` */
     SONDE__INSN_SET,      /* dst = cond */
     SONDE__INSN_COMPARE_IF, /* flags = cond ? of a - b : `flags` (ccmp; variant 1: of a + b) */
@@ -62,8 +62,8 @@ enum sonde__insn_op {
     SONDE__INSN_BRANCH,      /* to imm if cond */
     SONDE__INSN_BRANCH_ZERO, /* to imm if a == 0; variant 1: if not */
     SONDE__INSN_BRANCH_BIT,  /* to imm if bit bit_low of a is 0; variant 1: if 1 */
-    SONDE__INSN_SYSTEM,      /* dst = something of the thread's */
-    SONDE__INSN_VECTOR,      /* dst, a vector register, gets something */
+    SONDE__INSN_SYSTEM,      /* dst = a system register */
+    SONDE__INSN_VECTOR,      /* dst, a vector register, gets an unknown value */
     SONDE__INSN_STOP,        /* a trap, a system call */
 };
 
@@ -74,16 +74,15 @@ enum sonde__insn_operand {
     SONDE__OPERAND_IMM,
 };
 
-/* Registers: aarch64 0..30 x0..x30, then these; x86-64 by the encoding of the machine: 0 rax, 1
- * rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8.. r8.. */
+/* Registers: aarch64 0..30 x0..x30, then these; x86-64 by machine encoding: 0 rax, 1 rcx, 2 rdx, 3
+ * rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8.. r8.. */
 #define SONDE__INSN_SP           31u /* aarch64 */
 #define SONDE__INSN_ZR           32u /* aarch64: reads 0 */
 #define SONDE__INSN_HIGH         40u /* x86-64: bits 8 to 15 of register n - 40 */
 #define SONDE__INSN_VECTOR_FIRST 64u
 #define SONDE__INSN_NO_REG       0xffu
 
-/* Conditions, as x86-64 encodes them (its jcc); a pair differs in bit 0, the second is the
- * opposite. */
+/* Conditions, as in x86-64's jcc encoding; bit 0 negates. */
 enum sonde__insn_cond {
     SONDE__COND_OVERFLOW = 0,
     SONDE__COND_BELOW = 2, /* unsigned < */
@@ -96,7 +95,7 @@ enum sonde__insn_cond {
     SONDE__COND_ALWAYS = 16,
 };
 
-enum sonde__insn_shift { /* of b; and how an index is extended */
+enum sonde__insn_shift { /* shift of b, or extension of an index */
                          SONDE__SHIFT_LEFT,
                          SONDE__SHIFT_RIGHT,
                          SONDE__SHIFT_RIGHT_SIGNED,
@@ -112,13 +111,13 @@ struct sonde__insn_value {
 struct sonde__insn {
     uint8_t length;
     uint8_t op;        /* enum sonde__insn_op */
-    uint8_t bits;      /* 8..128: of the operands; 32: a register's upper half becomes 0 */
-    uint8_t from_bits; /* MOVE_SIGNED, LOAD_PAIR: of what is read */
+    uint8_t bits;      /* 8..128: operand size; 32: a register's upper half becomes 0 */
+    uint8_t from_bits; /* MOVE_SIGNED, LOAD_PAIR: size of what is read */
     struct sonde__insn_value dst, a, b;
     uint8_t c;    /* third source of MUL_ADD; second register of a pair, EXCHANGE */
-    uint8_t cond; /* enum sonde__insn_cond, or with its bit 0 set the opposite */
+    uint8_t cond; /* enum sonde__insn_cond; bit 0 negates */
     uint8_t variant;
-    bool sets_flags;         /* dst may be NONE then: a comparison */
+    bool sets_flags;         /* a comparison if dst is NONE */
     bool keeps_carry;        /* inc, dec */
     uint8_t shift, shift_by; /* of b */
     uint8_t extend_bits;
@@ -134,11 +133,11 @@ struct sonde__insn {
     int64_t offset, offset2;
 };
 
-/* The instruction at `pc`, of whose bytes `size` are there. False: not known, or cut. */
+/* Decode the instruction at `pc` from `size` bytes of code. False: unknown or truncated. */
 bool sonde__arch_insn(unsigned arch, uint64_t pc, const uint8_t *code, size_t size,
                       struct sonde__insn *ret_insn);
 
-/* Parts: one per architecture. */
+/* One decoder per architecture. */
 bool sonde__arch_insn_aarch64(uint64_t pc, uint32_t word, struct sonde__insn *insn);
 bool sonde__arch_insn_x86(uint64_t pc, const uint8_t *code, size_t size, struct sonde__insn *insn);
 

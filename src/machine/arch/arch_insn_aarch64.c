@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* By the groups of Arm ARM C4.1, in its order. */
+/* Follows the instruction groups of Arm ARM C4.1, in order. */
 #include "arch_insn_aarch64.h"
 
-/* Conditions 0..13 as ours. Carry is set by a subtraction that does not borrow: the opposite of
- * x86-64's, which the user of flags follows. */
+/* Maps conditions 0..13 to ours. An aarch64 subtraction sets carry if it does not borrow, the
+ * opposite of x86-64; users of flags follow x86-64. */
 static uint8_t cond_of(unsigned cond)
 {
     static const uint8_t conds[16] = {
@@ -131,7 +131,7 @@ static bool with_immediate(uint64_t pc, uint32_t word, struct sonde__insn *insn)
 static bool by_register(uint32_t word, struct sonde__insn *insn)
 {
     unsigned way = bits_of(word, 21, 4) & 7;
-    bool is_signed = bits_of(word, 11, 1) != 0; /* with a key: the address alone counts here */
+    bool is_signed = bits_of(word, 11, 1) != 0; /* authenticated */
     unsigned reg = bits_of(word, 5, 5);
     static const uint8_t ops[] = {SONDE__INSN_JUMP, SONDE__INSN_CALL, SONDE__INSN_RETURN};
     if (way > 2 || bits_of(word, 16, 5) != 31) {
@@ -267,7 +267,8 @@ static bool two_sources(uint32_t word, struct sonde__insn *insn)
     }
 }
 
-/* Of one source, only what signs, checks and strips pointers: they stay as they are. */
+/* Of the instructions with one source, only those that sign, check and strip pointers; they change
+ * no value here. */
 static bool one_source(uint32_t word)
 {
     return bits_of(word, 16, 5) == 1 && word >> 31 != 0 && bits_of(word, 10, 6) <= 17;
@@ -353,12 +354,12 @@ static bool vectors(uint32_t word, struct sonde__insn *insn)
         return true;
     }
     insn->op = SONDE__INSN_VECTOR;
-    /* floating point of one or two sources, immediates: nothing but a vector register changes */
+    /* floating point with one or two sources, immediates: only a vector register changes */
     if ((word & 0xff207c00) == 0x1e204000 || (word & 0xff200c00) == 0x1e200800 ||
         (word & 0xff201fe0) == 0x1e201000) {
         return true;
     }
-    /* modified immediates; three of the same */
+    /* modified immediates; three same */
     return (word & 0x9ff80400) == 0x0f000400 || (word & 0x9f200400) == 0x0e200400;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the parts of the decoder for aarch64 share. Of arch_insn_aarch64*.c only. */
+/* Private to arch_insn_aarch64*.c, the aarch64 decoder. */
 #ifndef SONDE_ARCH_INSN_AARCH64_H
 #define SONDE_ARCH_INSN_AARCH64_H
 
@@ -28,7 +28,7 @@ static inline struct sonde__insn_value in_reg(unsigned reg)
 static const struct sonde__insn_value in_imm = {SONDE__OPERAND_IMM, 0};
 static const struct sonde__insn_value in_place = {SONDE__OPERAND_MEM, 0};
 
-/* The group of loads and stores; insn->bits is 64. */
+/* Decodes loads and stores; insn->bits is 64. */
 bool sonde__aarch64_load_or_store(uint64_t pc, uint32_t word, struct sonde__insn *insn);
 
 #endif

@@ -8,7 +8,8 @@ static void place_at(struct sonde__insn *insn, unsigned base, int64_t offset)
     insn->offset = offset;
 }
 
-/* Indexing of pairs and of unscaled single ones: 1 after, 3 before, others without change. */
+/* Indexing of pairs and unscaled single registers: 1 post-index, 3 pre-index, else no
+ * write-back. */
 static void indexed(struct sonde__insn *insn, unsigned base, unsigned mode, int64_t offset)
 {
     place_at(insn, base, mode == 1 ? 0 : offset);
@@ -35,7 +36,7 @@ static bool pairs(uint32_t word, struct sonde__insn *insn)
     return true;
 }
 
-/* What a single load or store moves: its width, sign and register. False: no such. */
+/* Width, sign and register of a single load or store. False: invalid. */
 static bool single(uint32_t word, struct sonde__insn *insn)
 {
     unsigned size = word >> 30, way = bits_of(word, 22, 2), reg = bits_of(word, 0, 5);
@@ -74,7 +75,7 @@ static bool single(uint32_t word, struct sonde__insn *insn)
     return true;
 }
 
-/* Bytes of what `single` moves. */
+/* Bytes that a single load or store moves. */
 static int64_t scale_of(const struct sonde__insn *insn, uint32_t word)
 {
     unsigned bits = insn->op == SONDE__INSN_MOVE_SIGNED ? insn->from_bits
@@ -83,7 +84,7 @@ static int64_t scale_of(const struct sonde__insn *insn, uint32_t word)
     return bits / 8;
 }
 
-/* swp and ldadd and its kin. */
+/* swp, ldadd and the like. */
 static bool atomic(uint32_t word, struct sonde__insn *insn)
 {
     static const uint8_t ops[] = {SONDE__INSN_ADD, SONDE__INSN_AND_NOT, SONDE__INSN_XOR,
@@ -101,7 +102,7 @@ static bool atomic(uint32_t word, struct sonde__insn *insn)
         insn->a = in_place;
         return true;
     }
-    if ((is_swap && op != 0) || op > 3) { /* of minima and maxima nothing is known */
+    if ((is_swap && op != 0) || op > 3) { /* minima and maxima are not decoded */
         return false;
     }
     insn->op = SONDE__INSN_FETCH;
@@ -130,7 +131,7 @@ static bool single_register(uint32_t word, struct sonde__insn *insn)
     if (mode == 0) {
         return atomic(word, insn);
     }
-    if (mode == 2) { /* a register as index */
+    if (mode == 2) { /* register offset */
         unsigned extend = bits_of(word, 13, 3);
         unsigned shift = 0;
         if (!single(word, insn) || (extend & 2) == 0) {
@@ -146,7 +147,7 @@ static bool single_register(uint32_t word, struct sonde__insn *insn)
         insn->index_signed = (extend & 4) != 0;
         return true;
     }
-    /* ldraa, ldrab: a pointer is checked, and used as it is */
+    /* ldraa, ldrab: authenticates a pointer, which is used unchanged */
     if (word >> 30 != 3 || bits_of(word, 26, 1) != 0) {
         return false;
     }
@@ -198,7 +199,7 @@ static bool literal(uint64_t pc, uint32_t word, struct sonde__insn *insn)
     bool is_vector = bits_of(word, 26, 1) != 0;
     unsigned reg = bits_of(word, 0, 5);
     if (size == 3) {
-        return !is_vector; /* prfm: nothing */
+        return !is_vector; /* prfm: no effect */
     }
     insn->op = size == 2 && !is_vector ? SONDE__INSN_MOVE_SIGNED : SONDE__INSN_MOVE;
     insn->from_bits = 32;

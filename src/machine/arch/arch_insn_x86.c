@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* By the opcode maps of Intel SDM volume 2, appendix A: what compilers emit in small functions.
- * Here the operands count, and an instruction that is not known is refused. */
+/* Follows the opcode maps of Intel SDM volume 2, appendix A, for what compilers emit in small
+ * functions. Operands are decoded; unknown instructions are refused. */
 #include "arch_insn.h"
 #include "arch_x86_form.h"
 
@@ -12,7 +12,8 @@ static struct sonde__insn_value in_reg(unsigned reg)
 static const struct sonde__insn_value in_imm = {SONDE__OPERAND_IMM, 0};
 static const struct sonde__insn_value in_place = {SONDE__OPERAND_MEM, 0};
 
-/* A general register of `bits`; of 8, the first four have a second half without a REX prefix. */
+/* A general register of `bits`; of 8 bits and without REX, registers 4 to 7 are ah, ch, dh and
+ * bh. */
 static struct sonde__insn_value general(const struct sonde__x86_form *f, unsigned reg,
                                         unsigned bits)
 {
@@ -22,7 +23,7 @@ static struct sonde__insn_value general(const struct sonde__x86_form *f, unsigne
     return in_reg(reg);
 }
 
-/* The operand that ModRM's low bits name: a register, or the place in memory, which is set. */
+/* The operand of ModRM's low bits: a register, or the place in memory, which this sets. */
 static struct sonde__insn_value operand(const struct sonde__x86_form *f, struct sonde__insn *insn,
                                         unsigned bits, bool is_vector)
 {
@@ -233,7 +234,7 @@ static bool two_operands(const struct sonde__x86_form *f, uint8_t op, struct son
     }
 }
 
-/* One-byte opcodes that are neither control nor of a group. */
+/* One-byte opcodes except control flow and groups. */
 static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
     switch (op) {
@@ -271,7 +272,7 @@ static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__
     }
 }
 
-/* To what lies so far behind the instruction. */
+/* Control flow to a relative target. */
 static bool control(const struct sonde__x86_form *f, enum sonde__insn_op op, uint8_t cond,
                     struct sonde__insn *insn)
 {
@@ -328,7 +329,7 @@ static bool one_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__
     case 0xd2:
     case 0xd3:
         return shifts(f, op, insn);
-    case 0xc3: /* c2, of callees that take their arguments off: none in 64 bit */
+    case 0xc3: /* c2 (callee pops arguments) is not used in 64-bit code */
         insn->op = SONDE__INSN_RETURN;
         return true;
     case 0xc9:
@@ -355,7 +356,7 @@ static bool one_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__
     }
 }
 
-/* Moves of vector registers: from or to what ModRM names. */
+/* Moves of vector registers from or to the ModRM operand. */
 static bool vector_move(const struct sonde__x86_form *f, unsigned bits, bool is_store,
                         struct sonde__insn *insn)
 {
@@ -441,7 +442,7 @@ static bool atomics(const struct sonde__x86_form *f, uint8_t op, struct sonde__i
     struct sonde__insn_value reg = general(f, sonde__x86_reg(f), bits);
     insn->bits = (uint8_t)bits;
     insn->sets_flags = true;
-    if (op < 0xc0) { /* against rax, which gets what was there */
+    if (op < 0xc0) { /* cmpxchg: compares with rax, which gets the old value */
         insn->op = SONDE__INSN_COMPARE_SWAP;
         insn->dst = insn->a = in_reg(0);
         insn->b = reg;
@@ -461,12 +462,12 @@ static bool extensions(const struct sonde__x86_form *f, uint8_t op, struct sonde
     insn->bits = (uint8_t)width(f, false);
     insn->dst = in_reg(sonde__x86_reg(f));
     insn->op = SONDE__INSN_MOVE_SIGNED;
-    insn->variant = op < 0xb8; /* without a sign, that is */
+    insn->variant = op < 0xb8; /* zero extension */
     insn->from_bits = (uint8_t)from;
     return true;
 }
 
-/* By a condition: branches, set, cmov. */
+/* Conditional: branches, set, cmov. */
 static bool conditional(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
     if (op >= 0x80 && op < 0x90) {
@@ -543,7 +544,7 @@ bool sonde__arch_insn_x86(uint64_t pc, const uint8_t *code, size_t size, struct 
     bool is_direct =
         insn->a.kind == SONDE__OPERAND_IMM && (is_jump || insn->op == SONDE__INSN_BRANCH);
     if (f.is_address_32 && !(is_jump && is_direct)) {
-        return false; /* linkers fill a call with that prefix that was longer */
+        return false; /* in direct calls and jumps the prefix is padding by linkers */
     }
     if (is_direct) {
         insn->imm += pc + insn->length;

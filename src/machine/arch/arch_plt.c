@@ -31,7 +31,7 @@ static bool next_x86_64(const uint8_t *code, size_t size, uint64_t vaddr, uint64
 
 #define AARCH64_BTI_C 0xd503245fu
 #define AARCH64_NOP   0xd503201fu
-/* stp x16, x30, [sp, #-16]!: how the header begins */
+/* stp x16, x30, [sp, #-16]!: the header's first instruction */
 #define AARCH64_PUSH_LINK 0xa9bf7bf0u
 #define AARCH64_IP0       16u
 #define AARCH64_IP1       17u
@@ -67,7 +67,7 @@ static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_
         if (start >= 4 && sonde__base_le32(code + start - 4) == AARCH64_BTI_C) {
             start -= 4;
         }
-        /* up to and including the branch, and the padding of a slot of 24 bytes */
+        /* up to and including the branch and the padding of a 24-byte slot */
         limit = size - at < 12 ? size - at : 12;
         for (limit += at; limit - at >= 4; at += 4) {
             if (sonde__base_le32(code + at) == 0xd61f0220u) { /* br x17 */

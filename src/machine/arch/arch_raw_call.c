@@ -22,7 +22,7 @@ static bool is_prefix(uint8_t byte)
     return false;
 }
 
-/* Of one-byte opcodes with an operand byte: may the register field be written, or the other one? */
+/* May a one-byte opcode with ModRM write the register field's register, or the other operand? */
 static bool writes_reg(uint8_t opcode)
 {
     return (opcode < 0x40 && (opcode & 6) == 2) || opcode == 0x63 || opcode == 0x69 ||
@@ -38,7 +38,7 @@ static bool writes_other(uint8_t opcode)
            (opcode & 0xfc) == 0xd0 || opcode >= 0xf6;
 }
 
-/* What an instruction that is no call and no jump does to eax. */
+/* Track eax over an instruction that is neither a call nor a jump. */
 static void follow_x86(struct sonde__raw_call *state, const uint8_t *code, uint8_t length)
 {
     uint8_t at = 0, rex = 0;
@@ -62,8 +62,8 @@ static void follow_x86(struct sonde__raw_call *state, const uint8_t *code, uint8
     } else if ((opcode == 0x31 || opcode == 0x33) && reg_is_a && other_is_a && !is_narrow) {
         *state = (struct sonde__raw_call){true, 0};
     } else if (opcode == 0x0f || opcode == 0x62 || opcode == 0xc4 || opcode == 0xc5) {
-        /* two bytes and more; of those that compilers use often, these leave eax: a long nop,
-         * endbr64, moves of vector registers. All else is not looked into. */
+        /* opcodes of two bytes or more. Common ones that do not write eax: long nop, endbr64, moves
+         * of vector registers. Others are taken to write it. */
         if (!(opcode == 0x0f && (operands == 0x1e || operands == 0x1f || operands == 0x28 ||
                                  operands == 0x29 || operands == 0x10 || operands == 0x11 ||
                                  operands == 0x6f || operands == 0x7f || operands == 0xef))) {
@@ -127,14 +127,14 @@ static bool step_aarch64(struct sonde__raw_call *state, const uint8_t *code, siz
     uint32_t word = sonde__base_le32(code);
     *ret_length = 4;
     if (word == SVC_0) {
-        *ret_call = *state; /* x8 stays */
+        *ret_call = *state; /* the kernel preserves x8 */
         return true;
     }
     if ((word & 0x7fe0001fu) == (0x52800000u | NUMBER_REG)) { /* movz w8 or x8, no shift */
         *state = (struct sonde__raw_call){true, word >> 5 & 0xffff};
     } else if ((word & 0x7c000000u) == 0x14000000u || /* b, bl */
                (word & 0xfe000000u) == 0xd6000000u || /* br, blr, ret */
-               (word & 0x1f) == NUMBER_REG ||         /* most that write it */
+               (word & 0x1f) == NUMBER_REG ||         /* most instructions that write it */
                (word >> 10 & 0x1f) == NUMBER_REG ||   /* the second of a pair */
                ((word & 0x3b200c00u) == 0x38000400u && (word >> 5 & 0x1f) == NUMBER_REG)) {
         state->is_known = false;

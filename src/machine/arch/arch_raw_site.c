@@ -12,7 +12,8 @@ struct step {
     struct sonde__x86_insn insn;
 };
 
-/* The last instructions before the call, the nearest last; how many. False: it was not met. */
+/* Get the last instructions before the call, the nearest last, and their number. False: decoding
+ * did not arrive at a system call there. */
 static bool follow(const uint8_t *code, size_t size, size_t call_at, struct step *last,
                    unsigned *ret_count)
 {
@@ -40,7 +41,7 @@ static bool is_target(uint64_t targets, size_t call_at, size_t at)
     return bit < 0 || bit >= 64 || (targets >> bit & 1) != 0;
 }
 
-/* Does it do the same elsewhere? */
+/* Does the instruction have the same effect at another address? */
 static bool can_move(const uint8_t *code, const struct sonde__x86_insn *insn)
 {
     switch (insn->kind) {
@@ -58,7 +59,7 @@ static bool can_move(const uint8_t *code, const struct sonde__x86_insn *insn)
     }
 }
 
-/* Behind a return: bytes that only fill. */
+/* Is it padding (checked after a return)? */
 static bool is_filling(const uint8_t *code, const struct sonde__x86_insn *insn)
 {
     uint8_t at = 0;
@@ -93,7 +94,8 @@ static enum sonde__raw_result plan_behind(const uint8_t *code, size_t size, size
     return SONDE__RAW_PATCHED;
 }
 
-/* Into the jump, be it into the middle of an instruction (behind its lock prefix). */
+/* Does a branch target a byte inside the jump? That may be the middle of an instruction (after its
+ * lock prefix). */
 static bool is_split(uint64_t targets, size_t call_at, size_t start)
 {
     for (size_t i = 1; i < SONDE__RAW_JUMP; i++) {
@@ -132,7 +134,8 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
         return SONDE__RAW_BRANCHES;
     }
     if (!is_certain && !(plan.is_before && last[count].insn.length >= SONDE__RAW_JUMP)) {
-        return SONDE__RAW_UNKNOWN_TARGETS; /* behind one that is long enough all stays as it is */
+        return SONDE__RAW_UNKNOWN_TARGETS; /* safe only if one instruction is long enough: no other
+                                              is moved */
     }
     *ret_plan = plan;
     return SONDE__RAW_PATCHED;
@@ -156,7 +159,7 @@ static void put_bytes(struct out *out, uint64_t value, unsigned bytes)
     }
 }
 
-/* The 4 bytes by which `target` lies behind the instruction that ends `more` bytes after them. */
+/* Write the 4-byte distance to `target` for an instruction that ends `more` bytes after them. */
 static void put_relative(struct out *out, uint64_t target, unsigned more)
 {
     int64_t distance = (int64_t)(target - (out->at + out->used + 4 + more));
@@ -164,7 +167,7 @@ static void put_relative(struct out *out, uint64_t target, unsigned more)
     put_bytes(out, (uint32_t)distance, 4);
 }
 
-/* Instructions from `from` up to `to`, as they are but for what they are relative to. */
+/* Copy the instructions from `from` to `to`, with relative operands adjusted. */
 static void put_moved(struct out *out, const uint8_t *code, uint64_t function, size_t from,
                       size_t to)
 {
@@ -198,7 +201,7 @@ bool sonde__arch_raw_make(const struct sonde__raw_plan *plan, const uint8_t *cod
     size_t end = plan->start + plan->size, before = plan->is_before ? end : call_at;
     sonde__base_mem_set(ret_made, 0xcc, SONDE__RAW_BYTES);
     put_bytes(&out, function + call_at + CALL_BYTES, 8);
-    put_bytes(&out, 0, 8); /* resume: below */
+    put_bytes(&out, 0, 8); /* resume: set below */
     put_bytes(&out, stub, 8);
     put_moved(&out, code, function, plan->start, before);
     put_bytes(&out, 0x0d8d48, 3); /* lea words(%rip), %rcx */

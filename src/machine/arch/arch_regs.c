@@ -5,8 +5,8 @@
 
 #include "arch_syscall.h"
 
-/* User addresses of Linux end below 2^48 (2^52 with LVA, which no program gets unasked), of Darwin
- * below 2^47: everything above is a signature or a tag. */
+/* User addresses end below 2^48 on Linux (2^52 with LVA, only on request) and below 2^47 on Darwin:
+ * higher bits are a signature or a tag. */
 #define AARCH64_VA_BITS 48
 
 uint64_t sonde__arch_strip_pac(unsigned arch, uint64_t pc)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Registers of a thread, of either architecture, in DWARF numbering, with what is known of them.
+/* A thread's registers, for either architecture, in DWARF numbering, with a mask of the known ones.
  *
- * Both architectures are compiled and tested on every host: nothing here depends on the machine
- * that runs it, except SONDE__ARCH_HOST. Sources: System V ABI AMD64 psABI 1.0 §3.6.2 figure 3.36;
- * DWARF for the Arm 64-bit Architecture (aadwarf64) §4.1. Context: handler. */
+ * Both architectures are compiled and tested on every host: only SONDE__ARCH_HOST depends on the
+ * host. Sources: System V ABI AMD64 psABI 1.0 §3.6.2 figure 3.36; DWARF for the Arm 64-bit
+ * Architecture (aadwarf64) §4.1. Context: handler. */
 #ifndef SONDE_ARCH_REGS_H
 #define SONDE_ARCH_REGS_H
 
@@ -60,10 +60,10 @@ static inline void sonde__regs_set(struct sonde__regs *regs, unsigned reg, uint6
     regs->known |= (uint64_t)1 << reg;
 }
 
-/* The caller's stack pointer after a step over the frame record at `record`, whose saved frame
- * pointer is `saved`. x86-64: right above the record, by the ABI. aarch64: the record lies anywhere
- * in its frame (AAPCS64 §6.4.6); where compilers describe a frame by sp, the record is at its
- * bottom, so the caller's sp is its own frame pointer. */
+/* The caller's stack pointer after a step over the frame record at `record`, which saves the frame
+ * pointer `saved`. x86-64: directly above the record, by the ABI. aarch64: the record may be
+ * anywhere in its frame (AAPCS64 §6.4.6); compilers that describe a frame by sp put it at the
+ * bottom, so the caller's sp is its frame pointer. */
 static inline uint64_t sonde__arch_sp_after_frame_record(unsigned arch, uint64_t record,
                                                          uint64_t saved)
 {
@@ -72,16 +72,16 @@ static inline uint64_t sonde__arch_sp_after_frame_record(unsigned arch, uint64_t
 }
 
 /* Strip a pointer-authentication code from a code address: user addresses of Linux and Darwin have
- * their top bits clear. `va_bits` 0 stands for the default of 48 (x86-64: nothing is stripped). */
+ * their top bits clear. x86-64: nothing is stripped. */
 uint64_t sonde__arch_strip_pac(unsigned arch, uint64_t pc);
 
-/* Could a return address `pc` follow a call? `code` holds the bytes that end at pc (size <= 8, as
- * many as could be read). On true, *ret_target is the direct target or 0 for an indirect call. */
+/* Could `pc` be a return address, just after a call? `code`: the `size` bytes before pc (at most 8;
+ * fewer if unreadable). If true, *ret_target is the direct target, or 0 for an indirect call. */
 bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
                                 uint64_t *ret_target);
 
-/* Is `pc` a stub of a procedure linkage table, which jumps to what a slot holds? `code` holds the
- * `size` bytes from pc on. On true, *ret_slot is the address of that slot. */
+/* Is `pc` a PLT stub, which jumps to the address in a slot? `code`: `size` bytes from pc on. If
+ * true, *ret_slot is the slot's address. */
 bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
                            uint64_t *ret_slot);
 

@@ -6,8 +6,8 @@
 #include "base_bytes.h"
 #include "base_hash.h"
 
-/* Instructions that count from the place on, and before it. Decoded from some byte on, x86-64 falls
- * into step after two or three: the last ones before the place are those that were written. */
+/* Instructions hashed from the place on, and before it. Decoding x86-64 from any byte synchronizes
+ * after two or three instructions, so the last ones before the place are the real ones. */
 enum { AFTER_MAX = 12, BEFORE_MAX = 4 };
 
 uint64_t sonde__arch_shape_of_bytes(const void *bytes, size_t size)
@@ -16,8 +16,8 @@ uint64_t sonde__arch_shape_of_bytes(const void *bytes, size_t size)
     return hash != 0 ? hash : 1;
 }
 
-/* How many bytes of an instruction hold neither a distance nor an immediate of four bytes: those of
- * one up to four bytes long have none; of others the prefix and the opcode are taken. */
+/* Bytes of an instruction without a 4-byte displacement or immediate: instructions of up to four
+ * bytes have none; of longer ones only prefix and opcode count. */
 static unsigned opcode_bytes(unsigned length)
 {
     return length <= 4 ? length : length == 5 ? 1 : 2;
@@ -61,7 +61,8 @@ static uint64_t add(unsigned arch, uint64_t hash, const uint8_t *code, unsigned 
     return arch == SONDE_ARCH_X86_64 ? add_x86(hash, code, length) : add_aarch64(hash, code);
 }
 
-/* The instructions that end at code + end, decoded from `at` on. False: they do not end there. */
+/* Hash the last instructions before code + end, decoded from `at` on. False: decoding did not end
+ * there. */
 static bool add_before(unsigned arch, const uint8_t *code, size_t at, size_t end, uint64_t *hash)
 {
     size_t places[BEFORE_MAX];
@@ -99,7 +100,7 @@ uint64_t sonde__arch_shape(unsigned arch, const uint8_t *code, size_t before, si
             flow.kind == SONDE__FLOW_JUMP_INDIRECT || flow.kind == SONDE__FLOW_JUMP_TABLE ||
             flow.kind == SONDE__FLOW_RETURN || flow.kind == SONDE__FLOW_STOP) {
             count++;
-            break; /* what follows may be other code */
+            break; /* other code may follow */
         }
     }
     return count == 0 ? 0 : hash != 0 ? hash : 1;

@@ -25,7 +25,7 @@ bool sonde__arch_is_sigreturn(unsigned arch, const uint8_t code[SONDE__SIGRETURN
 
 uint32_t sonde__arch_sigframe_reg(unsigned arch, unsigned reg)
 {
-    /* place of a DWARF register among r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
+    /* index of a DWARF register among r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
     static const uint8_t x86_64[] = {13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16};
     if (arch == SONDE_ARCH_X86_64) {
         return reg < sizeof x86_64 ? X86_64_GREGS + x86_64[reg] * 8u : 0;

@@ -78,11 +78,11 @@ static void effect_of_sum(uint32_t word, struct sonde__stack_effect *effect)
     }
 }
 
-/* ldp, stp and their kin, in all ways of addressing */
+/* ldp, stp and the like, in all addressing modes */
 static void effect_of_pair(uint32_t word, struct sonde__stack_effect *effect)
 {
     bool is_vector = (word >> 26 & 1) != 0, is_load = (word >> 22 & 1) != 0;
-    bool moves = (word >> 23 & 1) != 0; /* before or after */
+    bool moves = (word >> 23 & 1) != 0; /* pre- or post-index */
     unsigned size = word >> 30;         /* of one register */
     unsigned shift = is_vector ? 2 + size : size == 2 ? 3 : size == 0 ? 2 : is_load ? 2 : 4;
     if (moves && (word >> 5 & 31) == SP) {
@@ -92,7 +92,7 @@ static void effect_of_pair(uint32_t word, struct sonde__stack_effect *effect)
     effect->loses_fp = is_load && !is_vector && ((word & 31) == FP || (word >> 10 & 31) == FP);
 }
 
-/* ldr, str of one register, in all ways of addressing */
+/* ldr, str of one register, in all addressing modes */
 static void effect_of_single(uint32_t word, struct sonde__stack_effect *effect)
 {
     bool is_vector = (word >> 26 & 1) != 0, is_load = (word >> 22 & 3) != 0;
@@ -121,7 +121,7 @@ static void effect_aarch64(uint32_t word, struct sonde__stack_effect *effect)
         effect->kind = to == SP && !sets_flags ? SONDE__STACK_LOST : SONDE__STACK_KEPT;
         effect->loses_fp = to == FP;
     } else if ((word & 0x1c000000) == 0x10000000 || (word & 0x0e000000) == 0x0a000000) {
-        effect->loses_fp = to == FP; /* all else of data processing: 31 is zero */
+        effect->loses_fp = to == FP; /* other data processing: 31 is zero */
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an instruction does to the stack pointer and the frame pointer, for both architectures: what
- * is needed to track the depth of a function's stack.
+/* The effect of an instruction on the stack pointer and frame pointer, for both architectures:
+ * enough to track the depth of a function's stack.
  *
- * Sources: as arch_flow.h; Arm ARM (DDI 0487) C4.1, "Loads and stores", "Data processing". What is
- * not reported is no write to either that compilers emit. Context: handler. */
+ * Sources: as arch_flow.h; Arm ARM (DDI 0487) C4.1, "Loads and stores", "Data processing". Covers
+ * all writes to both that compilers emit. Context: handler. */
 #ifndef SONDE_ARCH_STACK_H
 #define SONDE_ARCH_STACK_H
 
@@ -21,11 +21,11 @@ enum sonde__stack_kind {
 
 struct sonde__stack_effect {
     uint8_t kind;  /* enum sonde__stack_kind */
-    bool loses_fp; /* after that, fp is something else */
+    bool loses_fp; /* fp = something else */
     int32_t value;
 };
 
-/* Of the instruction at `code`, of which `size` bytes are there. False: none, or cut. */
+/* Decode the instruction in `size` bytes of code. False: invalid or truncated. */
 bool sonde__arch_stack_effect(unsigned arch, const uint8_t *code, size_t size,
                               struct sonde__stack_effect *ret_effect);
 

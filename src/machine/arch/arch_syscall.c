@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two tables indexed by number, about 4 KiB of pointers each: a look-up is one load, and there is
- * no table of the running system to ask. */
+/* Two tables indexed by number, about 4 KiB of pointers each: a look-up is one load. The running
+ * system has no such table. */
 #include "arch_syscall.h"
 
 #include <stddef.h>

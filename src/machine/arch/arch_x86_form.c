@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arch_x86_form.h"
 
-/* What follows an opcode. M: a ModRM byte; then the immediate: B 1 byte, Z 4 bytes (2 for operands
- * of 16 bits), W 2 bytes, V as many as the operand has, J a displacement of 4 bytes, O an address
- * of 8 bytes, E 3 bytes. G: by the ModRM's middle bits. X: no instruction. P: REX or an escape,
- * seen before the table is asked. L: a prefix before these. */
+/* What follows an opcode. M: a ModRM byte; then the immediate: B 1 byte, Z 4 bytes (2 for 16-bit
+ * operands), W 2 bytes, V the operand's size, J a displacement of 4 bytes, O an address of 8 bytes,
+ * E 3 bytes. G: depends on ModRM's middle bits. X: invalid. P: REX or an escape, handled before the
+ * table look-up. L: a legacy prefix. */
 enum { N, M, B, MB, Z, MZ, W, V, J, O, E, GB, GZ, X, P, L };
 
 static const uint8_t map_one[256] = {
@@ -65,7 +65,7 @@ static inline uint64_t little_u32(const uint8_t *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* A little-endian number of 1, 2, 3, 4 or 8 bytes, with its sign. */
+/* A signed little-endian number of 1, 2, 3, 4 or 8 bytes. */
 static inline int64_t little(struct cursor *c, unsigned bytes)
 {
     const uint8_t *at = c->at;
@@ -87,7 +87,7 @@ static inline int64_t little(struct cursor *c, unsigned bytes)
     }
 }
 
-/* Segments that 64-bit mode ignores, hints for a branch and lock change nothing here. */
+/* Segments that 64-bit mode ignores, branch hints and lock have no effect here. */
 static void note_prefix(uint8_t byte, struct sonde__x86_form *f)
 {
     f->is_16 |= byte == 0x66;
@@ -112,7 +112,7 @@ static uint8_t read_prefixes(struct cursor *c, struct sonde__x86_form *f)
     return byte;
 }
 
-/* VEX and EVEX: of their bits only the map is needed. */
+/* VEX and EVEX: only the map is needed. */
 static bool read_vex(struct cursor *c, uint8_t first, struct sonde__x86_form *f)
 {
     uint8_t byte = next(c);
@@ -179,7 +179,7 @@ static unsigned operands_of(const struct sonde__x86_form *f)
     return map_one[f->opcode];
 }
 
-/* How many bytes of an immediate follow. */
+/* Size of the immediate that follows. */
 static unsigned immediate_bytes(const struct sonde__x86_form *f, unsigned operands)
 {
     /* J: the 0x66 prefix does not shorten it (Intel SDM, CALL; padding before calls) */

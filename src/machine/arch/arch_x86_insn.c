@@ -38,7 +38,7 @@ static void classify_lea(const struct sonde__x86_form *f, unsigned reg,
 /* mov and arithmetic between registers where one of them is rsp or rbp. */
 static void classify_move(const struct sonde__x86_form *f, struct sonde__x86_insn *insn)
 {
-    bool is_store = (f->opcode & 2) == 0; /* the operand of the middle bits goes to the other */
+    bool is_store = (f->opcode & 2) == 0; /* register to operand */
     bool is_mov = f->opcode == 0x89 || f->opcode == 0x8b;
     unsigned rm = sonde__x86_rm(f), reg = sonde__x86_reg(f);
     unsigned to = is_store ? rm : reg, from = is_store ? reg : rm;
@@ -56,7 +56,7 @@ static void classify_move(const struct sonde__x86_form *f, struct sonde__x86_ins
     }
 }
 
-/* Of opcode 0xff by the ModRM's middle bits: inc, dec, call, call far, jmp, jmp far, push. */
+/* Opcode 0xff, by ModRM's middle bits: inc, dec, call, call far, jmp, jmp far, push. */
 static void classify_ff(const struct sonde__x86_form *f, bool is_rsp, struct sonde__x86_insn *insn)
 {
     static const uint8_t kinds[8] = {
@@ -72,7 +72,7 @@ static void classify_ff(const struct sonde__x86_form *f, bool is_rsp, struct son
     }
 }
 
-/* Where control goes, for the opcodes that are about that. */
+/* The kind of a control flow opcode. */
 static unsigned control_of(uint8_t op)
 {
     switch (op) {
@@ -109,7 +109,7 @@ static void classify_push_pop(const struct sonde__x86_form *f, struct sonde__x86
     }
 }
 
-/* Opcodes of one byte that move rsp or rbp. */
+/* One-byte opcodes that move rsp or rbp. */
 static void classify_stack(const struct sonde__x86_form *f, struct sonde__x86_insn *insn)
 {
     uint8_t op = f->opcode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One instruction of x86-64: how long it is, where control goes, what it does to the stack pointer.
- * Instructions that move neither control nor rsp are OTHER. Context: handler. */
+/* One x86-64 instruction: its length, its control flow, its effect on the stack pointer.
+ * Instructions that affect neither are OTHER. Context: handler. */
 #ifndef SONDE_ARCH_X86_INSN_H
 #define SONDE_ARCH_X86_INSN_H
 
@@ -24,7 +24,7 @@ enum sonde__x86_kind {
                                  instruction + value */
     SONDE__X86_JUMP,          /* to the next instruction + value */
     SONDE__X86_JUMP_INDIRECT, /* as CALL_INDIRECT */
-    SONDE__X86_BRANCH,        /* conditional: to the next instruction + value, or on */
+    SONDE__X86_BRANCH,        /* conditional: to the next instruction + value */
     SONDE__X86_RETURN,
     SONDE__X86_STOP, /* hlt, ud2, int3: control does not go on */
     SONDE__X86_SYSCALL,
@@ -37,13 +37,12 @@ struct sonde__x86_insn {
     uint8_t length; /* 1..15 */
     uint8_t kind;   /* enum sonde__x86_kind */
     uint8_t reg;
-    uint8_t relative_at; /* where 4 bytes lie that an operand in memory is relative to the next
-                            instruction by; 0: there are none */
+    uint8_t relative_at; /* offset of the 4-byte rip-relative displacement of a memory operand; 0:
+                            none */
     int32_t value;
 };
 
-/* Decode the instruction at `code`, of which `size` bytes are there.
- * False: no instruction of 64-bit mode, or cut. */
+/* Decode the instruction in `size` bytes of code. False: invalid in 64-bit mode, or truncated. */
 bool sonde__arch_x86_insn(const uint8_t *code, size_t size, struct sonde__x86_insn *ret_insn);
 
 #endif
