@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loads from this process' memory that may fault, at full speed: in a second process that shares
- * our memory, but neither threads nor signal handlers. A fault, for instance after another thread
- * unmapped the memory, ends that process, not this one; the program's handlers see nothing.
- * (Testing first whether memory can be read does not help: it may be unmapped after that. A handler
- * of ours would replace the program's. Copying by the kernel takes four times as long.) Context:
- * any thread; not handler. Blocks: the calling thread, until the function has ended. */
+/* Runs loads from this process' memory that may fault, at full speed, in a second process that
+ * shares our memory but not our threads and signal handlers. A fault (another thread may unmap the
+ * memory) ends that process, not this one; the program's handlers see nothing. (Checking first
+ * whether memory is readable does not help: it may be unmapped afterwards. A handler of ours would
+ * replace the program's. Copying by the kernel takes four times as long.) Context: any thread; not
+ * handler. Blocks: the calling thread, until the function has ended. */
 #ifndef SONDE_HOST_APART_H
 #define SONDE_HOST_APART_H
 

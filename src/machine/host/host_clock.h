@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The clock of sonde__host_tick_ns(): by name, since the call of a function would cost a tenth. */
+/* The clock of sonde__host_tick_ns(): inline, because a function call would cost a tenth more. */
 #if defined(CLOCK_MONOTONIC_COARSE) /* Linux */
 #    define SONDE__HOST_TICK_CLOCK CLOCK_MONOTONIC_COARSE
 #else /* Darwin */
@@ -17,7 +17,7 @@ uint64_t sonde__host_unix_ns(void); /* since 1970 */
 uint64_t sonde__host_monotonic_ns(void);
 uint64_t sonde__host_cpu_ns(void); /* CPU time of this thread */
 
-/* Monotonic, as of the kernel's last tick: 4 to 10 ms old, and cheaper. */
+/* Monotonic, as of the kernel's last tick: up to 4 to 10 ms old, but cheaper. */
 static inline uint64_t sonde__host_tick_ns(void)
 {
     struct timespec now;

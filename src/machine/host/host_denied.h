@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Why the kernel does not let us read or trace a process, and what to do.
+/* Explains why the kernel refuses to let us read or trace a process, and what to do.
  *
- * The kernel says EPERM and no more. The reason follows from what it checks, in its order
- * (ptrace(2), "Ptrace access mode checking"), and from what everybody may read of a process: its
- * user and group ids, its capabilities, and who owns its files in /proc. Context: any thread. */
+ * The kernel returns only EPERM. We repeat its checks, in its order (ptrace(2), "Ptrace access mode
+ * checking"), on what anybody may read of a process: its user and group ids, its capabilities, and
+ * the owner of its files in /proc. Context: any thread. */
 #ifndef SONDE_HOST_DENIED_H
 #define SONDE_HOST_DENIED_H
 
@@ -31,25 +31,25 @@ struct sonde__host_denial_facts {
     uint64_t capabilities;        /* of the process: permitted */
     bool is_readable;             /* reading is allowed: only tracing is refused */
     bool is_nested;               /* we are not in the machine's first user namespace */
-    int yama;                     /* kernel.yama.ptrace_scope; 0: everybody, or there is no Yama */
+    int yama;                     /* kernel.yama.ptrace_scope; 0: unrestricted, or no Yama */
 };
 
-/* Sans I/O. Of a process that may not be read or traced. */
+/* The reason why a process may not be read or traced. Sans I/O. */
 enum sonde__host_denial sonde__host_denial(const struct sonde__host_denial_facts *facts);
 
 struct sonde__host_denied {
-    char reason[160]; /* what follows "it" or "process 7": "belongs to user 0" */
+    char reason[160]; /* continues "it" or "process 7": "belongs to user 0" */
     char advice[128];
 };
 
-/* Sans I/O: the texts of a reason. */
+/* The texts for a reason. Sans I/O. */
 void sonde__host_denial_text(const struct sonde__host_denial_facts *facts,
                              enum sonde__host_denial denial, struct sonde__host_denied *ret_denied);
 
-/* The same of a process. */
+/* The texts for a process that may not be read or traced. */
 void sonde__host_denied(int32_t pid, struct sonde__host_denied *ret_denied);
 
-/* Both in one line. */
+/* Reason and advice in one line. */
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
 
 #endif

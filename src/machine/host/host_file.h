@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whole files, read-only. Context: any thread.
  *
- * A mapped file is not copied: when another program cuts it short while it is mapped, a read past
- * the new end raises SIGBUS. Package managers replace files by renaming, which is harmless. */
+ * A mapped file is not copied: if another program truncates it, a read past the new end raises
+ * SIGBUS. Package managers replace files by renaming, which is harmless. */
 #ifndef SONDE_HOST_FILE_H
 #define SONDE_HOST_FILE_H
 
@@ -20,9 +20,9 @@ struct sonde__host_file {
 
 /* Map a regular file.
  *
- * root      a folder that `path` is resolved in as if it were "/" (symbolic links too, where the
- *           kernel can), or null or "" or "/": the real root
- * size_max  bytes; a larger file is LIMIT
+ * root      folder in which `path` is resolved as if it were "/" (symbolic links too, if the kernel
+ *           supports that); null, "" or "/": the real root
+ * size_max  bytes; larger files are LIMIT
  *
  * Returns OK | ABSENT (no such file) | DENIED | LIMIT | UNSUPPORTED (not a regular file) | OS.
  * Ownership: unmap it. */
@@ -30,18 +30,17 @@ SONDE_NODISCARD enum sonde_status sonde__host_file_map(const char *root, const c
                                                        uint64_t size_max,
                                                        struct sonde__host_file *ret_file,
                                                        struct sonde_error *ret_error);
-/* The same for a file in a folder where others may write: it must belong to `uid` or root (else
- * DENIED), and the last part of the path may be no symbolic link (else ABSENT). */
+/* As sonde__host_file_map(), for a folder where others may write: the file must belong to `uid` or
+ * root (else DENIED), and the last part of the path must not be a symbolic link (else ABSENT). */
 SONDE_NODISCARD enum sonde_status sonde__host_file_map_owned(const char *root, const char *path,
                                                              uint32_t uid, uint64_t size_max,
                                                              struct sonde__host_file *ret_file,
                                                              struct sonde_error *ret_error);
 void sonde__host_file_unmap(struct sonde__host_file *file);
 
-/* Read a small file (also of /proc, where sizes are 0) into the caller's buffer; the text is
- * NUL-terminated behind ret_size bytes.
- * Returns OK | ABSENT | DENIED | LIMIT (more than capacity - 1 bytes: the first ones are stored,
- * and ret_size is set) | UNREADABLE | OS. */
+/* Read a small file (also of /proc, where sizes are 0) into the caller's buffer, with a NUL after
+ * ret_size bytes. Returns OK | ABSENT | DENIED | LIMIT (more than capacity - 1 bytes: the first are
+ * stored, and ret_size is set) | UNREADABLE | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_file_read(const char *path, char *buffer,
                                                         size_t capacity, size_t *ret_size,
                                                         struct sonde_error *ret_error);

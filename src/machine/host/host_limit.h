@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Writing files under a limit on their size (RLIMIT_FSIZE), in a program that is not ours.
+/* Writes files under a size limit (RLIMIT_FSIZE) in a program that is not ours.
  *
  * Beyond the limit a write fails with EFBIG, and the kernel sends SIGXFSZ to the calling thread,
- * which kills a program without a handler. The action of the signal is not changed: it belongs to
- * the process and could not be restored safely. The thread blocks the signal and takes the one it
- * caused. Context: any thread. */
+ * which kills a program without a handler. We do not change the signal's action: it belongs to the
+ * whole process and could not be restored safely. The thread blocks the signal and consumes the one
+ * it caused. Context: any thread. */
 #ifndef SONDE_HOST_LIMIT_H
 #define SONDE_HOST_LIMIT_H
 
@@ -17,7 +17,7 @@ struct sonde__host_limit {
 };
 
 void sonde__host_limit_begin(struct sonde__host_limit *ret_limit);
-/* Keeps errno. */
+/* Preserves errno. */
 void sonde__host_limit_end(const struct sonde__host_limit *limit);
 
 #endif

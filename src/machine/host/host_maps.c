@@ -3,10 +3,9 @@
  *
  *     start-end rwxp offset major:minor inode      path
  *
- * The kernel writes a newline in a path as \012 and escapes nothing else, so a path that really
- * holds these four characters is indistinguishable; and " (deleted)" behind a path may be part of a
- * name. Whoever opens the path compares the file with the memory (build-id), so a wrong reading is
- * noticed there. */
+ * The kernel escapes only newlines in a path (\012), so a path with these four characters is
+ * ambiguous, and " (deleted)" after a path may be part of the name. Callers that open the path
+ * compare the file's build-id with the one in memory, so a misread path is noticed there. */
 #include "host_maps.h"
 
 #include <string.h>
@@ -66,7 +65,7 @@ static bool take_flags(struct line *l, uint32_t *ret_flags)
     return true;
 }
 
-/* Cuts " (deleted)" off and undoes the escapes, in place. */
+/* Remove " (deleted)" and undo the escapes, in place. */
 static void take_path(struct line *l, struct sonde__host_map *map)
 {
     static const char deleted[] = " (deleted)";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory map of a process: parsed from the text of /proc/PID/maps, or joined from the records
- * of a core. Context: any thread. */
+/* The memory map of a process, from /proc/PID/maps or the records of a core. Context: any
+ * thread. */
 #ifndef SONDE_HOST_MAPS_H
 #define SONDE_HOST_MAPS_H
 
@@ -24,13 +24,13 @@ struct sonde__host_map {
     uint64_t device;     /* major << 32 | minor */
     uint64_t inode;      /* 0: no file */
     uint32_t flags;
-    const char *path; /* "" for anonymous memory; "[vdso]", "[stack]" and the like as they stand */
+    const char *path; /* "" for anonymous memory; "[vdso]", "[stack]" etc. unchanged */
 };
 
 struct sonde__host_maps {
     struct sonde__host_map *items; /* sorted by start, disjoint */
     uint32_t count;
-    uint32_t bad_lines; /* lines that are malformed or out of order: left out */
+    uint32_t bad_lines; /* malformed or unordered lines, left out */
     char *text;         /* holds the paths */
     size_t text_size;
 };
@@ -39,8 +39,8 @@ struct sonde__host_maps {
 SONDE_NODISCARD enum sonde_status sonde__host_maps_parse(const char *text, size_t size,
                                                          struct sonde__host_maps *ret_maps);
 
-/* Read and parse /proc/PID/maps. A process may change its map meanwhile: what is listed twice is
- * taken once. Returns OK | ABSENT (no such process) | DENIED | LIMIT | MEMORY | OS. */
+/* Read and parse /proc/PID/maps. The process may change its map meanwhile: a mapping listed twice
+ * is taken once. Returns OK | ABSENT (no such process) | DENIED | LIMIT | MEMORY | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_maps_read(int32_t pid,
                                                         struct sonde__host_maps *ret_maps,
                                                         struct sonde_error *ret_error);

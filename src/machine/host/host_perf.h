@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sampling one running thread by a perf event of the kernel.
+/* Samples one running thread by a perf event.
  *
- * A software task-clock event with user registers and a copy of the user stack: it fires only while
+ * A software task-clock event with user registers and a copy of the user stack. It fires only while
  * the thread runs in user mode, needs no signal and no stop, and works for one's own processes at
- * perf_event_paranoid <= 2. The exact complement of reading blocked threads passively.
- * Source: perf_event_open(2). Context: any thread, one at a time per event. */
+ * perf_event_paranoid <= 2. It complements passive reads of blocked threads. Source:
+ * perf_event_open(2). Context: any thread, one at a time per event. */
 #ifndef SONDE_HOST_PERF_H
 #define SONDE_HOST_PERF_H
 
@@ -16,16 +16,16 @@
 
 #include "arch_regs.h"
 
-/* Bytes of stack copied with each sample: the inner frames at one instant. The record must fit into
- * 64 KiB, and into the ring. */
+/* Stack bytes copied with each sample: the inner frames at one instant. The record must fit into 64
+ * KiB and into the ring. */
 #define SONDE__PERF_STACK_BYTES 32768u
 
 struct sonde__host_perf {
-    int32_t fd; /* readable when a sample is there */
+    int32_t fd; /* readable when there is a sample */
     void *ring;
     size_t ring_size;
     uint64_t lost; /* samples that the kernel dropped: ring full */
-    bool waits;    /* of an event of switches: as of the last record */
+    bool waits;    /* switch events: the thread waits, by the last record */
 };
 
 struct sonde__host_perf_sample {
@@ -37,40 +37,38 @@ struct sonde__host_perf_sample {
     uint8_t stack[SONDE__PERF_STACK_BYTES];
 };
 
-/* Sample thread `tid` each `period_ns` of its own CPU time.
- * Returns OK | ABSENT | DENIED (paranoid level, another user) | UNSUPPORTED | LIMIT (no memory may
- * be locked for the ring, or no descriptor) | OS; *ret_os_error (may be null) on failure.
- * Ownership: close it. */
+/* Sample thread `tid` every `period_ns` of its CPU time. Returns OK | ABSENT | DENIED (paranoid
+ * level, another user) | UNSUPPORTED | LIMIT (locked memory for the ring, or descriptors) | OS;
+ * *ret_os_error (may be null) on failure. Ownership: close it. */
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
                                                         struct sonde__host_perf *ret_perf,
                                                         int32_t *ret_os_error);
-/* Take the oldest sample. False: none is there. */
+/* Take the oldest sample. False: none. */
 bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret);
-/* Is the thread off its processor since the last sample that was taken, and at rest there until
- * now? It may have run on between the sample and that moment. False also where the kernel does not
- * tell.
- */
+/* Has the thread left its processor since the last sample taken, and not run again since? It may
+ * have run on between the sample and that moment. Also false if the records do not show it. */
 bool sonde__host_perf_is_off(const struct sonde__host_perf *perf);
-/* Forget samples that were not taken, and start the sampling again after a pause. */
+/* Drop samples not taken, and resume sampling after a pause. */
 void sonde__host_perf_restart(struct sonde__host_perf *perf);
-/* Stop and start the sampling (an open event samples). */
+/* Pause or resume sampling (an open event samples). */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause);
 void sonde__host_perf_close(struct sonde__host_perf *perf);
 
-/* When a thread began and ended to wait, from the scheduler's own records: first and last of these
- * moments, CLOCK_MONOTONIC; 0: none was. To lose the CPU to another thread is none of them. */
+/* When a thread's waits began and ended, from the scheduler's records: the first and the last such
+ * moment (CLOCK_MONOTONIC; 0: none). Preemption does not count. */
 struct sonde__host_switches {
     uint64_t first_ns, last_ns;
     uint32_t count;
-    bool lost; /* some records are not there: nothing is known */
+    bool lost; /* records are missing: nothing is known */
 };
 
-/* Follow the switches of thread `tid`. Returns as sonde__host_perf_open(). It costs the thread some
- * tenths of a microsecond for each switch. Ownership: close it. */
+/* Follow the switches of thread `tid`. Returns as sonde__host_perf_open(). Costs the thread some
+ * tenths of a microsecond per switch. Ownership: close it. */
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(uint64_t tid,
                                                                  struct sonde__host_perf *ret_perf,
                                                                  int32_t *ret_os_error);
-/* The switches since the last call or restart, until until_ns; later ones are for the next call. */
+/* Get the switches since the last call or restart, up to until_ns; later ones remain for the next
+ * call. */
 void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
                                struct sonde__host_switches *ret_switches);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the system says of other processes and their threads. Context: any thread. */
+/* Reads the system's information about other processes and their threads. Context: any thread. */
 #ifndef SONDE_HOST_PROCESS_H
 #define SONDE_HOST_PROCESS_H
 
@@ -16,32 +16,32 @@ struct sonde__host_thread {
     uint64_t tid;
     char letter;                     /* R S D T t Z X I, as the kernel prints it; '?' */
     char name[SONDE__HOST_NAME_MAX]; /* NUL-terminated */
-    uint64_t start_ticks;            /* since boot: with the tid it names a thread for ever */
+    uint64_t start_ticks;            /* since boot: with the tid, identifies a thread uniquely */
     uint64_t user_ticks, system_ticks;
     uint64_t major_faults;
     uint32_t processor; /* where it ran last */
     bool kernel;        /* a kernel thread */
 };
 
-/* Parse the text of a `stat` file. The name is between the first '(' and the last ')': it may hold
- * blanks and parentheses. False: it is no such text. */
+/* Parse a `stat` file. The name is between the first '(' and the last ')', and may contain blanks
+ * and parentheses. False: malformed. */
 bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_thread *ret_thread);
 
-/* One thread. Returns OK | ABSENT (ended) | DENIED | CORRUPT | OS. */
+/* Read one thread. Returns OK | ABSENT (ended) | DENIED | CORRUPT | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t tid,
                                                           struct sonde__host_thread *ret_thread);
 
-/* Has this thread ended, or is it about to be gone? */
+/* Has this thread ended, or is it just ending? */
 bool sonde__host_thread_ended(int32_t pid, uint64_t tid);
 
-/* Only the tids of a process: several times cheaper. Returns and ownership as
+/* Read only the tids of a process: several times cheaper. Returns, Ownership: as
  * sonde__host_threads_read(). */
 SONDE_NODISCARD enum sonde_status sonde__host_tids_read(int32_t pid, uint64_t **ret_tids,
                                                         size_t *ret_count,
                                                         struct sonde_error *ret_error);
 
-/* All threads of a process, main thread first, then by tid. Threads that end meanwhile are left
- * out. Returns OK | ABSENT | DENIED | MEMORY | OS. Ownership: free *ret_threads with
+/* Read all threads of a process, main thread first, then by tid. Threads that end meanwhile are
+ * left out. Returns OK | ABSENT | DENIED | MEMORY | OS. Ownership: free *ret_threads with
  * sonde__mem_free(). */
 SONDE_NODISCARD enum sonde_status sonde__host_threads_read(int32_t pid,
                                                            struct sonde__host_thread **ret_threads,
@@ -49,10 +49,10 @@ SONDE_NODISCARD enum sonde_status sonde__host_threads_read(int32_t pid,
                                                            struct sonde_error *ret_error);
 
 struct sonde__host_process {
-    int32_t pid;  /* of the process, also when asked for one of its threads */
+    int32_t pid;  /* of the process, even if a tid was given */
     uint32_t uid; /* effective */
     bool own_user;
-    bool dumpable; /* false: its /proc files are root's; it changed its user or said so */
+    bool dumpable; /* false: root owns its /proc files; it changed its user, or asked for this */
     bool kernel;   /* a kernel thread: no user memory */
     bool zombie;
     int32_t tracer; /* pid of the tracer, 0: none */
@@ -63,46 +63,46 @@ SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
                                                            struct sonde__host_process *ret_process,
                                                            struct sonde_error *ret_error);
 
-/* The program's path as the process sees it (" (deleted)" is cut off). False: cannot be read. */
+/* The program's path as the process sees it, without " (deleted)". False: unreadable. */
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
 
-/* The environment that the process started with: "NAME=VALUE" entries, each ended by a zero.
- * Returns OK | ABSENT | DENIED | LIMIT (the first capacity - 1 bytes are there) | OS. */
+/* Read the environment that the process started with: "NAME=VALUE" entries, each ended by a NUL.
+ * Returns OK | ABSENT | DENIED | LIMIT (the first capacity - 1 bytes were read) | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_environ_read(int32_t pid, char *buffer,
                                                            size_t capacity, size_t *ret_size);
 
-/* Paths that open the file of the program, or of a mapping, even if it was deleted or replaced;
- * opening them may still fail. pid 0: this process (program only). "": not on this system. */
+/* Paths that open the program's or a mapping's file even if it was deleted or replaced; opening
+ * them may still fail. pid 0: this process (program only). "": not on this system. */
 void sonde__host_program_file(int32_t pid, char *ret_path, size_t capacity);
 void sonde__host_mapped_file(int32_t pid, uint64_t start, uint64_t end, char *ret_path,
                              size_t capacity);
 
-/* The memory of a process as a file: sonde__os_pread() at an address reads it. -1: not available.
+/* Open a process' memory as a file: sonde__os_pread() at an address reads it. -1: not available.
  * Ownership: sonde__os_close(). */
 int32_t sonde__host_memory_open(int32_t pid);
 
-/* The number of the process in its own, innermost namespace; `pid` where that cannot be told. */
+/* The pid of the process in its own, innermost namespace; `pid` if unknown. */
 int32_t sonde__host_inner_pid(int32_t pid);
 
-/* A prefix for the paths of that process' maps, to open its files: "" in our own mount namespace.
+/* A prefix for the paths in the process' maps, to open its files: "" in our own mount namespace.
  * False: `capacity` is too small. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);
 
 /* May this user read and trace any process (CAP_SYS_PTRACE)? */
 bool sonde__host_may_trace_all(void);
 
-/* Why the wait of a blocked thread is unknown, after a failed sonde__os_thread_open(), and what to
- * do: one line. */
+/* Explain in one line, after a failed sonde__os_thread_open(), why a blocked thread's wait is
+ * unknown, and what to do. */
 void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status status,
                                  char *ret_text, size_t capacity);
 
-/* Who traces this thread, if somebody does: one line, and true. */
+/* Describe this thread's tracer in one line. False: there is none. */
 bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity);
 
 /* Do the /proc files of a thread show the registers of this architecture? Under an emulator
- * (qemu-user) they silently show the host's. Tested with a thread of ours that is blocked in a
- * known call: number, arguments and stack pointer must match. Returns OK | UNSUPPORTED (they do
- * not) | DENIED | OS (it could not be tried). Blocks: some 10 us.*/
+ * (qemu-user) they silently show the host's. Tests a thread of ours that is blocked in a known
+ * call: number, arguments and stack pointer must match. Returns OK | UNSUPPORTED (they do not) |
+ * DENIED | OS (the test failed). Blocks: some 10 us. */
 SONDE_NODISCARD enum sonde_status sonde__host_passive_works(struct sonde_error *ret_error);
 
 /* Wait for `fd` to be readable. Returns OK | TIMEOUT | OS. */

@@ -28,8 +28,8 @@ static void decode_x86_64(const uint8_t *set, struct sonde__regs *regs, int64_t 
     }
 }
 
-/* x0..x30 sp pc pstate. Whether the thread is in a system call does not show: x8 keeps the number
- * of the last one. */
+/* x0..x30 sp pc pstate. The set does not show whether the thread is in a system call: x8 keeps the
+ * number of the last one. */
 static void decode_aarch64(const uint8_t *set, struct sonde__regs *regs, int64_t *ret_syscall,
                            uint64_t args[6])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sampling a running thread of another process by a signal: what to check before, and sending it.
- * The signal is ignored by default, so it is harmless in a program that has removed our handler
- * meanwhile. Context: any thread. */
+/* Samples a running thread of another process by a signal: checks first, then sends it. The signal
+ * is ignored by default, so it is harmless if the program has removed our handler meanwhile.
+ * Context: any thread. */
 #ifndef SONDE_HOST_SIGNAL_H
 #define SONDE_HOST_SIGNAL_H
 
@@ -11,19 +11,19 @@
 
 #include <sonde/status.h>
 
-/* SIGURG: of those that are ignored by default the one that programs use least. */
+/* SIGURG: of the signals that are ignored by default, programs use it least. */
 #define SONDE__HOST_SAMPLE_SIGNAL SIGURG
 
 struct sonde__host_signal_look {
     char letter;     /* state, as the kernel prints it */
-    bool on_cpu;     /* not only runnable; true also where the kernel does not tell */
-    bool caught;     /* the process has a handler set, whoever's it is */
+    bool on_cpu;     /* not just runnable; also true if unknown */
+    bool caught;     /* the process has a handler, ours or another */
     bool blocked;    /* by the thread */
     bool pending;    /* for the thread or for its process */
     bool confined;   /* as in struct sonde__host_thread_look */
     int32_t tracer;  /* 0: none */
-    uint64_t cpu_ns; /* that it has used, as of its last tick or switch */
-    uint64_t waits;  /* how often the thread gave up its CPU to wait */
+    uint64_t cpu_ns; /* CPU time used, as of its last tick or switch */
+    uint64_t waits;  /* voluntary context switches */
 };
 /* False: the thread is gone. */
 bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signal_look *ret_look);
@@ -32,8 +32,8 @@ bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signa
 SONDE_NODISCARD enum sonde_status sonde__host_signal_send(int32_t pid, uint64_t tid, uint64_t value,
                                                           int32_t *ret_os_error);
 
-/* Can running threads of other processes be sampled without a signal? Tried on this thread (perf),
- * and on a process that does not exist (ptrace): only a system-call filter refuses that. */
+/* Can running threads of other processes be sampled without a signal? Tested on this thread (perf),
+ * and on a process that does not exist (ptrace): only a system call filter refuses that. */
 bool sonde__host_may_perf(void);
 bool sonde__host_may_ptrace(void);
 

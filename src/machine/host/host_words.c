@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Hits are rare: 16 words are compared at once, and only blocks with a hit are checked again word
- * by word. A branch on loaded data would be mispredicted at each hit and discard the work behind it
- * while memory is slow: so blocks are marked, 128 KiB of them without such a branch, and checked
- * again when they are in a cache. Not instrumented by sanitizers: the memory may be anyone's. */
+/* Hits are rare: 16 words are compared at once, and only stretches with a hit are checked word by
+ * word. A branch on loaded data would be mispredicted at each hit and discard work in flight while
+ * memory is slow. So a first pass marks the stretches of 128 KiB without such a branch; a second
+ * pass checks the marked ones, which are then in a cache. Not instrumented by sanitizers, because
+ * it reads any memory. */
 #include "host_words.h"
 
 enum {
     STRETCH = 16,
-    MARKS = 32,            /* stretches that a word of marks stands for */
+    MARKS = 32,            /* stretches per word of marks */
     RUN = 32,              /* words of marks */
     RUN_MAX = RUN * MARKS, /* stretches */
 };
@@ -17,7 +18,7 @@ enum {
 #if defined(__x86_64__)
 #    include <immintrin.h>
 
-/* Four vectors of four words. */
+/* A stretch is four vectors of four words. */
 #    define VECTOR_CODE __attribute__((target("avx2")))
 static bool has_vectors(void)
 {
@@ -59,7 +60,7 @@ VECTOR_CODE NOT_OURS static void mark_vector(const uint64_t *words, size_t stret
     for (unsigned n = 0; n < SONDE__HOST_NEEDLES_MAX; n++) {
         spread[n] = _mm256_set1_epi64x((long long)needles[n < needle_count ? n : 0]);
     }
-    switch (needle_count) { /* the count is a constant in each: the loop is unrolled */
+    switch (needle_count) { /* constant counts, so that the loop is unrolled */
     case 1:
         mark_by(words, stretches, spread, 1, ret_marks);
         break;
@@ -153,7 +154,7 @@ NOT_OURS static inline bool is_hit(uint64_t word, const uint64_t *needles, unsig
     return found;
 }
 
-/* A compare and a jump that is never taken, for each value: two of them in a cycle. */
+/* A compare and a never-taken jump for each value: two pairs per cycle. */
 NOT_OURS static inline size_t skip_words(const uint64_t *words, size_t count, uint64_t a,
                                          uint64_t b, uint64_t c, uint64_t d, unsigned needle_count)
 {
@@ -197,13 +198,13 @@ NOT_OURS static void mark_scalar(const uint64_t *words, size_t stretches, const 
     }
 }
 
-/* What was found so far. */
+/* The hits so far. */
 struct hits {
     uint32_t *at;
     size_t count, capacity;
 };
 
-/* One stretch, or what is left of one. False: no room for a hit, at *ret_done. */
+/* Check one stretch, or the rest of one. False: no room for the hit at *ret_done. */
 NOT_OURS static inline bool add_hits(struct hits *hits, const uint64_t *words, size_t at,
                                      size_t end, const uint64_t *needles, unsigned needle_count,
                                      size_t *ret_done)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file that is being written: its writer holds a lock (flock(2)) while it lives, so a reader can
+/* Locks on files being written: a writer holds a lock (flock(2)) while it lives, so a reader can
  * tell an unfinished report from one whose writer died. Context: any thread. */
 #ifndef SONDE_HOST_WRITER_H
 #define SONDE_HOST_WRITER_H
@@ -12,9 +12,9 @@
 void sonde__host_writer_lock(int32_t fd);
 
 /* If the process `pid` that the file is about has ended, wait at most timeout_ns for the writer,
- * which will finish soon. True: nobody writes the file now, so what is read from here on is all
- * that it will have; what was read before may lack the writer's last words, even if it had ended
- * before the call. False: it is still written, or cannot be opened. Blocks. */
+ * which will finish soon. True: nobody writes the file now, so a read from here on is complete; an
+ * earlier read may lack the end, even if the writer had ended before the call. False: still being
+ * written, or cannot be opened. Blocks. */
 bool sonde__host_writer_await(const char *path, int32_t pid, uint64_t timeout_ns);
 
 #endif

@@ -9,17 +9,17 @@
 #include "arch_regs.h"
 #include "os.h"
 
-/* The interrupted registers, of the third argument of an SA_SIGINFO handler; all are known. */
+/* Get the interrupted registers from the third argument of an SA_SIGINFO handler; all are known. */
 void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs);
 
-/* Was this signal sent by sonde__os_signal_thread() of this process? Then also its value. */
+/* Did sonde__os_signal_thread() of this process send the signal? If so, get its value. */
 bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value);
-/* The same of a signal that process `pid` sent, by the same means. */
+/* Did process `pid` send the signal in the same way? If so, get its value. */
 bool sonde__os_signal_sent_by(const void *siginfo, int32_t pid, uint64_t *ret_value);
-/* Make such a signal one that tgkill(2) sent: without a value. */
+/* Make the siginfo of such a signal look as if sent by tgkill(2), without a value. */
 void sonde__os_signal_plain(void *siginfo);
 
-/* The registers known from a wait: sp, pc, and in a system call those of its arguments. */
+/* Get the registers known from a wait: sp, pc, and in a system call its argument registers. */
 void sonde__os_wait_regs(const struct sonde__os_wait *wait, struct sonde__regs *ret_regs);
 
 #endif

@@ -21,7 +21,7 @@ static bool take_digit(uint64_t *value, char c)
     return digit < 16;
 }
 
-/* Executable memory at [start, end); mappings come in the order of their addresses. */
+/* Take the current line's executable mapping; lines are in order of address. */
 static bool take_code(struct sonde__os_maps *maps)
 {
     if (maps->end <= maps->address) {
@@ -60,7 +60,7 @@ bool sonde__os_maps_feed(struct sonde__os_maps *maps, const char *text, size_t s
 bool sonde__os_maps_finish(struct sonde__os_maps *maps, struct sonde__os_code *ret_code)
 {
     if (!maps->is_done && maps->hole == 0) {
-        return false; /* a process has code, and nothing of it was read */
+        return false; /* every process has code: the map could not be read */
     }
     if (!maps->is_done) {
         maps->answer = (struct sonde__os_code){maps->hole, UINT64_MAX, false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Executable memory around an address, from the text of /proc/PID/maps (proc(5)), which comes in
- * pieces of any size. Pure. Context: handler. */
+/* Finds executable memory around an address in /proc/PID/maps (proc(5)), fed in pieces of any size.
+ * Pure. Context: handler. */
 #ifndef SONDE_OS_MAPS_H
 #define SONDE_OS_MAPS_H
 
@@ -8,17 +8,17 @@
 
 struct sonde__os_maps {
     uint64_t address;
-    uint64_t start, end; /* of the line that is read */
+    uint64_t start, end; /* of the current line */
     uint64_t hole;       /* end of the executable memory before the address */
     unsigned field, column;
     bool is_executable, is_done;
-    struct sonde__os_code answer; /* when is_done */
+    struct sonde__os_code answer; /* valid if is_done */
 };
 
 void sonde__os_maps_init(struct sonde__os_maps *maps, uint64_t address);
-/* The next piece. True: the rest is not needed. */
+/* Feed the next piece. True: the rest is not needed. */
 bool sonde__os_maps_feed(struct sonde__os_maps *maps, const char *text, size_t size);
-/* There is no more. The answer, if what came was a map. */
+/* End the input. False: it was not a map. */
 bool sonde__os_maps_finish(struct sonde__os_maps *maps, struct sonde__os_code *ret_code);
 
 #endif

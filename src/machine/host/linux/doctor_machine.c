@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The machine's abilities on Linux.
  *
- * It tests on a sleeping child process and on a thread of ours that is blocked in a read with known
- * arguments. An emulator (qemu-user) shows the host's registers in /proc; only the comparison with
- * the expected values reveals it. */
+ * Tests use a sleeping child process and a thread of ours that is blocked in a read with known
+ * arguments. Under an emulator (qemu-user), /proc shows the host's registers; only a comparison
+ * with the expected values reveals that. */
 #include "host_doctor.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void advise(struct sonde__finding *finding, const char *advice)
     snprintf(finding->advice, sizeof finding->advice, "%s", advice);
 }
 
-/* A small file of /proc; "" when it cannot be read. */
+/* A small file of /proc; "" if unreadable. */
 static const char *read_text(const char *path, char *buffer, size_t capacity)
 {
     size_t size = 0;
@@ -169,7 +169,7 @@ static void pause_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-/* Until the thread is seen in its call; a loaded machine may take its time. */
+/* Wait until the thread is seen in its call, which may take long on a loaded machine. */
 static enum sonde_status read_blocked(const struct sleeper *s, struct sonde__os_call *ret_call,
                                       int32_t *ret_os_error)
 {
@@ -252,7 +252,7 @@ static void inspect_blocked_thread(struct sonde__findings *findings)
 
 static volatile uint64_t mark = 0x736f6e646521u;
 
-/* A child that sleeps until it is killed; it dies with us. */
+/* Start a child that sleeps until it is killed; it dies with us. */
 static pid_t start_child(void)
 {
     pid_t parent = getpid();
@@ -352,7 +352,7 @@ static void spin_ms(unsigned ms)
     }
 }
 
-/* Did a sampling event on this thread write anything while we ran? */
+/* Did a sampling event on this thread record anything? */
 static bool perf_samples(int fd)
 {
     size_t page = sonde__os_page_size();
@@ -380,7 +380,7 @@ static void try_perf(struct sonde__findings *findings)
     attr.size = sizeof attr;
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_TASK_CLOCK;
-    attr.sample_period = 1000000; /* ns of running */
+    attr.sample_period = 1000000; /* ns of CPU time */
     attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER;
     attr.sample_stack_user = 4096;
     attr.exclude_kernel = 1;
@@ -425,8 +425,8 @@ static void try_memfd(struct sonde__findings *findings)
 
 /* --- separate debug files --- */
 
-/* Where the debug file of a build-id is looked for, as `sonde stacks` does; "" without a note.
- * Notes: System V gABI 4.1 chapter 5; NT_GNU_BUILD_ID is 3, of owner "GNU". */
+/* The path where `sonde stacks` looks for libc's debug file; "" without a build-id. Notes: System V
+ * gABI 4.1 chapter 5; NT_GNU_BUILD_ID is 3, of owner "GNU". */
 static int libc_debug_path(struct dl_phdr_info *info, size_t info_size, void *ctx)
 {
     char *path = ctx;

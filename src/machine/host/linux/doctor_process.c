@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Can this process be read? From its files in /proc; nothing is done to it. */
+/* Can this process be read? Uses only its files in /proc. */
 #include "host_doctor.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { MAPS_BYTES = 65536 };
 
-/* The number behind "\nNAME:\t" in a status text, its `field`-th one; -1: not there. */
+/* The `field`-th number after "\nNAME:\t" in a status file; -1: missing. */
 static long status_number(const char *status, const char *name, unsigned field)
 {
     const char *at = strstr(status, name);
@@ -135,7 +135,7 @@ static void inspect_rights(struct sonde__findings *findings, int32_t pid)
     size_t size;
     finding->needed = true;
     snprintf(path, sizeof path, "/proc/%d/syscall", (int)pid);
-    /* opening succeeds where reading is refused: the check of ptrace rights is at the read */
+    /* open() may succeed and read() fail: the kernel checks ptrace rights at the read */
     if (sonde__host_file_read(path, text, sizeof text, &size, NULL) == SONDE_OK) {
         sonde__host_finding_set(finding, SONDE__FINDING_OK, "its threads and memory can be read");
         return;
@@ -145,7 +145,7 @@ static void inspect_rights(struct sonde__findings *findings, int32_t pid)
     advise(finding, denied.advice);
 }
 
-/* Names are read through the process' own root, where it has one. */
+/* Names are read through the process' own root, if it has one. */
 static void inspect_namespaces(struct sonde__findings *findings, int32_t pid)
 {
     static const char *const kinds[] = {"user", "pid", "mnt"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* clone() with shared memory and without shared handlers, as vfork() does: this thread sleeps until
- * the other process has ended. It inherits a copy of the table of handlers and replaces those of
- * faults in its copy. It sends no signal when it ends, so no wait of the program sees it. The
- * thread pointer is this thread's, which sleeps. */
+/* clone() as vfork(), with shared memory but its own signal handlers: this thread sleeps until the
+ * other process has ended. That process gets a copy of the handler table and replaces the fault
+ * handlers in its copy. It sends no signal when it ends, so the program's waits do not see it. It
+ * uses this thread's thread pointer, while this thread sleeps. */
 #include "host_apart.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@ enum { STACK_BYTES = 1 << 16, RAN = 1, FAULTED = 2 };
 struct apart {
     void (*function)(void *ctx);
     void *ctx;
-    volatile int state; /* 0: nothing was run, or not in our memory */
+    volatile int state; /* 0: nothing ran, or not in our memory */
     volatile uint64_t fault;
 };
 
 #ifndef SONDE_SANITIZED
 static __thread struct apart *running;
 
-/* Its own end, without what exit() does for the program. */
+/* End the other process, without the exit handlers of the program. */
 static void leave(void)
 {
     syscall(SYS_exit, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Supervisors of forked children: started by the first supervisor, from a new image, because that
- * one has threads and locks. See host_run.h. */
+/* Supervisors of forked children. The first supervisor starts them by exec, because it has threads
+ * and locks. See host_run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,8 +18,8 @@
 
 extern char **environ;
 
-/* Start argv[0] without blocked signals. keep_fd: a descriptor that it inherits; -1: none, and it
- * is the leader of a new session, with /dev/null for its standard streams. */
+/* Start argv[0] with no signals blocked. keep_fd: a descriptor that it inherits; -1: none, and it
+ * leads a new session, with /dev/null as its standard streams. */
 static enum sonde_status spawn(const char *const argv[], int32_t keep_fd)
 {
     posix_spawn_file_actions_t actions;
@@ -40,7 +40,7 @@ static enum sonde_status spawn(const char *const argv[], int32_t keep_fd)
         for (int fd = 0; is_apart && fd <= 2 && error == 0; fd++) {
             error = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
         }
-        if (!is_apart) { /* dup2() to itself clears FD_CLOEXEC */
+        if (!is_apart) { /* dup2() onto itself clears FD_CLOEXEC */
             error = posix_spawn_file_actions_adddup2(&actions, keep_fd, keep_fd);
         }
         error = error == 0 ? posix_spawn(&pid, argv[0], &actions, &attributes,
@@ -52,7 +52,8 @@ static enum sonde_status spawn(const char *const argv[], int32_t keep_fd)
     return error == 0 ? SONDE_OK : SONDE_OS;
 }
 
-/* The child stays a zombie until this supervisor ends. There are no more of them than places. */
+/* The child stays a zombie until this supervisor ends. Their number is limited by the places in
+ * shared memory. */
 enum sonde_status sonde__host_spawn_supervisor(const char *const argv[], int32_t fd)
 {
     return spawn(argv, fd);
@@ -63,8 +64,8 @@ enum sonde_status sonde__host_spawn_apart(const char *const argv[])
     return spawn(argv, -1);
 }
 
-/* The number in shared memory is what the program says; only a process that shares this memory is
- * one of its own. */
+/* The pid in shared memory is untrusted; only a process that maps this memory belongs to the
+ * program. */
 static bool has_mapped(int32_t pid, ino_t inode)
 {
     char path[64], line[512];

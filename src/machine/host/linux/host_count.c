@@ -16,7 +16,7 @@
 
 #include "host_file.h"
 
-/* The `format` file of a system call's tracepoint: some 1 to 2 KB. */
+/* For a tracepoint's `format` file, which has some 1 to 2 KB. */
 enum { FORMAT_BYTES = 8192, FIRST_ARGUMENT_AT = 16 };
 
 static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -29,7 +29,7 @@ static bool read_format(const char *folder, const char *call, char text[FORMAT_B
     return sonde__host_file_read(path, text, FORMAT_BYTES, &size, NULL) == SONDE_OK && size > 0;
 }
 
-/* In the child: the mount is its own and ends with it. */
+/* Runs in the child: the mount is private and ends with it. */
 static void tell_format(const char *call, int to)
 {
     static char text[FORMAT_BYTES];
@@ -68,7 +68,7 @@ static bool ask_child(const char *call, char text[FORMAT_BYTES])
     return size > 0;
 }
 
-/* "\tfield:int epfd;\toffset:16;\tsize:8;\tsigned:0;": the name of the first argument. */
+/* Find the name of the first argument: "\tfield:int epfd;\toffset:16;\tsize:8;\tsigned:0;". */
 static bool find_first(const char *format, char ret_name[64])
 {
     char wanted[32];

@@ -26,10 +26,10 @@ static bool may_trace_all(const struct sonde__host_denial_facts *facts)
 
 enum sonde__host_denial sonde__host_denial(const struct sonde__host_denial_facts *f)
 {
-    if (f->is_readable) { /* Yama is asked about tracing only */
+    if (f->is_readable) { /* Yama restricts only tracing */
         return f->yama > 0 ? SONDE__HOST_DENIED_YAMA : SONDE__HOST_DENIED_POLICY;
     }
-    if (may_trace_all(f)) { /* that holds in our user namespace, and what is inside it */
+    if (may_trace_all(f)) { /* the capability covers only our user namespace and those inside it */
         return f->is_nested ? SONDE__HOST_DENIED_NAMESPACE : SONDE__HOST_DENIED_POLICY;
     }
     if (!are_all(f->users, f->own_user)) {
@@ -38,14 +38,14 @@ enum sonde__host_denial sonde__host_denial(const struct sonde__host_denial_facts
     if (!are_all(f->groups, f->own_group)) {
         return SONDE__HOST_DENIED_GROUP;
     }
-    if (f->owner != f->users[1]) { /* proc(5): root's, where the process is not dumpable */
+    if (f->owner != f->users[1]) { /* proc(5): root, if the process is not dumpable */
         return SONDE__HOST_DENIED_NOT_DUMPABLE;
     }
     if ((f->capabilities & ~f->own_capabilities) != 0) {
         return SONDE__HOST_DENIED_CAPABILITIES;
     }
     return f->is_nested       ? SONDE__HOST_DENIED_NAMESPACE
-           : f->users[1] == 0 ? SONDE__HOST_DENIED_NOT_DUMPABLE /* root's in either case */
+           : f->users[1] == 0 ? SONDE__HOST_DENIED_NOT_DUMPABLE /* root owns them anyway */
                               : SONDE__HOST_DENIED_POLICY;
 }
 
@@ -157,7 +157,7 @@ static bool read_facts(int32_t pid, struct sonde__host_denial_facts *ret_facts)
     char path[64], text[SONDE__HOST_STATUS_BYTES], link[8];
     struct stat st;
     size_t size;
-    snprintf(path, sizeof path, "/proc/%d/status", pid); /* not the folder, which keeps its owner */
+    snprintf(path, sizeof path, "/proc/%d/status", pid); /* the folder's owner stays */
     if (stat(path, &st) != 0 || !sonde__host_read_status(pid, (uint64_t)pid, text)) {
         return false;
     }

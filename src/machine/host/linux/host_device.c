@@ -13,7 +13,7 @@
 
 enum { PLATFORM_LINUX = 64, ID_BYTES = 16 };
 
-/* The beginning of a small file. False: it cannot be read. */
+/* Read the beginning of a small file. False: unreadable. */
 static bool read_text(const char *path, char *ret_text, size_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -25,7 +25,7 @@ static bool read_text(const char *path, char *ret_text, size_t capacity)
     return size > 0;
 }
 
-/* What follows `key` at the beginning of a line, to its end, without quotes and blanks around. */
+/* Get the rest of the line that begins with `key`, without surrounding quotes and blanks. */
 static void take_line(const char *text, const char *key, char *ret_value, size_t capacity)
 {
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {

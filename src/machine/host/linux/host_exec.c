@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finding and executing a program as a shell does. See host_run.h. */
+/* Finds and executes a program as a shell does. See host_run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ int sonde__host_become(const char *path, char *const *argv, char *const *envp,
     if (shell != NULL) {
         shell[0] = "/bin/sh";
         shell[1] = path;
-        memcpy(shell + 2, argv + 1, count * sizeof *shell); /* with the null */
+        memcpy(shell + 2, argv + 1, count * sizeof *shell); /* includes the null */
         execve(shell[0], (char *const *)(uintptr_t)shell, envp);
         free(shell);
     }

@@ -18,7 +18,7 @@ struct open_how_v1 {
     uint64_t flags, mode, resolve;
 };
 
-/* O_NONBLOCK: a FIFO must not hold us; it is refused once open. */
+/* O_NONBLOCK: opening a FIFO must not block; it is refused after the open. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 static enum sonde_status fail_errno(struct sonde_error *ret_error, const char *what,
@@ -51,7 +51,8 @@ static int open_in_root(const char *root, const char *path, int flags, int *ret_
     }
     fd = syscall(OPENAT2_NUMBER, folder, path, &how, sizeof how);
     if (fd < 0 && errno == ENOSYS) {
-        /* Before 5.6: absolute links then resolve outside; the caller checks the build-id. */
+        /* Before Linux 5.6, absolute links resolve outside the root; the caller checks the
+         * build-id. */
         while (*path == '/') {
             path++;
         }
@@ -166,7 +167,7 @@ enum sonde_status sonde__host_file_read(const char *path, char *buffer, size_t c
             continue;
         }
         if (got > 0 && size + 1 >= capacity) {
-            break; /* there is more than fits */
+            break; /* more than fits */
         }
         size += got > 0 ? (size_t)got : 0;
     }

@@ -73,7 +73,7 @@ int sonde__host_folder_make(int32_t folder, const char *name, int32_t *ret_fd)
     int reason = sonde__host_folder_lock(folder, name, fd);
     if (reason != 0) {
         close(fd);
-        /* somebody who looks for files without a writer was faster: as if it had been there */
+        /* a process that looks for files without a writer was faster: report it as existing */
         return reason == EWOULDBLOCK || reason == ESTALE ? EEXIST : reason;
     }
     *ret_fd = fd;

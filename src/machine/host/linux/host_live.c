@@ -22,7 +22,7 @@ static int write_zeros(int fd, size_t from, size_t size)
     return 0;
 }
 
-/* By the file system if it can; else by writing. */
+/* Let the file system allocate if it can; else write. */
 static int allocate(int fd, size_t from, size_t size)
 {
     int rc;

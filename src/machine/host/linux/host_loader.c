@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program will be loaded with, asked of its own loader. See host_run.h. */
+/* Lists the libraries of a program by asking its own loader. See host_run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -94,7 +94,7 @@ bool sonde__host_startup_libraries(const char *program, char *const *envp,
         n = n < 0 && errno == EINTR ? 1 : n;
     }
     close(fd);
-    if (n != 0) { /* it did not end: our child, whose number stays until we wait for it */
+    if (n != 0) { /* it did not end. Its pid is valid: it is our child, and not yet waited for */
         (void)kill(pid, SIGKILL);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

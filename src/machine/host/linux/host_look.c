@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What /proc says of a thread of another process. See host_run.h. */
+/* Reads /proc about a thread of another process. See host_run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,8 +53,8 @@ bool sonde__host_is_confined(const char *status)
             sonde__host_status_field(own, "\nSeccomp_filters:\t") != filters);
 }
 
-/* A tracer of ours that samples (host_tracer.h) is attached until its tracee has stopped, which a
- * long system call puts off: that is no debugger. */
+/* Is the tracer one of our own (host_tracer.h)? It may stay attached while a long system call
+ * delays the tracee's stop. It is not a debugger. */
 static bool is_own_thread(int32_t tid)
 {
     char path[64];
@@ -118,13 +118,14 @@ enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t ti
     if (strcmp(to, "anon_inode:[timerfd]") == 0) {
         return SONDE__HOST_TIMER;
     }
-    /* a name only says so where it begins with '/': then the kernel can go to it */
+    /* only a text that begins with '/' is a path that stat() can follow */
     return to[0] == '/' && stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
                ? SONDE__HOST_FILE
                : SONDE__HOST_OTHER;
 }
 
-/* proc(5): field 28 of stat, counted behind the name, which may contain anything. */
+/* proc(5): field 28 of stat; fields are counted from the end of the name, which may contain
+ * anything. */
 uint64_t sonde__host_program_mark(int32_t pid)
 {
     char path[64];

@@ -12,14 +12,13 @@
 
 #include "os.h"
 
-/* Power of two, more than one record: 64 KiB holds one sample and some. Unprivileged users may
- * lock about half a megabyte a CPU for rings. */
+/* A power of two, larger than one record: 64 KiB holds more than one sample. Unprivileged users may
+ * lock about half a megabyte per CPU for rings. */
 enum { RING_DATA_BYTES = 65536 };
-/* Some three hundred records of a switch. */
+/* Some three hundred switch records. */
 enum { SWITCH_DATA_BYTES = 8192 };
 
-/* Bit numbers of sample_regs_user, in the order in which the kernel writes the values (ascending),
- * and what they are in DWARF numbering. */
+/* Bit numbers of sample_regs_user, in the kernel's order (ascending), and their DWARF numbers. */
 #define PC 255u
 #if defined(__x86_64__)
 /* asm/perf_regs.h: ax bx cx dx si di bp sp ip flags cs ss ds es fs gs r8..r15 */
@@ -143,7 +142,7 @@ void sonde__host_perf_restart(struct sonde__host_perf *perf)
     struct perf_event_mmap_page *page = perf->ring;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
     __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-    perf->waits = true; /* perhaps: then it ends with the first record */
+    perf->waits = true; /* it may be waiting now; the first record then ends that wait */
     sonde__host_perf_pause(perf, false);
 }
 
@@ -178,7 +177,7 @@ static bool take_bytes(struct ring *r, void *to, size_t size)
 }
 
 /* The body of PERF_RECORD_SAMPLE in the order of the sample_type bits: tid, time, registers (none
- * when abi is 0: a kernel thread), stack (size, bytes, size really copied). */
+ * if abi is 0: a kernel thread), stack (size, bytes, size really copied). */
 static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
 {
     uint32_t ids[2];
@@ -246,8 +245,8 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
     return found;
 }
 
-/* The kernel writes PERF_RECORD_SWITCH when it takes the thread off a processor, and before it lets
- * it run again. */
+/* The kernel writes PERF_RECORD_SWITCH when the thread leaves a processor and before it runs
+ * again. */
 bool sonde__host_perf_is_off(const struct sonde__host_perf *perf)
 {
     const struct perf_event_mmap_page *page = perf->ring;

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* struct sched_attr of linux/sched/types.h, first version. */
+/* First version of struct sched_attr (linux/sched/types.h). */
 struct attributes {
     uint32_t size, policy;
     uint64_t flags;
@@ -14,9 +14,8 @@ struct attributes {
     uint64_t runtime, deadline, period;
 };
 
-/* Since Linux 6.12 a thread of the usual policy may ask for shorter slices, and so gets the
- * processor sooner from one that has it. Returns what it was; 0: not known, or of another policy.
- */
+/* Since Linux 6.12 a thread of the default policy may ask for shorter slices, so it preempts a
+ * running thread sooner. Returns the former slice; 0: unknown, or another policy. */
 static uint64_t set_slice(uint64_t slice_ns)
 {
     struct attributes a = {.size = sizeof a};
@@ -36,7 +35,7 @@ static bool set(const uint64_t *mask, uint32_t bytes)
 
 bool sonde__host_pin(struct sonde__host_pin *pin, uint32_t processor)
 {
-    enum { SLICE_NS = 100000 }; /* the shortest that there is */
+    enum { SLICE_NS = 100000 }; /* the shortest allowed */
     uint64_t only[SONDE__HOST_PROCESSORS_MAX / 64] = {0};
     long bytes = processor < SONDE__HOST_PROCESSORS_MAX
                      ? syscall(SYS_sched_getaffinity, 0, sizeof pin->before, pin->before)
@@ -59,7 +58,7 @@ bool sonde__host_pin(struct sonde__host_pin *pin, uint32_t processor)
     return true;
 }
 
-/* The kernel moves a thread at once that may not stay where it is. */
+/* The kernel moves a thread at once if it may not stay on its processor. */
 void sonde__host_unpin(struct sonde__host_pin *pin)
 {
     uint64_t others[SONDE__HOST_PROCESSORS_MAX / 64];
@@ -68,7 +67,7 @@ void sonde__host_unpin(struct sonde__host_pin *pin)
     }
     memcpy(others, pin->before, sizeof others);
     others[pin->processor / 64] &= ~((uint64_t)1 << pin->processor % 64);
-    (void)set(others, pin->bytes); /* refused if there is no other one */
+    (void)set(others, pin->bytes); /* fails if there is no other processor */
     (void)set(pin->before, pin->bytes);
     (void)set_slice(pin->slice_ns);
     pin->bytes = 0;

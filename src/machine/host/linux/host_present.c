@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* PAGEMAP_SCAN (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst) skips what has no page tables;
- * before it every page has a word in the file. */
+/* PAGEMAP_SCAN (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst) skips ranges without page
+ * tables; before it, the file has a word for every page. */
 #include "host_present.h"
 
 #include <sys/ioctl.h>
@@ -8,7 +8,7 @@
 #include "base_text.h"
 #include "os.h"
 
-/* struct pm_scan_arg and page_region of <linux/fs.h>, which may be too old here */
+/* struct pm_scan_arg and page_region of <linux/fs.h>, which may be too old for them */
 struct scan_arguments {
     uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
     uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
@@ -20,7 +20,7 @@ struct region {
 #define IS_PRESENT ((uint64_t)1 << 3)
 #define IS_SWAPPED ((uint64_t)1 << 4)
 
-/* Of a word of the file: bits 63 and 62, present and swapped. */
+/* Bits 63 and 62 of a word in the file: present, swapped. */
 #define WORD_THERE ((uint64_t)3 << 62)
 enum { REGIONS = 128, WORDS = 512 };
 #define LISTED_MAX ((uint64_t)1 << 36)
@@ -37,7 +37,7 @@ int32_t sonde__host_present_open(int32_t pid)
     return sonde__os_open(buffer, &fd, NULL) == SONDE_OK ? fd : -1;
 }
 
-/* False: this system has no such call. */
+/* False: the kernel does not support it. */
 static bool scan(int32_t fd, uint64_t start, uint64_t end, struct sonde__host_range *ranges,
                  size_t capacity, size_t *ret_count, uint64_t *ret_next)
 {
@@ -54,7 +54,7 @@ static bool scan(int32_t fd, uint64_t start, uint64_t end, struct sonde__host_ra
         return false;
     }
     *ret_count = 0;
-    for (int i = 0; i < count; i++) { /* one that is half swapped out comes in parts */
+    for (int i = 0; i < count; i++) { /* a partly swapped range is returned in parts */
         struct sonde__host_range *last = *ret_count > 0 ? &ranges[*ret_count - 1] : NULL;
         if (last != NULL && last->end == regions[i].start) {
             last->end = regions[i].end;
@@ -83,7 +83,7 @@ static size_t list(int32_t fd, uint64_t start, uint64_t end, struct sonde__host_
             bool is_there = (words[i] & WORD_THERE) != 0;
             if (is_there && count > 0 && ranges[count - 1].end == at) {
                 ranges[count - 1].end = at + page;
-            } else if (is_there && count + 1 == capacity) { /* one stays for the above */
+            } else if (is_there && count + 1 == capacity) { /* keep one entry for a failed read */
                 *ret_next = at;
                 return count;
             } else if (is_there) {
@@ -113,7 +113,7 @@ size_t sonde__host_present(int32_t fd, uint64_t start, uint64_t end,
         count = list(fd, start, start + LISTED_MAX, ret_ranges, capacity, ret_next);
         if (*ret_next == start + LISTED_MAX) {
             *ret_next = end;
-        } else { /* asked again from there: the rest is counted then */
+        } else { /* the caller continues from there, and the rest is counted then */
             *ret_unasked -= end - start - LISTED_MAX;
         }
         return count;

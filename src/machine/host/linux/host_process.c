@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes by way of /proc. */
+/* Reads processes from /proc. */
 #include "host_process.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "os.h"
 
 enum { TEXT_CAPACITY = 8192, NS_PER_S = 1000000000 };
-/* The kernel allows 4,194,304 pids; a process of more threads than this is cut, and says so. */
+/* The kernel allows 4,194,304 pids; the list of a process with more threads than this is cut. */
 enum { THREADS_MAX = 1 << 20 };
 #define MAPS_BYTES_MAX ((size_t)1 << 28)
 
@@ -42,7 +42,7 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
     length = length < sizeof thread.name - 1 ? length : sizeof thread.name - 1;
     memcpy(thread.name, open + 1, length);
     thread.letter = close[2];
-    /* fields are counted as proc(5) does: the letter is the third */
+    /* fields are numbered as in proc(5): the letter is the third */
     at = close + 2;
     for (unsigned field = 3; field <= 39 && at < end; field++) {
         uint64_t value = strtoull(at, NULL, 10);
@@ -216,7 +216,7 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
     if (stat(path, &owner) == 0) {
         process.dumpable = (uint32_t)owner.st_uid == process.uid;
     }
-    /* (a process that is just ending has no memory and no program either) */
+    /* a process that is just ending has no memory and no program either */
     process.kernel =
         sonde__host_thread_read(pid, (uint64_t)pid, &thread) == SONDE_OK && thread.kernel;
     *ret_process = process;
@@ -314,10 +314,10 @@ static bool shares_mounts(int32_t pid)
     return n > 0 && n == m && memcmp(ours, theirs, (size_t)n) == 0;
 }
 
-/* The path of a mapping ignores the process' own root (chroot): in our mount namespace it is as we
- * see it, in another one it starts at the top of that. We reach the top through the process' root
- * and as many ".." as the root lies below the top; ".." stops at the top and at our root, not at
- * the process' root. */
+/* A mapping's path ignores the process' own root (chroot): in our mount namespace it is our path,
+ * in another one it starts at that namespace's top. We reach the top through the process' root and
+ * one ".." for each folder between root and top; ".." stops at the top and at our root, not at the
+ * process' root. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity)
 {
     char path[64], root[SONDE__HOST_PATH_MAX];
@@ -360,7 +360,7 @@ bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity)
     if (sonde__host_process_read((int32_t)tid, &traced, NULL) != SONDE_OK || traced.tracer == 0) {
         return false;
     }
-    /* the tracer is one thread of a process */
+    /* the tracer is a thread */
     int32_t pid = sonde__host_process_read(traced.tracer, &process, NULL) == SONDE_OK
                       ? process.pid
                       : traced.tracer;
@@ -381,7 +381,7 @@ enum sonde_status sonde__host_maps_read(int32_t pid, struct sonde__host_maps *re
     char *text = NULL;
     enum sonde_status status;
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    do { /* the whole file in one go, into a buffer that grows: pieces might not fit together */
+    do { /* read the whole file at once, into a growing buffer: pieces might not match */
         capacity *= 2;
         sonde__mem_free(text);
         text = sonde__mem_alloc(capacity);

@@ -36,8 +36,8 @@ enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid)
     return ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL) == 0 ? SONDE_OK : last_status(NULL);
 }
 
-/* One check, which does not consume the stop: else the kernel would not deliver the signal when the
- * tracer ends. An ended thread is released with the tracer, too. Returns OK | ABSENT | TIMEOUT (not
+/* Check once, without consuming the stop: else the kernel would not deliver the signal when the
+ * tracer ends. The tracer's end also releases an ended thread. Returns OK | ABSENT | TIMEOUT (not
  * yet) | OS. */
 static enum sonde_status look_for_stop(uint64_t tid, int32_t *ret_signal)
 {
@@ -51,13 +51,13 @@ static enum sonde_status look_for_stop(uint64_t tid, int32_t *ret_signal)
     if (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED) {
         return SONDE_ABSENT;
     }
-    /* an event stop is ours; any other is a signal on its way to the thread */
+    /* an event stop is ours; other stops are for a signal to the thread */
     *ret_signal = info.si_status >> 8 == 0 ? info.si_status : 0;
     return SONDE_OK;
 }
 
-/* waitid() has no deadline, and a thread in an uninterruptible wait stops when that ends. Polling
- * starts at the time that a running thread needs. */
+/* waitid() has no time-out, and a thread in an uninterruptible wait stops only when that ends.
+ * Polling starts at the time that a running thread takes to stop. */
 enum sonde_status sonde__host_ptrace_wait(uint64_t tid, uint64_t timeout_ns, int32_t *ret_signal)
 {
     uint64_t begin_ns = sonde__os_now_ns();

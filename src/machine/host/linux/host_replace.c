@@ -17,7 +17,7 @@
 #define UNFINISHED ".part"
 enum { PATH_BYTES = 4096 };
 
-/* A name that no other writer had or will have, whatever its pid. */
+/* Create a file under a name that no other writer uses, in any pid namespace. */
 static int open_beside(const char *path, unsigned permissions, char *ret_beside)
 {
     uint64_t random = 0;
@@ -45,8 +45,7 @@ int sonde__host_file_replace(const char *path, const void *data, size_t size, un
     if (fd < 0) {
         return errno;
     }
-    (void)flock(fd,
-                LOCK_EX | LOCK_NB); /* it is new; where there are no locks, nothing removes it */
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* new, so unlocked; without locks nothing removes it */
     if (!sonde__host_write_all(fd, data, size) || rename(beside, path) != 0) {
         reason = errno;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The supervisor's birth: a double fork that the caller does not notice. See host_run.h. */
+/* Starts the supervisor by a double fork that the program does not notice. See host_run.h. */
 #include "host_run.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #include "host_limit.h"
 
-/* Of the process (/proc/PID/comm). */
+/* Process names (/proc/PID/comm). */
 #define SUPERVISOR_NAME "sonde-watch"
 #define SPARE_NAME      "sonde-spare"
 
@@ -54,7 +54,7 @@ enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void *
         close(fd);
         return status;
     }
-    /* a program that made it smaller would end whoever reads what is gone by SIGBUS */
+    /* if a program shrank it, readers would die by SIGBUS */
     (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     *ret_fd = fd;
     *ret_memory = memory;
@@ -92,13 +92,13 @@ void sonde__host_supervisor_ready(void)
     }
 }
 
-/* Keeps stderr, the report and the ready pipe. A reader of the program's output must see its end
- * when the program ends, so no other descriptor may stay open here. */
+/* Close all descriptors except stderr, the report and the ready pipe. Readers of the program's
+ * output must see its end when the program ends. */
 static void close_inherited(const int32_t keep_fds[2])
 {
     int keep[3] = {keep_fds[0], keep_fds[1], ready_fd};
     unsigned from = 3;
-    for (int i = 1; i < 3; i++) { /* in order */
+    for (int i = 1; i < 3; i++) { /* ascending */
         for (int n = i; n > 0 && keep[n] < keep[n - 1]; n--) {
             int swap = keep[n];
             keep[n] = keep[n - 1];
@@ -132,7 +132,7 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The session of its own keeps job control's signals away from it. */
+/* Its own session keeps job control signals away. */
 static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t pid,
                               const int32_t keep_fds[2])
 {
@@ -145,8 +145,8 @@ static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t 
     _exit(1);
 }
 
-/* The end of a plain fork's child would send SIGCHLD, which stays pending if the caller's parent
- * blocked it: so the child in between has no exit signal. */
+/* The end of a child of fork() sends SIGCHLD, which would stay pending if the caller's parent
+ * blocked it. So the intermediate child has no exit signal. */
 static long fork_silently(void)
 {
     return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -198,7 +198,7 @@ static bool has_ended(int pidfd)
 
 int sonde__host_stand_by(int32_t pid, _Atomic int32_t *current, bool *ret_has_ended)
 {
-    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* now it is this process */
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* now this process supervises */
     siginfo_t info = {.si_code = 0};
     pid_t other = pidfd >= 0 ? fork() : -1;
     if (other <= 0) {
@@ -217,7 +217,7 @@ int sonde__host_stand_by(int32_t pid, _Atomic int32_t *current, bool *ret_has_en
     if (info.si_code == CLD_EXITED) {
         _exit(info.si_status);
     }
-    atomic_store(current, (int32_t)getpid()); /* a program that ends now waits for us */
+    atomic_store(current, (int32_t)getpid()); /* if the program ends now, it waits for us */
     (void)waitpid(other, NULL, 0);
     prctl(PR_SET_NAME, SUPERVISOR_NAME);
     *ret_has_ended = has_ended(pidfd);
@@ -237,15 +237,15 @@ static bool is_supervisor(int32_t pid)
     return n > 0 && strcmp(name, SUPERVISOR_NAME "\n") == 0;
 }
 
-/* A copy of its descriptor 2: the same open file, so writing here moves the program's own position.
- * If tracing is refused (Yama), the file is opened again: then the program may overwrite the text,
- * if stderr is a file that it does not append to. */
+/* Duplicate its descriptor 2: it is the same open file, so writing here moves the program's
+ * position, too. If tracing is refused (Yama), open the file again: then the program may overwrite
+ * the text if stderr is a file not opened for appending. */
 static int take_stderr(int32_t supervisor)
 {
     char path[64];
     int process = (int)syscall(SYS_pidfd_open, supervisor, 0);
     int fd = -1;
-    if (!is_supervisor(supervisor)) { /* its number may be another process' by now */
+    if (!is_supervisor(supervisor)) { /* the pid may be reused by now */
         errno = ESRCH;
     } else if (process < 0 || (fd = (int)syscall(SYS_pidfd_getfd, process, 2, 0)) < 0) {
         snprintf(path, sizeof path, "/proc/%d/fd/2", (int)supervisor);

@@ -14,7 +14,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* A file that has no name from its beginning; older file systems need one for a moment. */
+/* A file created without a name; older file systems need one for a moment. */
 static int open_nameless(const char *folder)
 {
     char path[PATH_BYTES];

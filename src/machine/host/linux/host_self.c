@@ -23,7 +23,7 @@ void sonde__host_name_thread(const char *name)
 
 /* The clock of a thread's CPU time is its tid: ~(clock >> 3), with bit 2 for "thread" and 2 for the
  * kind of time (Linux, include/linux/posix-timers_types.h: CPUCLOCK_PID, CPUCLOCK_PERTHREAD_MASK,
- * CPUCLOCK_SCHED). The C libraries have no other way from a pthread_t to the tid. */
+ * CPUCLOCK_SCHED). C libraries offer no other way from a pthread_t to the tid. */
 enum sonde_status sonde__host_thread_number(pthread_t thread, uint64_t *ret_tid)
 {
     clockid_t clock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Does /proc tell the truth about a thread that is blocked in a call? See host_process.h. */
+/* Does /proc show the true registers of a thread that is blocked in a call? See host_process.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -39,8 +39,8 @@ static bool is_in_read(const struct probe *p, uint64_t stack, const struct sonde
            sp < stack + STACK_BYTES;
 }
 
-/* On a busy machine the thread reaches the call late. Only if it is seen blocked in another call
- * are these not its registers: it makes no other call. */
+/* On a busy machine the thread reaches the call late. It makes no other call: if it seems blocked
+ * in another call, these are not its registers. */
 static enum sonde_status look_until_blocked(struct probe *p, uint64_t stack, int32_t *ret_fd,
                                             int32_t *ret_os_error)
 {

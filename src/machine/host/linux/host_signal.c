@@ -14,7 +14,7 @@
 #include "host_status.h"
 #include "os.h"
 
-/* The kernel's highest process number is 2^22: this one is of nobody. */
+/* The highest pid is 2^22, so this one does not exist. */
 enum { NOBODY = 0x7ffffff0 };
 
 static bool has_signal(const char *status, const char *name)
@@ -24,7 +24,7 @@ static bool has_signal(const char *status, const char *name)
            (strtoull(at + strlen(name), NULL, 16) >> (SONDE__HOST_SAMPLE_SIGNAL - 1) & 1) != 0;
 }
 
-/* Zeroes: not told. */
+/* Zeroes: unknown. */
 static struct sonde__os_schedstat read_schedstat(int32_t pid, uint64_t tid)
 {
     struct sonde__os_schedstat schedstat = {0};
@@ -44,8 +44,8 @@ static uint64_t leaves(const char *status)
            sonde__host_status_field(status, "\nnonvoluntary_ctxt_switches:\t");
 }
 
-/* A thread that got a CPU once more often than it left one is running now. Without this, a thread
- * whose wait is over but that has no CPU yet would look like a running one. */
+/* A thread that got a CPU once more often than it left one is running now. Without this check, a
+ * thread whose wait has ended but that has no CPU yet would look like a running one. */
 bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signal_look *ret_look)
 {
     char status[SONDE__HOST_STATUS_BYTES];

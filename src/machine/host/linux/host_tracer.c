@@ -16,7 +16,7 @@
 #include "os.h"
 
 enum {
-    STACK_BYTES = 1 << 20, /* the walk of a stack runs here; it needs some 10 KB */
+    STACK_BYTES = 1 << 20, /* walks a stack, which needs some 10 KB */
     GONE_LOOKS = 2000,
     GONE_PAUSE_FIRST_NS = 5000,
     GONE_PAUSE_MAX_NS = 1000000,
@@ -25,10 +25,10 @@ enum {
 struct sonde__host_tracer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    void (*work)(void *ctx); /* null: nothing is to be done */
+    void (*work)(void *ctx); /* null: no work */
     void *ctx;
     bool over;
-    uint64_t tid; /* 0: it has not begun */
+    uint64_t tid; /* 0: not started yet */
     pthread_t thread;
 };
 
@@ -52,7 +52,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* The program's signals are not for this thread. */
+/* The thread blocks all signals: they are for the program. */
 static int create_thread(struct sonde__host_tracer *t)
 {
     pthread_attr_t attr;
@@ -98,9 +98,9 @@ void sonde__host_tracer_run(struct sonde__host_tracer *t, void (*work)(void *ctx
     pthread_mutex_unlock(&t->lock);
 }
 
-/* pthread_join() returns when the thread has left its memory, before the kernel releases its
- * tracees. They are released when its tid is free. (A thread that is itself traced keeps its tid
- * until its tracer was notified; its tracees are released before.) */
+/* pthread_join() returns before the kernel releases the thread's tracees. They are released by the
+ * time its tid is free. (A traced thread keeps its tid until its own tracer was notified; its
+ * tracees are released before that.) */
 static void await_gone(uint64_t tid)
 {
     uint64_t pause_ns = GONE_PAUSE_FIRST_NS;

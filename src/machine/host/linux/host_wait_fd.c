@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Descriptors by way of /proc/PID/task/TID/fd and fdinfo (proc(5)). The link's text is the kernel's
- * own: no file system is asked. See host_wait.h. */
+/* Reads descriptors from /proc/PID/task/TID/fd and fdinfo (proc(5)). The kernel makes the link's
+ * text; no file system is involved. See host_wait.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "os.h"
 
 enum { INFO_BYTES = 4096, CPU_EVERY = 32, FAMILY_MAX = 32 };
-/* Descriptors of all processes that are remembered: 40 MiB. */
+/* Most descriptors stored, of all processes: 40 MiB. */
 #define HOLDERS_MAX ((size_t)1 << 20)
 
 static uint8_t kind_of(const char *text, uint64_t *ret_inode)
@@ -105,7 +105,7 @@ static bool add(struct sonde__host_holders *holders, const struct sonde__host_ho
     return true;
 }
 
-/* One descriptor. The permissions of the link say how it was opened. */
+/* Add one descriptor. The link's permissions show how it was opened. */
 static bool add_descriptor(struct sonde__host_holders *holders, int folder, const char *name,
                            int32_t pid)
 {
@@ -154,12 +154,13 @@ static void look_into(struct sonde__host_holders *holders, int32_t pid, uint64_t
             break;
         }
     }
-    /* a folder that may be opened may not be read, after the process has changed its user */
+    /* if the process has changed its user, its folder may open but not be readable */
     holders->hidden += n == 0 && access(path, R_OK | X_OK) != 0;
     closedir(folder);
 }
 
-/* The process, its children: they are the likely ones, if the budget ends. Returns how many. */
+/* Search the process and its children first, as the likely holders, in case the budget ends.
+ * Returns their number. */
 static size_t look_into_family(struct sonde__host_holders *holders, int32_t first,
                                uint64_t until_ns, int32_t family[FAMILY_MAX])
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Locks of files, from /proc/locks (proc(5)). A waiter is listed below what it waits for, under the
- * same id; waiters of waiters are indented further. See host_wait.h. */
+/* Reads file locks from /proc/locks (proc(5)). A waiter is listed below the lock it waits for,
+ * under the same id; waiters of waiters are indented further. See host_wait.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "host_wait.h"
 
-/* Lines that are read: a server of 10,000 locks has 1 MB of them. */
+/* Most lines read: a server with 10,000 locks has 1 MB of them. */
 enum { LINES_MAX = 65536 };
 
 /* "3: -> FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF" */
@@ -45,7 +45,7 @@ bool sonde__host_parse_lock(const char *line, struct sonde__host_lock *ret_lock)
     return true;
 }
 
-/* Of a lock of an open file (F_OFD_SETLK) no process is recorded: then the file decides. */
+/* A lock of an open file (F_OFD_SETLK) has no process: compare the file. */
 static bool is_wanted(const struct sonde__host_lock *lock, int32_t pid, uint64_t inode)
 {
     return lock->pid > 0 ? lock->pid == pid && (inode == 0 || lock->inode == inode)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Children, threads and load by way of /proc. See host_wait.h. */
+/* Reads children, threads and load from /proc. See host_wait.h. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool read_of(int32_t pid, const char *name, char *text, size_t capacity, 
     return read_text(path, text, capacity, ret_size);
 }
 
-/* proc(5): fields of `stat` behind the name, counted from the third, the state. */
+/* proc(5): fields of `stat` after the name; the first is field 3, the state. */
 static bool stat_fields(const char *text, size_t size, uint64_t *ret_fields, unsigned count,
                         char *ret_state)
 {
@@ -46,7 +46,7 @@ static bool stat_fields(const char *text, size_t size, uint64_t *ret_fields, uns
     return true;
 }
 
-/* Not one that has ended: nobody waits long for those. */
+/* Is it a running child? Ended ones are left out: nobody waits long for them. */
 static bool runs(int32_t pid, int32_t parent)
 {
     char text[1024], state;
@@ -57,7 +57,7 @@ static bool runs(int32_t pid, int32_t parent)
            state != 'X';
 }
 
-/* Where the kernel has no lists of children (CONFIG_PROC_CHILDREN): all processes. */
+/* Without the kernel's lists of children (CONFIG_PROC_CHILDREN): search all processes. */
 static size_t search_children(int32_t parent, int32_t *pids, size_t capacity)
 {
     DIR *folder = opendir("/proc");
@@ -110,8 +110,8 @@ size_t sonde__host_children_read(int32_t pid, int32_t *ret_pids, size_t capacity
     return any ? count : search_children(pid, ret_pids, capacity);
 }
 
-/* Arguments in one line, each with a space in it in quotes, so that a reader sees where it ends.
- * What does not fit is cut. Returns the bytes. */
+/* Join arguments into one line, and quote those with a space. What does not fit is cut. Returns the
+ * bytes. */
 static size_t join_arguments(char *text, size_t size, size_t capacity)
 {
     char from[1024];
@@ -177,7 +177,7 @@ uint64_t sonde__host_thread_of_inner(int32_t pid, uint64_t inner)
         if (tid == 0 || !sonde__host_read_status(pid, tid, text)) {
             continue;
         }
-        /* one number for each namespace, the innermost last */
+        /* one pid for each namespace, the innermost last */
         char *line = strstr(text, "\nNSpid:\t");
         if (line != NULL) {
             line[1 + strcspn(line + 1, "\n")] = '\0';
@@ -215,7 +215,7 @@ static bool read_pressure(const char *path, uint64_t *ret_ns)
 
 bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *ret_load)
 {
-    /* from the fourth field on: minflt is the tenth, majflt the twelfth */
+    /* fields from the fourth on: minflt is the tenth, majflt the twelfth */
     enum { FIELDS = 9, MINOR = 6, MAJOR = 8 };
     struct sonde__host_load load = {0};
     uint64_t fields[FIELDS];

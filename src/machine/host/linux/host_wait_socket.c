@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sockets from the lists under /proc/PID/task/TID/net, which are those of the thread's network
- * namespace (proc(5)); the peer of a Unix socket by sock_diag(7). See host_wait.h. */
+/* Reads sockets from the lists of the thread's network namespace under /proc/PID/task/TID/net
+ * (proc(5)), and the peer of a Unix socket by sock_diag(7). See host_wait.h. */
 #include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -45,8 +45,8 @@ static bool each_line(int32_t pid, uint64_t tid, const char *list,
 
 /* --- network sockets --- */
 
-/* Each word of the address is printed as this machine reads it. An IPv4 address in IPv6 becomes
- * IPv4. */
+/* Each word of an address is printed in this machine's byte order. An IPv4-mapped IPv6 address
+ * becomes IPv4. */
 static bool parse_address(const char **at, uint8_t address[16], uint8_t *ret_size,
                           uint16_t *ret_port)
 {
@@ -90,7 +90,7 @@ bool sonde__host_parse_net_line(const char *line, struct sonde__host_net_line *r
     if (!parse_address(&at, parsed.remote, &remote_size, &parsed.remote_port)) {
         return false;
     }
-    /* of a dual-stack socket one side may be "::" */
+    /* one side of a dual-stack socket may be "::" */
     parsed.size = parsed.size > remote_size ? parsed.size : remote_size;
     unsigned state;
     unsigned long long inode;
@@ -127,7 +127,7 @@ static void put_address(char text[SONDE__HOST_ADDRESS_TEXT], const uint8_t *addr
 struct net_search {
     uint64_t inode;                         /* look for this, */
     const struct sonde__host_net_line *own; /* or for the other end of this */
-    bool listener;                          /* who takes what comes for it, not who has it */
+    bool listener; /* find the socket that accepts its packets, not its owner */
     struct sonde__host_net_line found;
 };
 
@@ -172,8 +172,8 @@ static bool search_lists(int32_t pid, uint64_t tid, const struct net_kind *kind,
            each_line(pid, tid, kind->lists[1], is_wanted, search);
 }
 
-/* The other end, where it is on this machine: a socket that is connected to ours, or one that has
- * not accepted ours yet (tcp) or takes from anybody (udp). */
+/* Find the other end, if on this machine: a socket connected to ours, one that has not accepted
+ * ours yet (tcp), or one that receives from anybody (udp). */
 static void find_net_peer(int32_t pid, uint64_t tid, const struct net_kind *kind,
                           const struct sonde__host_net_line *own, struct sonde__host_socket *socket)
 {
@@ -228,7 +228,7 @@ static bool read_net(int32_t pid, uint64_t tid, uint64_t inode, bool with_peer,
 
 struct unix_search {
     uint64_t inode;
-    const char *listens_at; /* or who listens at this path */
+    const char *listens_at; /* or the listener at this path */
     bool listens;
     char path[SONDE__HOST_ADDRESS_TEXT];
 };
@@ -263,7 +263,7 @@ static bool is_own_network(int32_t pid, uint64_t tid)
     return n > 0 && n == m && memcmp(a, b, (size_t)n) == 0;
 }
 
-/* The inode of the peer in an answer of sock_diag; 0: it has none. */
+/* The peer's inode in an answer of sock_diag; 0: none. */
 static uint64_t read_answer(const char *bytes, size_t size)
 {
     const struct nlmsghdr *header = (const struct nlmsghdr *)(const void *)bytes;
@@ -288,7 +288,7 @@ static uint64_t read_answer(const char *bytes, size_t size)
     return 0;
 }
 
-/* False: the system does not answer. */
+/* False: no answer. */
 static bool ask_unix_peer(uint64_t inode, uint64_t *ret_peer)
 {
     struct {
@@ -307,7 +307,7 @@ static bool ask_unix_peer(uint64_t inode, uint64_t *ret_peer)
     _Alignas(struct nlmsghdr) char answer[1024];
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     ssize_t n = fd >= 0 ? send(fd, &request, sizeof request, MSG_NOSIGNAL) : -1;
-    n = n > 0 ? recv(fd, answer, sizeof answer, 0) : -1; /* the answer is there when send returns */
+    n = n > 0 ? recv(fd, answer, sizeof answer, 0) : -1; /* send() has queued the answer */
     if (fd >= 0) {
         close(fd);
     }
@@ -357,7 +357,8 @@ bool sonde__host_socket_read(int32_t pid, uint64_t tid, uint64_t inode, bool wit
     if (inode == 0) {
         return false;
     }
-    /* the lists of Unix sockets are short, those of network sockets have the size of hash tables */
+    /* lists of Unix sockets are short; those of network sockets take the time of a whole hash
+     * table */
     if (read_unix(pid, tid, inode, ret_socket) ||
         read_net(pid, tid, inode, with_peer, ret_socket)) {
         return true;
@@ -380,7 +381,7 @@ static bool address_of_unix(int32_t pid, uint64_t tid, const char *bytes, size_t
         return false;
     }
     snprintf(socket->kind, sizeof socket->kind, "unix");
-    if (bytes[at] == '\0') { /* abstract: the list shows its NUL as '@', and others, too */
+    if (bytes[at] == '\0') { /* abstract: the list shows its NUL bytes as '@' */
         size_t length = size - at < sizeof socket->remote ? size - at : sizeof socket->remote - 1;
         for (size_t i = 0; i < length; i++) {
             socket->remote[i] = bytes[at + i] != '\0' ? bytes[at + i] : '@';

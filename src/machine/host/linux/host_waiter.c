@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waiting for the end of a process, for signals and for a word in shared memory at once.
+/* Waits for the end of a process, for signals and for a word in shared memory at once.
  *
- * A word cannot be polled and a descriptor cannot be a futex, so one small thread of the supervisor
- * (never of the program) sleeps on the word and turns its change into an event. */
+ * A word cannot be polled, and a descriptor cannot be a futex. So a thread of the supervisor (never
+ * of the program) sleeps on the word and signals its change by an eventfd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -25,17 +25,17 @@
 #include "host_run.h"
 #include "mem_heap.h"
 
-/* How late the end of a process without a pidfd may be seen. */
+/* Polling period for the end of a process without a pidfd. */
 #define LOOK_NS 100000000u
 
 struct sonde__host_waiter {
-    int pidfd, signals, event; /* pidfd: -1 where it is refused */
+    int pidfd, signals, event; /* pidfd: -1 if refused */
     int32_t pid;
     uint64_t start_ticks;
     char doubt[160];
     uint32_t *word;
     _Atomic uint32_t armed; /* 1: the thread waits for the word to become 0 */
-    _Atomic uint64_t tid;   /* of the thread; 0: it has not begun */
+    _Atomic uint64_t tid;   /* of the thread; 0: not started yet */
     pthread_t thread;
 };
 
@@ -72,7 +72,7 @@ static void doubt(struct sonde__host_waiter *w, const char *call, int error, con
     snprintf(w->doubt, sizeof w->doubt, "%s is refused (%s): %s", call, strerror(error), instead);
 }
 
-/* By number and start. A main thread that has ended is a zombie while others run. */
+/* Compares pid and start time. An ended main thread is a zombie while other threads run. */
 static bool still_runs(const struct sonde__host_waiter *w)
 {
     struct sonde__host_thread now;
@@ -92,7 +92,7 @@ static bool still_runs(const struct sonde__host_waiter *w)
     return count > 1;
 }
 
-/* Returns false: there is no such process. */
+/* False: no such process. */
 static bool take_process(struct sonde__host_waiter *w)
 {
     struct sonde__host_thread now = {0};
@@ -155,15 +155,15 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
         pthread_create(&w->thread, NULL, watch_word, w) != 0) {
         *ret_error = (struct sonde_error){.status = SONDE_OS, .os_error = errno};
         snprintf(ret_error->what, sizeof ret_error->what, "waiting for process %d", (int)pid);
-        free(w); /* its descriptors end with the supervisor, which exits now */
+        free(w); /* its descriptors are closed when the supervisor exits, now */
         return SONDE_OS;
     }
     *ret_waiter = w;
     return SONDE_OK;
 }
 
-/* ioctl_pidfd(2), Linux 6.15: what is kept of a process that its parent has waited for. Headers are
- * older than kernels. */
+/* ioctl_pidfd(2), Linux 6.15: the exit status of a process that its parent has waited for. Declared
+ * here because headers may be older. */
 struct pidfd_end {
     uint64_t mask, cgroup;
     uint32_t ids[11];
@@ -183,7 +183,8 @@ static bool read_reaped(const struct sonde__host_waiter *w, int *ret_status)
     return true;
 }
 
-/* Before its parent has: the last field of proc_pid_stat(5). It is 0 for who may not read it. */
+/* Before its parent has waited: the last field of proc_pid_stat(5). It reads as 0 without
+ * permission. */
 static bool read_zombie(const struct sonde__host_waiter *w, int *ret_status)
 {
     struct sonde__host_thread now;
@@ -207,7 +208,7 @@ int32_t sonde__host_waiter_signal(const struct sonde__host_waiter *w)
 {
     int status = 0;
     if (!read_reaped(w, &status) && !read_zombie(w, &status)) {
-        (void)read_reaped(w, &status); /* its parent has waited for it meanwhile */
+        (void)read_reaped(w, &status); /* its parent has waited meanwhile */
     }
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
@@ -227,7 +228,7 @@ static uint32_t take_signals(struct sonde__host_waiter *w)
     return events;
 }
 
-/* Wait for what is to be read. A process without a pidfd is looked at now and then. */
+/* Wait for a descriptor to be readable. Without a pidfd, check the process periodically. */
 static uint32_t wait_once(struct sonde__host_waiter *w, struct pollfd p[3], uint64_t timeout_ns)
 {
     uint64_t left_ns = timeout_ns;
@@ -283,7 +284,7 @@ void sonde__host_waiter_abort(struct sonde__host_waiter *w, bool core)
     struct rlimit limit;
     if (core && still_runs(w) && prlimit(w->pid, RLIMIT_CORE, NULL, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
-        (void)prlimit(w->pid, RLIMIT_CORE, &limit, NULL); /* there is no such call by a pidfd */
+        (void)prlimit(w->pid, RLIMIT_CORE, &limit, NULL); /* no such call takes a pidfd */
     }
     send_signal(w, SIGABRT);
     send_signal(w, SIGCONT);

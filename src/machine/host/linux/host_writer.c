@@ -26,7 +26,7 @@ static bool is_locked(int fd)
     return false;
 }
 
-/* A zombie has ended: its parent may be slower than we. */
+/* A zombie counts as ended: its parent may be slower than we are. */
 static bool has_ended(int32_t pid)
 {
     struct sonde__host_thread_look look;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code that no image holds, by the kernel's list of regions. Nothing has to be opened for it: the
- * descriptor is a number that none has. Context: handler. */
+/* Finds code outside of images in the kernel's list of regions. That needs no open file: the
+ * descriptor is an invalid number. Context: handler. */
 #include <errno.h>
 #include <mach/mach_init.h>
 #include <mach/vm_map.h>
@@ -25,14 +25,14 @@ void sonde__os_close(int32_t fd)
     errno = before;
 }
 
-/* The region at `address`, or else the next one behind it. */
+/* Look up the region at `address`, or the next one after it. */
 enum sonde_status sonde__os_code_find(int32_t fd, uint64_t address, struct sonde__os_code *ret_code)
 {
     vm_address_t start = address;
     vm_size_t size = 0;
     vm_region_basic_info_data_64_t info;
     mach_msg_type_number_t count = VM_REGION_BASIC_INFO_COUNT_64;
-    mach_port_t object = MACH_PORT_NULL; /* always null, says vm_region.h */
+    mach_port_t object = MACH_PORT_NULL; /* always null by vm_region.h */
     (void)fd;
     if (vm_region_64(mach_task_self(), &start, &size, VM_REGION_BASIC_INFO_64,
                      (vm_region_info_t)&info, &count, &object) != KERN_SUCCESS) {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The loaded images, as dyld tells them, for look-ups without a lock.
+/* The loaded images, from dyld's callbacks, for look-ups without a lock.
  *
- * dyld calls back for every image that is there and for each that comes and goes, one call at a
- * time; an image's code runs only after the call for it. So a frame's image is in the table and
- * stays there while the frame does. A look-up copies an entry and checks its version: one that
- * changed meanwhile is of an image that comes or goes, so of no frame.
+ * dyld calls back for every loaded image and for each one loaded or unloaded later, one call at a
+ * time; an image's code runs only after its callback. So a frame's image is in the table as long as
+ * the frame exists. A look-up copies an entry and checks its version: an entry that changed
+ * meanwhile belongs to an image being loaded or unloaded, which has no frame.
  *
- * Entries are looked at one after the other, newest first: a walk asks once for each run of frames
- * of one image, and a program has some hundred images (1 ns each). dyld's own functions were
- * rejected: they take its lock, which a stopped thread may hold.
- * Context: handler (look-up); dyld's callback (the rest). */
+ * The search is linear, newest entry first: a walk looks up once per run of frames in one image,
+ * and a program has some hundred images (1 ns each). dyld's own functions were rejected: they take
+ * its lock, which a stopped thread may hold. Context: handler (look-up); dyld's callback (the
+ * rest). */
 #include <mach-o/dyld.h>
 #include <mach-o/loader.h>
 
 #include "os.h"
 
-/* A program of many frameworks has a thousand. Further images are not known: frames in them end a
- * walk, which says so. */
+/* A program with many frameworks has a thousand. Further images are unknown: a walk ends at their
+ * frames, and reports why. */
 enum { IMAGES_MAX = 4096 };
 
 static struct entry {
-    uint32_t version;             /* odd: in change */
+    uint32_t version;             /* odd: being changed */
     struct sonde__os_image image; /* end 0: free */
 } entries[IMAGES_MAX];
-static uint32_t entry_count; /* none beyond was ever used */
+static uint32_t entry_count; /* later entries were never used */
 
-/* The pairs of segment and section names are compared as the 16 bytes that they have. */
+/* Segment and section names are compared as 16 bytes. */
 static bool has_name(const char name[16], const char *wanted)
 {
     for (unsigned i = 0; i < 16; i++) {
@@ -54,7 +54,7 @@ static void note_sections(struct sonde__os_image *image, const struct segment_co
     }
 }
 
-/* What the image's header says. dyld has checked it, and has it mapped. */
+/* Read the image's header, which dyld has checked and mapped. */
 static bool read_image(const struct mach_header *header, uint64_t slide,
                        struct sonde__os_image *ret_image)
 {
@@ -116,7 +116,7 @@ static void remove_image(const struct mach_header *header, intptr_t slide)
     }
 }
 
-/* Before main(): dyld calls add_image() for all that is there before this returns. */
+/* Runs before main(): dyld calls add_image() for all loaded images before this returns. */
 __attribute__((constructor)) static void watch_images(void)
 {
     _dyld_register_func_for_add_image(add_image);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Memory of this process. Reads go through the kernel (vm_read_overwrite), which refuses what is
- * not there; within the calling thread's own stack, in use, nobody has to be asked. No function
- * here sets errno. Context: handler. */
+/* Memory of this process. The kernel reads (vm_read_overwrite) and refuses unmapped memory; the
+ * used part of the calling thread's stack needs no such check. No function here sets errno.
+ * Context: handler. */
 #include <mach/mach_init.h>
 #include <mach/vm_map.h>
 #include <mach/vm_statistics.h>
@@ -9,7 +9,7 @@
 
 #include "os.h"
 
-/* The smallest page of the machines that this runs on (x86-64; arm64 has 16 KiB). */
+/* The smallest page of the supported machines (x86-64; arm64 has 16 KiB). */
 enum { PAGE_MIN = 4096 };
 
 static bool read_whole(uint64_t address, void *bytes, size_t size)
@@ -20,7 +20,7 @@ static bool read_whole(uint64_t address, void *bytes, size_t size)
            got == size;
 }
 
-/* The kernel reads all or nothing: where all is refused, page by page up to the bad one. */
+/* The kernel reads all or nothing: if it refuses, read page by page up to the bad one. */
 size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
 {
     uint8_t *bytes = ret_bytes;
@@ -39,7 +39,7 @@ size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
     return done;
 }
 
-/* From this frame to the end of the thread's stack all is in use. */
+/* All memory from this frame to the end of the thread's stack is in use. */
 static bool is_own_stack(uint64_t start, uint64_t size)
 {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), end = 0;

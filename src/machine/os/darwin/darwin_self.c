@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread. pthread's functions about the calling thread itself read its own structure
- * and take no lock. Context: handler. */
+/* The calling thread. pthread functions about the calling thread read its own structure and take no
+ * lock. Context: handler. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
     pthread_t self = pthread_self();
     uint64_t end = (uint64_t)(uintptr_t)pthread_get_stackaddr_np(self);
     if (sp >= end || end - sp > pthread_get_stacksize_np(self)) {
-        return false; /* a coroutine's, or a handler's */
+        return false; /* a coroutine's or handler's stack */
     }
     *ret_end = end;
     return true;

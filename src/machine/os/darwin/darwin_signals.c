@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Signals to threads. Darwin sends them by pthread_t only, which says nothing about a thread that
- * may have ended: here no thread is signalled by its number. Captures of other threads do not need
- * it. What does: a memo whose thread has ended is used again only by a thread with the same
- * pthread_t, and not taken away for want of others. Context: handler. */
+/* Signals to threads. Darwin sends them only by pthread_t, which is unsafe if the thread may have
+ * ended, so no thread is signalled by its number here. Captures of other threads do not need that.
+ * One consequence: the memo of an ended thread is reused only by a thread with the same pthread_t,
+ * not by others. Context: handler. */
 #include <unistd.h>
 
 #include "os.h"

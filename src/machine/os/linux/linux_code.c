@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Executable memory of this process, to recognise the code of a JIT.
+/* Finds executable memory of this process, to recognize JIT code.
  *
- * Since Linux 6.11 PROCMAP_QUERY looks up one address; before, the text of the maps file is read,
- * in pieces: a handler's stack has no room for it. */
+ * Since Linux 6.11 PROCMAP_QUERY looks up one address. On older kernels the maps file is read in
+ * pieces, because a handler's stack has no room for it. */
 #include "base_status.h"
 #include "linux_syscall.h"
 #include "os.h"
 #include "os_maps.h"
 
-/* include/uapi/linux/fs.h of Linux 6.11, so that this builds against older headers. */
+/* From include/uapi/linux/fs.h of Linux 6.11, to build against older headers. */
 struct map_query {
     uint64_t size, flags, address;
     uint64_t start, end;

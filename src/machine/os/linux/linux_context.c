@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Linux's ucontext_t and siginfo_t. The numbering of gregs is glibc's (sys/ucontext.h), which musl
- * shares; aarch64 keeps x0..x30 in order. */
+/* Linux's ucontext_t and siginfo_t. gregs are numbered as in glibc (sys/ucontext.h) and musl;
+ * aarch64 keeps x0..x30 in order. */
 #include <signal.h>
 #include <ucontext.h>
 

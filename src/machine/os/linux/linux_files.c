@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files, opened for reading only; and writing to what is open already. */
+/* Opens files for reading; writes only to descriptors that are already open. */
 #include <fcntl.h>
 #include <stddef.h>
 
@@ -33,7 +33,7 @@ enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, size_t size, uint
     return SONDE_OK;
 }
 
-/* Not repeated on EINTR: Linux has closed the descriptor by then. */
+/* Not repeated on EINTR: Linux has closed the descriptor. */
 void sonde__os_close(int32_t fd)
 {
     linux_call(SYS_close, fd, 0, 0, 0);

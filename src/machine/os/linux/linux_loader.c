@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the loader knows without a lock, and the bounds of stacks.
+/* Image look-ups in the loader without a lock, and the bounds of stacks.
  *
  * _dl_find_object (glibc >= 2.35) is lock-free and documented as async-signal-safe; it and
- * __libc_stack_end are weak, so that a libc without them still links. */
+ * __libc_stack_end are weak, so that this links with a libc that lacks them. */
 #include <elf.h>
 #include <stddef.h>
 
 #include "linux_syscall.h"
 #include "os.h"
 
-/* struct dl_find_object of glibc 2.35 (its <dlfcn.h>) for x86-64 and aarch64, so that this builds
- * against an older header. Reserved words: seven. */
+/* struct dl_find_object of glibc 2.35 (its <dlfcn.h>) for x86-64 and aarch64, to build against an
+ * older header. Seven reserved words. */
 struct found_object {
     unsigned long long flags;
     void *map_start;
@@ -31,7 +31,7 @@ bool sonde__os_loader_answers(void)
     return _dl_find_object != NULL;
 }
 
-/* A value of the auxiliary vector; the kernel keeps it for /proc/self/auxv. */
+/* Get a value of the auxiliary vector from /proc/self/auxv. */
 static bool find_auxiliary(uint64_t type, uint64_t *ret_value)
 {
     Elf64_auxv_t entries[AUXV_ENTRIES_MAX];
@@ -52,8 +52,8 @@ static bool find_auxiliary(uint64_t type, uint64_t *ret_value)
     return false;
 }
 
-/* The image that begins with this ELF header, if it holds `pc`. The header and the program headers
- * are mapped; they are the linker's or the kernel's. */
+/* Describe the image that begins with this ELF header, if it contains `pc`. The header and the
+ * program headers are mapped and trusted: they are the linker's or the kernel's. */
 static bool find_by_header(const Elf64_Ehdr *header, uint64_t pc, struct sonde__os_image *ret_image)
 {
     const Elf64_Phdr *segments = (const Elf64_Phdr *)((const char *)header + header->e_phoff);
@@ -80,8 +80,8 @@ static bool find_by_header(const Elf64_Ehdr *header, uint64_t pc, struct sonde__
     return true;
 }
 
-/* Without the loader's answer: the image that this code is linked into (in a static program that is
- * all there is), by the header that the linker names, and the vdso. */
+/* Without the loader's answer: find the image of this code (the whole program if static) by the
+ * linker's symbol for its header, or the vdso. */
 static bool find_without_loader(uint64_t pc, struct sonde__os_image *ret_image)
 {
     uint64_t vdso;
@@ -116,7 +116,7 @@ size_t sonde__os_page_size(void)
     return find_auxiliary(AT_PAGESZ, &size) && size != 0 ? (size_t)size : 4096;
 }
 
-/* Without the loader's record: AT_EXECFN points to the program's name, in the stack's top page. */
+/* Without the loader's record, use AT_EXECFN, which points into the stack's top page. */
 bool sonde__os_main_stack_end(uint64_t *ret_end)
 {
     uint64_t name;
@@ -140,8 +140,9 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
 {
     uint64_t pointer = sonde__os_thread_pointer();
     uint64_t end;
-    /* The main thread's stack ends above the thread pointer, as everywhere but in emulators: below
-     * it, whoever this is, the pointer bounds its frames, and the system need not be asked. */
+    /* If the main thread's stack ends above the thread pointer (always, except in emulators), an sp
+     * below the pointer is not the main thread's: the pointer bounds the frames, and no system call
+     * is needed. */
     if (sp < pointer && &__libc_stack_end != NULL &&
         (uint64_t)(uintptr_t)__libc_stack_end > pointer) {
         *ret_end = pointer;

@@ -2,10 +2,10 @@
 /* Reads of memory that may be unmapped.
  *
  * process_vm_readv copies in the kernel: unmapped memory ends the copy and never faults here. It is
- * missing under qemu-user (ENOSYS) and refused by some system-call filters (EPERM). Then this
- * process is read through a pipe: write() fails with EFAULT for what it cannot read. Testing a page
- * and loading from it afterwards was rejected: another thread may unmap it in between. Another
- * process is then read through its `mem` file, which needs the same right. */
+ * missing under qemu-user (ENOSYS), and some system call filters refuse it (EPERM). Then this
+ * process is read through a pipe, where write() fails with EFAULT for unreadable memory, and other
+ * processes through their `mem` file, which needs the same right. Testing a page before loading
+ * from it was rejected: another thread may unmap it in between. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -14,8 +14,8 @@
 #include "linux_syscall.h"
 #include "os.h"
 
-/* One page of any Linux this runs on divides into these, so a chunk never spans a boundary between
- * readable and unreadable memory; and an empty pipe always takes it whole. */
+/* Divides every page size of Linux, so a chunk is either readable or not; an empty pipe always
+ * takes a whole chunk. */
 enum { PIPE_CHUNK = 4096 };
 
 static long read_vm(int32_t pid, uint64_t address, void *bytes, size_t size)
@@ -45,7 +45,7 @@ static size_t read_pipe(uint64_t address, uint8_t *bytes, size_t size)
         if (linux_failed(written) || written == 0) {
             break;
         }
-        /* what was written is there: this cannot fall short, except by a bad destination */
+        /* what was written can be read back, unless the destination is bad */
         if (linux_call(SYS_read, fds[0], bytes + done, written, 0) != written) {
             break;
         }
@@ -58,23 +58,23 @@ static size_t read_pipe(uint64_t address, uint8_t *bytes, size_t size)
 
 enum { MASK_BYTES = 8 };
 
-/* A set of signals at `address`, and no such way to use it: the kernel copies the set first
- * (kernel/signal.c, rt_sigprocmask), so its answer says whether it could. About 0.1 us a page;
- * process_vm_readv(), which takes a reference to each, needs 0.5 us and 1.5 at first. The set need
- * not be aligned. */
+/* Pass `address` as a signal set, with an invalid `how`: the kernel copies the set first
+ * (kernel/signal.c, rt_sigprocmask), so its error shows whether it could read it. Takes about 0.1
+ * us a page; process_vm_readv(), which takes a reference to each page, needs 0.5 us, at first 1.5
+ * us. The set need not be aligned. */
 static long ask_by_mask(uint64_t address)
 {
     return linux_call(SYS_rt_sigprocmask, -1, address, 0, MASK_BYTES);
 }
 
-/* MASK_BYTES from `address` on. */
+/* Can MASK_BYTES be read at `address`? */
 static bool can_read(uint64_t address)
 {
     enum { UNKNOWN, ASK_BY_MASK, ASK_BY_READ };
     static uint8_t way;
     uint8_t bytes[MASK_BYTES];
     uint8_t known = __atomic_load_n(&way, __ATOMIC_RELAXED);
-    if (known == UNKNOWN) { /* an emulator may look at the arguments in another order */
+    if (known == UNKNOWN) { /* an emulator may check the arguments in another order */
         known = ask_by_mask(UINT64_MAX) == -EFAULT && ask_by_mask(8) == -EFAULT &&
                         ask_by_mask((uint64_t)(uintptr_t)bytes) == -EINVAL
                     ? ASK_BY_MASK
@@ -100,8 +100,8 @@ static bool is_refusal(long result)
     return result == -ENOSYS || result == -EPERM || result == -EACCES;
 }
 
-/* The kernel copies page by page and ends early at what it cannot read; asking again from there
- * tells why. */
+/* The kernel copies page by page and stops at an unreadable one; another call from there returns
+ * the reason. */
 static size_t read_all(int32_t pid, uint64_t address, uint8_t *bytes, size_t size, long *ret_result)
 {
     size_t done = 0;
@@ -124,12 +124,11 @@ size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
     return done == 0 && is_refusal(result) ? read_pipe(address, ret_bytes, size) : done;
 }
 
-/* The most that one call takes, on the stack of a handler and elsewhere; more parts take another
- * call. */
+/* Parts per call: on a handler's stack, and elsewhere. */
 enum { BATCH = 32, LARGE_BATCH = 256 };
 
-/* Read parts[0..count) with one call. Returns how many are done with: the kernel stops at the first
- * page that it cannot read, which ends that part. 0: refused. */
+/* Read parts[0..count) with one call. Returns the number of finished parts: the kernel stops at the
+ * first unreadable page, which finishes that part. 0: refused. */
 static size_t read_batch(int32_t pid, struct sonde__os_part *parts, size_t count,
                          struct iovec *local, struct iovec *remote)
 {
@@ -162,7 +161,7 @@ void sonde__os_read_parts(struct sonde__os_part *parts, size_t count)
     int32_t pid = sonde__os_pid();
     while (count > 0) {
         size_t done = read_batch(pid, parts, count < BATCH ? count : BATCH, local, remote);
-        if (done == 0) { /* one by one, by whatever way works here */
+        if (done == 0) { /* read one by one, with the fallbacks */
             parts->got = sonde__os_read(parts->address, parts->bytes, parts->size);
             done = 1;
         }
@@ -183,8 +182,8 @@ enum sonde__os_reader sonde__os_reader(void)
                : SONDE__OS_READER_NONE;
 }
 
-/* *ret_result stays what it was when the file may not be opened: the first refusal says why.
- * (The file shows pages without access rights, such as guards of stacks, as what they hold.) */
+/* If the file cannot be opened, *ret_result keeps the first refusal, which is the reason. (Through
+ * the file even pages without access rights, such as stack guards, can be read.) */
 static size_t read_mem_file(int32_t pid, uint64_t address, uint8_t *bytes, size_t size,
                             long *ret_result)
 {
@@ -206,7 +205,7 @@ static size_t read_mem_file(int32_t pid, uint64_t address, uint8_t *bytes, size_
         done += part;
     }
     sonde__os_close(fd);
-    *ret_result = 0; /* what is not there is no refusal: EFAULT */
+    *ret_result = 0; /* EFAULT, unmapped memory, is not a refusal */
     return done;
 }
 
@@ -230,7 +229,7 @@ void sonde__os_read_process_parts(int32_t pid, struct sonde__os_part *parts, siz
     while (count > 0) {
         size_t done =
             read_batch(pid, parts, count < LARGE_BATCH ? count : LARGE_BATCH, local, remote);
-        if (done == 0) { /* refused: by whatever way works here */
+        if (done == 0) { /* refused: use the fallbacks */
             parts->got =
                 sonde__os_read_process(pid, parts->address, parts->bytes, parts->size, NULL);
             done = 1;

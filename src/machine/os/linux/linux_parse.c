@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The texts of /proc/PID/task/TID/syscall and schedstat, for this port and the simulated one.
+/* Parses /proc/PID/task/TID/syscall and schedstat, for this port and the simulated one.
  *
  * syscall (Linux fs/proc/base.c, proc_pid_syscall): "running\n"; "-1 0xSP 0xPC\n" for a thread
  * blocked outside of a system call; "NR 0xA 0xB 0xC 0xD 0xE 0xF 0xSP 0xPC\n". */

@@ -26,8 +26,8 @@ enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, uint64
     return linux_failed(result) ? linux_status(result, NULL) : SONDE_OK;
 }
 
-/* The kernel's own struct begins with the function; the rest is not looked at (Linux,
- * include/linux/signal_types.h, struct sigaction; 8 bytes of mask on both architectures). */
+/* The kernel's struct sigaction begins with the function (Linux, include/linux/signal_types.h; 8
+ * bytes of mask on both architectures). */
 bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
 {
     uint64_t action[4] = {0};
@@ -45,8 +45,8 @@ bool sonde__os_signal_is_pending(int32_t signal)
            (pending >> (signal - 1) & 1) != 0;
 }
 
-/* Linux, kernel/sched/membarrier.c: an interrupt goes to every CPU that runs a thread of this
- * process, and is waited for. The way back from an interrupt delivers signals. */
+/* Linux, kernel/sched/membarrier.c interrupts every CPU that runs a thread of this process, and
+ * waits. The return from an interrupt delivers signals. */
 bool sonde__os_interrupt_prepare(void)
 {
     return linux_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Raw system calls of Linux: no errno, no cancellation point, no libc.
+/* Raw Linux system calls: no errno, no cancellation point, no libc.
  *
  * Returns what the kernel returns: -4095..-1 is a negated error number. x86-64: psABI 1.0 §A.2.1
  * (rcx and r11 are lost); aarch64: x8 holds the number, x0..x5 the arguments, only x0 is lost. */
@@ -67,7 +67,7 @@ static inline int linux_failed(long result)
     return result < 0 && result > -4096;
 }
 
-/* A failed result as a status; the number goes to `ret_os_error` when that is not null. */
+/* Convert a failed result to a status; stores the errno in `ret_os_error` unless null. */
 static inline enum sonde_status linux_status(long result, int32_t *ret_os_error)
 {
     if (ret_os_error != (int32_t *)0) {

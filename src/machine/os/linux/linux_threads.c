@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads by way of /proc: the list, and the small files about each. */
+/* Threads in /proc: the list, and the small files of each. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -38,7 +38,7 @@ static void write_task_path(struct sonde__text *path, char *buffer, int32_t pid)
 }
 
 /* struct linux_dirent64 of getdents64(2): u64 inode, s64 offset, u16 record length, u8 type, name.
- * The length is the kernel's, yet it is checked: a wrong one must not lead out of the buffer. */
+ * The kernel's length is checked: a wrong one must not lead out of the buffer. */
 static size_t take_entries(const uint8_t *entries, size_t size, uint64_t *tids, size_t capacity,
                            size_t total)
 {
@@ -89,8 +89,8 @@ enum sonde_status sonde__os_list_threads(int32_t pid, uint64_t *ret_tids, size_t
     return SONDE_OK;
 }
 
-/* The folder of the threads says in its link count how many there are (Linux, fs/proc/base.c,
- * proc_task_getattr), beside the two that every folder has. */
+/* The link count of the task folder is the number of threads (Linux, fs/proc/base.c,
+ * proc_task_getattr) plus the two of every folder. */
 enum sonde_status sonde__os_count_threads(size_t *ret_count)
 {
     struct stat about;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Clock and futex. The clock is read by system call: finding the vdso's entry would need state. */
+/* Clock and futex. The clock is read by a system call: finding the vdso's entry would need
+ * state. */
 #include <linux/futex.h>
 #include <stddef.h>
 #include <time.h>
