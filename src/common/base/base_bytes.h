@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bounded byte cursor: the only way that any parser of sonde reads input.
+/* The bounded byte cursor: all parsers of sonde read their input through it.
  *
  * Invariant: begin <= at <= end, always. A read past the end returns 0 and sets `failed`, which
- * stays set: a parser may read a whole record and ask once. No read ever touches a byte outside
+ * stays set: a parser may read a whole record and check once. No read touches a byte outside
  * [begin, end). Little-endian unless `big_endian`. Context: handler. */
 #ifndef SONDE_BASE_BYTES_H
 #define SONDE_BASE_BYTES_H
@@ -19,7 +19,7 @@ struct sonde__bytes {
     bool big_endian;
 };
 
-/* A view of `size` bytes; null is an empty one, whatever the size. */
+/* A view of `size` bytes; empty if data is null, whatever the size. */
 static inline void sonde__base_bytes_init(struct sonde__bytes *b, const void *data, size_t size)
 {
     if (data == NULL) {
@@ -50,7 +50,7 @@ static inline bool sonde__base_bytes_fail(struct sonde__bytes *b)
     return false;
 }
 
-/* Are `size` more bytes there? Fails the cursor if not. */
+/* Are `size` more bytes left? Fails the cursor if not. */
 static inline bool sonde__base_bytes_need(struct sonde__bytes *b, uint64_t size)
 {
     return size <= sonde__base_bytes_left(b) || sonde__base_bytes_fail(b);
@@ -61,8 +61,8 @@ static inline uint8_t sonde__base_bytes_u8(struct sonde__bytes *b)
     return b->at < b->end ? *b->at++ : (uint8_t)sonde__base_bytes_fail(b);
 }
 
-/* Little-endian numbers of 4, 8 and `size` bytes (up to 8), which are there. Compilers make one
- * instruction of the first two. */
+/* Little-endian numbers of 4, 8 and `size` bytes (up to 8), without bounds check. Compilers make
+ * one instruction of the first two. */
 static inline uint32_t sonde__base_le32(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
@@ -99,8 +99,8 @@ static inline uint64_t sonde__base_le(const uint8_t *at, unsigned size)
     return value;
 }
 
-/* Every number of an input is read here. Coverage of these loops tells a fuzzer nothing about the
- * input and took two thirds of its time. */
+/* All numbers of an input are read here. Coverage of these loops tells a fuzzer nothing, and took
+ * two thirds of its time. */
 #if defined(SONDE_FUZZING)
 #    define SONDE__BASE_BYTES_NO_COVERAGE __attribute__((no_sanitize("coverage")))
 #else
@@ -153,11 +153,10 @@ const char *sonde__base_bytes_string(struct sonde__bytes *b);
 /* `size` bytes in place, or null with the cursor failed. */
 const uint8_t *sonde__base_bytes_take(struct sonde__bytes *b, uint64_t size);
 
-/* Go to an offset from `begin`; fails the cursor when it is past the end. */
+/* Go to an offset from `begin`; fails the cursor if past the end. */
 bool sonde__base_bytes_seek(struct sonde__bytes *b, uint64_t offset);
 
-/* The part [offset, offset + size) of the view as a cursor of its own (failed and empty if it is
- * not inside). */
+/* The part [offset, offset + size) of the view as a new cursor (failed and empty if not inside). */
 struct sonde__bytes sonde__base_bytes_part(const struct sonde__bytes *b, uint64_t offset,
                                            uint64_t size);
 

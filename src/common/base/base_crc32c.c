@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Four bits at a time: a table of 64 bytes that can be checked by eye and stays in the cache. The
- * records it covers are small next to the work of making them. */
+/* Four bits at a time: the 64-byte table can be checked by eye and stays in the cache. Speed does
+ * not matter: making a record costs far more. */
 #include "base_crc32c.h"
 
 /* Entry i: i followed by four zero bits, divided by the reflected polynomial 0x82f63b78. */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Force-included into every async-safe module (cmake/sonde_module.cmake).
  *
- * Compilers emit calls of memcpy, memmove, memset and memcmp even in freestanding code. libc's
- * versions use vector registers and, through an ifunc, a lazily bound slot; both are forbidden in
- * a handler. In ELF the assembler symbol assignments below send such calls to our own functions. In
- * Mach-O an assignment to a symbol of another file renames nothing: there base_mem_macho.c defines
- * the four names. */
+ * Compilers emit calls to memcpy, memmove, memset and memcmp even in freestanding code. libc's
+ * versions use vector registers and, through an ifunc, a lazily bound slot; both are forbidden in a
+ * handler. In ELF the symbol assignments below redirect such calls to our functions. In Mach-O they
+ * would not affect symbols of other files: there base_mem_macho.c defines the four names. */
 #ifndef SONDE_BASE_FREESTANDING_H
 #define SONDE_BASE_FREESTANDING_H
 

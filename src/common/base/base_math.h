@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Small arithmetic of unsigned numbers. Context: handler. */
+/* Arithmetic on unsigned numbers. Context: handler. */
 #ifndef SONDE_BASE_MATH_H
 #define SONDE_BASE_MATH_H
 

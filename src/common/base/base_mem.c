@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* The word loops must not become calls of the very functions they implement: the module is
- * compiled with -ffreestanding, and gcc additionally with -fno-tree-loop-distribute-patterns. */
+/* Compilers must not turn the word loops into calls to these same functions: the module is compiled
+ * with -ffreestanding, with gcc also -fno-tree-loop-distribute-patterns. */
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
 #if defined(__clang__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* memcpy and friends in general registers only: for async-safe code, where libc's may not be
- * called (see base_freestanding.h). Same contracts as ISO C 7.24. Context: handler. */
+/* memcpy and the like with general registers only: for async-safe code, which must not call libc's
+ * (see base_freestanding.h). Same contracts as ISO C 7.24. Context: handler. */
 #ifndef SONDE_BASE_MEM_H
 #define SONDE_BASE_MEM_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* memcpy and its companions for Mach-O, where a compiler's own calls of them cannot be renamed
- * (base_freestanding.h): hidden functions of these names, which the linker takes for the library's
- * calls before it looks at libSystem. Nothing else of the program sees those of a dylib. bzero:
- * clang clears structs by it. Context: handler. */
+/* memcpy and the like for Mach-O, where a compiler's calls to them cannot be renamed
+ * (base_freestanding.h): hidden functions of these names, which the linker prefers to libSystem's
+ * for the library's calls. The rest of the program does not see a dylib's hidden functions. bzero:
+ * clang clears structs with it. Context: handler. */
 #include "base_mem.h"
 
 #pragma GCC visibility push(hidden)

@@ -4,8 +4,8 @@
 #define SONDE_BASE_SEARCH_H
 
 /* The first `i` in [first, end) for which `is_before`, an expression of `i`, is false; `end` if
- * there is none. All for which it is true come first. The result has the type of `end`. A macro, so
- * that the comparison is compiled into the loop. */
+ * none. All items for which it is true must come first. The result has the type of `end`. A macro,
+ * to inline the comparison. */
 #define SONDE__SEARCH(first, end, i, is_before)                                                    \
     __extension__({                                                                                \
         __typeof__((end) + 0) sonde_low_ = (first), sonde_high_ = (end);                           \

@@ -11,7 +11,7 @@
 enum sonde_status sonde__base_fail(struct sonde_error *ret_error, enum sonde_status status,
                                    const char *what, const char *detail, int os_error, uint64_t at);
 
-/* Return from the calling function when `expr` is not SONDE_OK. */
+/* Return from the calling function unless `expr` is SONDE_OK. */
 #define SONDE_TRY(expr)                                                                            \
     do {                                                                                           \
         enum sonde_status sonde_try_status_ = (expr);                                              \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A text formatter without stdio: appends to the caller's buffer, always NUL-terminated, cuts at
- * the end and remembers it. Context: handler. */
+/* A text formatter without stdio: appends to the caller's buffer, keeps it NUL-terminated, and cuts
+ * text that does not fit. Context: handler. */
 #ifndef SONDE_BASE_TEXT_H
 #define SONDE_BASE_TEXT_H
 
@@ -44,7 +44,7 @@ static inline bool sonde__base_is_one_of(const char *text, const char *const *li
     return false;
 }
 
-/* The value of a hexadecimal digit in lower case; 16: it is none. */
+/* The value of a lower-case hexadecimal digit; 16: invalid. */
 static inline unsigned sonde__base_hex_digit(char c)
 {
     return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
@@ -52,7 +52,7 @@ static inline unsigned sonde__base_hex_digit(char c)
                                   : 16;
 }
 
-/* The part of a path after its last slash: "" when that ends it. */
+/* The part of a path after its last slash; "" if the path ends with it. */
 const char *sonde__base_file_name(const char *path);
 
 /* The plural ending of a noun: "1 call", "2 calls". */

@@ -5,7 +5,7 @@
 
 #include "mem_heap.h"
 
-/* Small enough that an arena of a few strings is cheap; what is larger gets a chunk of its own. */
+/* Small, so that an arena of a few strings is cheap; larger allocations get their own chunk. */
 #define CHUNK_BYTES 8192u
 #define ALIGN_BYTES 16u
 
@@ -52,7 +52,7 @@ void *sonde__arena_alloc(struct sonde__arena *arena, size_t size)
     }
     arena->bytes += sizeof *chunk + capacity;
     if (size > CHUNK_BYTES / 2 && arena->newest != NULL) {
-        /* Link it behind the newest chunk, whose remaining space stays in use. */
+        /* Link it after the newest chunk, so that the newest chunk's free space stays usable. */
         chunk->older = arena->newest->older;
         arena->newest->older = chunk;
         return chunk->data;

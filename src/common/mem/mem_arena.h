@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A growing arena: many small things that die together. Pointers stay valid until it is done.
- * Context: any thread, one at a time. */
+/* A growing arena, for many small allocations with one lifetime. Pointers stay valid until
+ * sonde__arena_done(). Context: any thread, one at a time. */
 #ifndef SONDE_MEM_ARENA_H
 #define SONDE_MEM_ARENA_H
 
@@ -21,7 +21,7 @@ void sonde__arena_init(struct sonde__arena *arena);
 /* Free everything; the arena is empty and usable again. */
 void sonde__arena_done(struct sonde__arena *arena);
 
-/* `size` bytes aligned to 16, not zeroed; null when out of memory (the arena is as before). */
+/* Allocate `size` bytes aligned to 16, not zeroed; null: out of memory (the arena is unchanged). */
 void *sonde__arena_alloc(struct sonde__arena *arena, size_t size)
     __attribute__((warn_unused_result));
 /* A NUL-terminated copy of `size` bytes. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Failure plan of the tests: allocations numbered fail_first to fail_last fail. */
+/* For tests: allocations numbered fail_first to fail_last fail. */
 static _Atomic uint64_t asked_count;
 static _Atomic uint64_t fail_first = UINT64_MAX;
 static _Atomic uint64_t fail_last;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A hash table that finds the caller's items: it holds the number of each and 32 bits of the hash
- * of its key, the caller compares the keys. Open addressing, at most half full. Context: any
- * thread, one at a time. */
+/* A hash table over the caller's items: stores each item's number and 32 bits of its key's hash;
+ * the caller compares keys. Open addressing, at most half full. Context: any thread, one at a
+ * time. */
 #ifndef SONDE_MEM_TABLE_H
 #define SONDE_MEM_TABLE_H
 
@@ -15,7 +15,7 @@
 struct sonde__mem_table {
     struct sonde__mem_slot {
         uint32_t hash;
-        uint32_t number; /* + 1; 0: free */
+        uint32_t number; /* item number + 1; 0: free */
     } * slots;
     size_t slot_count; /* a power of two */
     size_t count;
@@ -26,12 +26,12 @@ static inline uint32_t sonde__mem_hash(uint64_t key)
     return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32); /* 2^64 / golden ratio */
 }
 
-/* False: out of memory, or `number` is SONDE__TABLE_NONE; the table is as before. */
+/* False: out of memory, or `number` is SONDE__TABLE_NONE; the table is unchanged. */
 bool sonde__mem_table_add(struct sonde__mem_table *table, uint32_t hash, uint32_t number)
     __attribute__((warn_unused_result));
 void sonde__mem_table_done(struct sonde__mem_table *table);
 
-/* The next number + 1 that was added with this hash; 0: none. *at: 0 to begin. */
+/* The next item number + 1 with this hash; 0: none. *at: 0 to begin. */
 static inline uint32_t sonde__mem_table_next(const struct sonde__mem_table *table, uint32_t hash,
                                              size_t *at)
 {
@@ -46,7 +46,7 @@ static inline uint32_t sonde__mem_table_next(const struct sonde__mem_table *tabl
 }
 
 /* The number `i` with this hash for which `is_same`, an expression of `i`, is true, or
- * SONDE__TABLE_NONE. A macro, so that the comparison is compiled into the loop. */
+ * SONDE__TABLE_NONE. A macro, to inline the comparison. */
 #define SONDE__TABLE_FIND(table, hash, i, is_same)                                                 \
     __extension__({                                                                                \
         uint32_t sonde_found_ = SONDE__TABLE_NONE, sonde_next_;                                    \
