@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* backtrace() of glibc, captured by sonde.
+/* glibc's backtrace(), captured by sonde.
  *
- * The same frames in the same order, from the caller to the outermost known. Beyond glibc's
- * promise: no lock and no heap from the first call on, also in a handler.
+ * Returns the same frames in the same order, from the caller to the outermost known one. Unlike
+ * glibc's, it takes no lock and uses no heap from the first call on, also in a handler.
  *
- * The walk also stores how each frame was found, for which the caller has no room: that array is on
- * the stack of this function, in one of two sizes (an alternate signal stack may have 8 KiB in
- * all); a deeper stack is captured in pieces. */
+ * The walk also stores how each frame was found. The caller has no room for that, so the array is
+ * on our stack, in one of two sizes (an alternate signal stack may have only 8 KiB); a deeper stack
+ * is captured in pieces. */
 #include <stdint.h>
 
 #include <sonde/stack.h>
@@ -18,13 +18,12 @@ enum { FEW = 128, MANY = 2048, TRIES_MAX = 64 };
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "the caller's array takes pcs");
 
-/* At most `size` frames from frame `skip` on. Returns how many there were. */
+/* Capture at most `size` frames from frame `skip` on. Returns their number. */
 static uint32_t capture_piece(uint64_t *pcs, uint8_t *how, uint32_t size, uint32_t skip,
                               const struct sonde__regs *caller)
 {
     struct sonde_stack stack;
-    /* whoever asks once is to have the whole stack; each walk goes on from what the last one found
-     */
+    /* one call must return the whole stack; each walk uses the results of the last one */
     for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
         sonde_stack_init(&stack, pcs, how, size, 0);
         sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);

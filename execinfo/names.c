@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* backtrace_symbols() and backtrace_symbols_fd(): the text of glibc, byte by byte.
+/* backtrace_symbols() and backtrace_symbols_fd(), with glibc's text byte by byte.
  *
- * A line follows glibc's dladdr1(): the file as the loader knows it, and the exported symbol that
- * covers the address, else the distance from the load bias. The two functions differ in two places,
- * here as there: before the bracket, and where an address of a program that is not relocated has no
- * symbol. */
+ * A line follows glibc's dladdr1(): the loader's file name, and the exported symbol that covers the
+ * address, or else the distance from the load bias. As in glibc, the two functions differ before
+ * the bracket, and for an address without a symbol in a program that is not relocated. */
 #include <execinfo.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,12 +19,12 @@ EXPORT char **__backtrace_symbols(void *const *array, int size);
 EXPORT void __backtrace_symbols_fd(void *const *array, int size, int fd);
 
 enum {
-    NUMBERS = 64, /* two hexadecimal numbers of 64 bits and what is around them */
-    FEW = 64,     /* lines that are made on the stack */
+    NUMBERS = 64, /* two 64-bit hexadecimal numbers and the characters around them */
+    FEW = 64,     /* lines kept on the stack */
 };
 
 struct place {
-    const char *file;   /* null: no object is there */
+    const char *file;   /* null: no object */
     const char *symbol; /* null: none */
     uint64_t from;      /* of the symbol, or the load bias */
 };
@@ -54,7 +53,7 @@ static void put_distance(struct sonde__text *out, uint64_t address, uint64_t fro
     sonde__base_text_hex(out, distance, 0);
 }
 
-/* What follows the symbol in a line of backtrace_symbols(): "+0x1f) [0x401234]". */
+/* The rest of a backtrace_symbols() line after the symbol: "+0x1f) [0x401234]". */
 static void put_numbers(struct sonde__text *out, const struct place *place, uint64_t address)
 {
     if (place->file != NULL) {
@@ -70,11 +69,11 @@ static void put_numbers(struct sonde__text *out, const struct place *place, uint
     sonde__base_text_char(out, ']');
 }
 
-/* A line in its parts, with their lengths. */
+/* The parts of a line, with their lengths. */
 struct line {
     const char *file;
     const char *symbol;
-    size_t file_length; /* 0: no object is there */
+    size_t file_length; /* 0: no object */
     size_t symbol_length;
     size_t numbers_length;
     char numbers[NUMBERS];
@@ -113,7 +112,7 @@ static char *write_line(char *at, const struct line *line)
     return at + 1;
 }
 
-/* One block: the pointers, then the texts, as its one free() asks for. */
+/* Returns one allocation, the pointers and then the texts, because the caller frees it once. */
 char **__backtrace_symbols(void *const *array, int size)
 {
     size_t count = size > 0 ? (size_t)size : 0;
@@ -171,7 +170,7 @@ void __backtrace_symbols_fd(void *const *array, int size, int fd)
         sonde__base_text_str(&out, "]\n");
         pieces[count++] = piece_of(numbers);
         ssize_t written = writev(fd, pieces, count);
-        (void)written; /* nobody is told, there as here */
+        (void)written; /* as glibc, no error is reported */
     }
 }
 

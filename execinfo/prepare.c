@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rules of all images are compiled when the library is loaded: no later moment is known to hold
- * no lock. Images loaded afterwards are walked in place. */
+/* Compiles the rules of all images when the library is loaded: later, a lock could be held. Images
+ * loaded afterwards are walked in place. */
 #include "target_self.h"
 
 static __attribute__((constructor)) void prepare(void)
 {
     enum sonde_status status = sonde__target_self_refresh(true);
-    (void)status; /* without tables every walk is in place */
+    (void)status; /* without tables, walks are in place */
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the C library's own functions are. */
+/* Addresses of the C library's own functions. */
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <string.h>
@@ -15,8 +15,8 @@ void *preload_look_up(struct preload_cell *cell)
 
 extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
 
-/* By dladdr(): dlopen() would initialise libc, which has not happened in the first constructor of
- * the process. */
+/* Uses dladdr(): dlopen() would initialize libc, which is not yet initialized in the first
+ * constructor of the process. */
 void preload_allow_direct(void)
 {
     static const char *const names[] = {"poll", "epoll_wait"};

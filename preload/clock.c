@@ -6,7 +6,7 @@
 
 int (*preload_clock)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
 
-/* vdso(7): the names per architecture. The vdso is never unloaded. */
+/* vdso(7) has the names per architecture. The vdso is never unloaded. */
 void preload_find_clock(void)
 {
     static const char *const names[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The clock of the probe and the recorder: read in every turn of a loop, or for every block.
+/* The clock of the probe and the recorder, read in every turn of a loop or for every block.
  * Context: handler. */
 #ifndef SONDE_PRELOAD_CLOCK_H
 #define SONDE_PRELOAD_CLOCK_H
@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <time.h>
 
-/* clock_gettime() of the vdso once the process has started (libc's wrapper costs half as much
- * again); libc's before that and without a vdso. */
+/* The vdso's clock_gettime() once the process has started (libc's wrapper costs 50 % more); libc's
+ * before that, or without a vdso. */
 extern int (*preload_clock)(clockid_t clock, struct timespec *ret_time);
 void preload_find_clock(void);
 
-/* A jiffy of resolution, and a fifth of the cost of the fine clock. */
+/* The coarse clock: a resolution of a jiffy, at a fifth of the cost. */
 static inline uint64_t preload_now_ns(void)
 {
     struct timespec now;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* system() and popen() under --follow. Both start /bin/sh inside libc, where nothing can be
- * interposed, so the command itself is changed: from COMMAND to exec 'sonde' 'run' ... '--'
- * '/bin/sh' 'sh' '-c' 'COMMAND' libc still handles signals, descriptors and the process. The second
- * shell would add the same to the environment as the first. */
+ * interposed, so the command itself is changed, from COMMAND to
+ *
+ *     exec 'sonde' 'run' ... '--' '/bin/sh' 'sh' '-c' 'COMMAND'
+ *
+ * libc still handles signals, descriptors and the process. The second shell adds nothing more to
+ * the environment than the first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,13 +17,14 @@
 
 #include "preload_wrap.h"
 
-/* The kernel takes no longer argument (MAX_ARG_STRLEN), with its final zero. */
+/* The kernel's limit for an argument with its NUL (MAX_ARG_STRLEN). */
 #define COMMAND_MAX 131072u
-/* With a larger environment our words could exceed the limit, and there is no second attempt. */
+/* With a larger environment our words could exceed the kernel's limit, and there is no second
+ * attempt. */
 #define ENVIRONMENT_MAX 524288u
 
 struct text {
-    char *at; /* COMMAND_MAX bytes, mapped: the caller may not be allowed to use the heap */
+    char *at; /* COMMAND_MAX bytes, mapped because the caller may not be able to use the heap */
     size_t used;
     bool fits;
 };
@@ -66,11 +70,11 @@ static void drop(void *text)
     }
 }
 
-/* The command to run instead of `command`; `command` itself if it is not followed. */
+/* Returns the command to run instead of `command`, or `command` itself if it is not followed. */
 static const char *make_command(const char *command, struct text *t)
 {
     const char *word = preload_follow->text;
-    /* a leading '-' was an option of the shell's in some versions of libc */
+    /* in some versions of libc a leading '-' is a shell option */
     if (command == NULL || command[0] == '-' || !preload_may_follow(environ)) {
         return command;
     }
@@ -122,7 +126,7 @@ PRELOAD_EXPORT int system(const char *command)
     return result;
 }
 
-/* By the time it returns, the shell has its own copy of the command. */
+/* When popen() returns, the shell has its own copy of the command. */
 PRELOAD_EXPORT FILE *popen(const char *command, const char *mode)
 {
     static struct preload_cell cell

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The exec family and posix_spawn(). What is not followed is passed on; the variadic ones as
- * a vector, as libc does. A file executed by its descriptor is not followed: with a path it would
+/* The exec family and posix_spawn(). Calls that are not followed are passed on, variadic ones as a
+ * vector, as libc does. A file executed by descriptor is not followed: executed by path, it would
  * have another name (/proc/PID/comm, AT_EXECFN). */
 #include <errno.h>
 #include <spawn.h>
@@ -30,7 +30,7 @@ static exec_function real_execvpe(void)
     return (exec_function)(uintptr_t)preload_real(&cell);
 }
 
-/* Returns only when the program is to be executed as it is. */
+/* Returns only if the program must be executed unchanged. */
 static __attribute__((noinline)) void follow(const char *path, char *const argv[],
                                              char *const envp[])
 {
@@ -85,7 +85,7 @@ static int execute_by_name(const char *name, char *const argv[], char *const env
     return result;
 }
 
-/* Counted before: afterwards there is nobody left to do it. */
+/* Counts before the exec: afterwards there is nobody left to count. */
 static void leave_by_file(void)
 {
     preload_leave_program();
@@ -123,7 +123,8 @@ PRELOAD_EXPORT int execvpe(const char *name, char *const argv[], char *const env
     return execute_by_name(name, argv, envp);
 }
 
-/* Declares `argv` of the variable arguments after `first`, and `list` behind their null. */
+/* Declare `argv` from the variable arguments after `first`, with `list` positioned after their
+ * null. */
 #define GATHER(list, first)                                                                        \
     va_list list;                                                                                  \
     size_t count_ = 1;                                                                             \
@@ -193,8 +194,8 @@ PRELOAD_EXPORT int execveat(int fd, const char *path, char *const argv[], char *
     return result;
 }
 
-/* File actions may change the folder before the program is looked up: then a relative path means
- * another file. */
+/* File actions may change the working folder before the look-up: then a relative path means another
+ * file. */
 static __attribute__((noinline)) int follow_spawn(spawn_function plain, pid_t *pid,
                                                   const char *path,
                                                   const posix_spawn_file_actions_t *actions,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs that are followed: executing PROGRAM becomes executing `sonde run ... -- PROGRAM
- * argv...`, which inspects the program's file and then executes it in the same process.
+/* Follows programs: instead of PROGRAM, the process executes `sonde run ... -- PROGRAM argv...`,
+ * which inspects the program's file and then executes it in the same process.
  *
- * Invariant: where the real call would fail, the real call is made. So the file is checked here
- * first, as far as a child of vfork can: no heap, no lock, no write to the parent's memory except a
- * counter, no cancellation point. Context: handler. */
+ * Invariant: if the real call would fail, the real call is made. So the file is checked first, as
+ * far as a vfork child can: no heap, no lock, no write to the parent's memory except a counter, no
+ * cancellation point. Context: handler. */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -34,7 +34,7 @@ void preload_learn_follow(int fd, const struct sonde__probe_page *page)
     }
 }
 
-/* A child has no page, or one of its own (workers.c); one of vfork has its parent's. */
+/* A fork child has no page, or its own (workers.c); a vfork child has its parent's. */
 static bool is_own_process(void)
 {
     const struct sonde__probe_page *page = preload_page();
@@ -46,7 +46,8 @@ bool preload_follows_exec(void)
     return preload_follow != NULL && (preload_follow_all || is_own_process());
 }
 
-/* A supervisor that sleeps until a thread is busy would not notice the end of the program. */
+/* Wake the supervisor: if it sleeps until a thread is busy, it does not notice the end of the
+ * program. */
 void preload_leave_program(void)
 {
     struct sonde__probe_page *page = preload_page();
@@ -77,8 +78,8 @@ static bool contains(const char *text, const char *part)
     return false;
 }
 
-/* Variables that would make the loader treat sonde as the program; and AddressSanitizer, which must
- * be the first library. */
+/* Is there a variable that would make the loader treat sonde as the program? Or AddressSanitizer,
+ * which must be the first library? */
 static bool is_for_the_loader(char *const envp[])
 {
     static const char *const names[] = {
@@ -96,7 +97,7 @@ static bool is_for_the_loader(char *const envp[])
     return false;
 }
 
-/* The kernel also checks PT_INTERP and a script's interpreter; the first is left to it. */
+/* The kernel checks PT_INTERP and a script's interpreter; we check only the latter. */
 static bool has_interpreter(char *head)
 {
     char *from = head + 2;
@@ -112,7 +113,7 @@ static bool has_interpreter(char *head)
     return whole && *from != '\0' && syscall(SYS_faccessat, AT_FDCWD, from, X_OK) == 0;
 }
 
-/* The kernel may run programs of a smaller word size; sonde reports that they are not watched. */
+/* The kernel may run programs of a smaller word size; sonde reports them as not watched. */
 static bool is_of_this_family(const char *head)
 {
     unsigned machine = (unsigned char)head[18] | (unsigned)(unsigned char)head[19] << 8;
@@ -124,7 +125,7 @@ static bool is_of_this_family(const char *head)
            ((own == EM_X86_64 && machine == EM_386) || (own == EM_AARCH64 && machine == EM_ARM));
 }
 
-/* Would the kernel execute this file, as far as can be seen from here? */
+/* Would the kernel execute this file, as far as we can tell? */
 static bool is_program(const char *path)
 {
     char head[257];
@@ -148,14 +149,14 @@ static bool is_program(const char *path)
     return n >= 20 && sonde__base_starts_with(head, "\177ELF") && is_of_this_family(head);
 }
 
-/* A filter installed after the start may kill the process for the system calls of sonde. */
+/* A seccomp filter installed after the start may kill the process for sonde's system calls. */
 static bool is_newly_confined(void)
 {
     return seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
-/* This thread is traced: gdb counts the programs that its child executes before the one to debug,
- * strace shows each system call. */
+/* Is this thread traced? gdb counts its child's execs up to the program to debug, and strace shows
+ * each system call. */
 static bool is_traced(void)
 {
     static const char field[] = "\nTracerPid:\t";
@@ -219,8 +220,8 @@ static bool fill(const char *path, char *const argv[], struct preload_command *c
     return true;
 }
 
-/* Such a path means another file, or none, once the process is sonde: its executable, its
- * descriptors. */
+/* Does the path depend on the process (its executable, its descriptors)? It would mean another file
+ * once the process is sonde. */
 static bool is_of_process(const char *path)
 {
     return sonde__base_starts_with(path, "/proc/") || sonde__base_starts_with(path, "/dev/fd/");
@@ -251,7 +252,7 @@ static const char *find_search_path(void)
     return "/bin:/usr/bin"; /* confstr(_CS_PATH) of glibc */
 }
 
-/* "folder/name", where folder ends at a colon; an empty folder is the current one. */
+/* Make "folder/name"; folder ends at a colon, and an empty one is the current folder. */
 static bool join(const char *folder, const char *name, char *ret_path)
 {
     size_t n = 0;

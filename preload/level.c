@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walks from here over our own frames to the wrapper's caller, by call frame information alone, and
- * computes the CFA of that one frame. Objects are found by the loader's lock-free look-up: dladdr
- * and dl_iterate_phdr take a lock that a constructor may hold while it waits for this thread.
+/* Walks by call frame information over our own frames to the wrapper's caller, and computes the CFA
+ * of that frame. Objects are found by the loader's lock-free look-up: dladdr and dl_iterate_phdr
+ * take a lock that a constructor may hold while it waits for this thread.
  *
- * The stack may be a coroutine's or a handler's, of a few kilobytes, and nobody can tell how much
- * of it is left. To find a record and to apply it need the most stack, so they are functions of
- * their own, of which only one is on the stack at a time. With them a wait of a new place needs
- * some 1.7 KB (tests/integration/compat/test_small_stack.c holds it). */
+ * The stack may be a coroutine's or a handler's, of a few kilobytes, with an unknown rest. Finding
+ * and applying a record need the most stack, so they are separate functions, never on the stack
+ * together. A wait at a new place needs some 1.7 KB (checked by
+ * tests/integration/compat/test_small_stack.c). */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
@@ -21,15 +21,15 @@
 
 #pragma weak _dl_find_object
 
-/* From preload_level() to the caller there are three. */
+/* preload_level() is three frames from the caller. */
 #define FRAMES_MAX 8u
-/* From the caller outwards. So many calls tell apart who makes a round trip: libdbus and what calls
- * it have ten between them. */
+/* Frames from the caller outwards that identify the user of a round trip: libdbus and its callers
+ * have ten between them. */
 #define PATH_FRAMES 14u
-/* Places that a thread remembers. A loop has one or two, its callbacks a few. */
+/* Places cached per thread. A loop has one or two, its callbacks a few. */
 #define PLACES 8u
-/* .eh_frame_hdr with a version, an encoding each of the pointer, the count, the table; then the
- * pointer (LSB 5 Core §10.6.2). Every linker writes this form. */
+/* .eh_frame_hdr: a version; the encodings of pointer, count and table; the pointer (LSB 5 Core
+ * §10.6.2). Every linker writes this form. */
 enum { HDR_VERSION = 1, PC_RELATIVE_32 = 0x1b };
 
 struct record {
@@ -58,7 +58,7 @@ static void fill_cells(uint8_t cell_of[SONDE__REG_COUNT], unsigned ra)
     cell_of[ra] = CELL_RA;
 }
 
-/* Addresses stand for vaddrs: the records are read where they are. */
+/* Uses addresses as vaddrs: the records are read in place. */
 static bool find_cfi(uint64_t pc, struct sonde__cfi *ret_cfi)
 {
     struct dl_find_object found;
@@ -86,18 +86,18 @@ static bool find_cfi(uint64_t pc, struct sonde__cfi *ret_cfi)
     return true;
 }
 
-/* What describes the code at `pc`. */
+/* Find the record of the code at `pc`. */
 static __attribute__((noinline)) bool find_record(uint64_t pc, struct record *ret_record)
 {
     return find_cfi(pc, &ret_record->cfi) &&
            sonde__cfi_fde_find(&ret_record->cfi, SONDE__ARCH_HOST, pc, &ret_record->fde);
 }
 
-/* The CFA of the frame, and with `step` the frame of its caller. */
+/* Compute the CFA of the frame; with `step`, also go to its caller. */
 static __attribute__((noinline)) bool apply_record(const struct record *record, struct frame *frame,
                                                    bool step, uint64_t *ret_cfa)
 {
-    /* other hosts have another number: NOLINTNEXTLINE(misc-redundant-expression) */
+    /* differs between hosts: NOLINTNEXTLINE(misc-redundant-expression) */
     unsigned ra = SONDE__ARCH_HOST == SONDE_ARCH_X86_64 ? SONDE__X86_64_RA : SONDE__AARCH64_LR;
     uint8_t cell_of[SONDE__REG_COUNT];
     struct sonde__cell cells[SONDE__PROGRAM_STATES * CELLS];
@@ -140,7 +140,7 @@ static __attribute__((noinline)) bool find_frame(struct frame *frame, bool step,
     return find_record(frame->pc, &record) && apply_record(&record, frame, step, ret_cfa);
 }
 
-/* The frame of the function that this is inlined into. */
+/* The frame of the function into which this is inlined. */
 static inline __attribute__((always_inline)) struct frame own_frame(void)
 {
     struct frame frame = {.fp_known = true};
@@ -154,8 +154,8 @@ static inline __attribute__((always_inline)) struct frame own_frame(void)
     return frame;
 }
 
-/* From there out to the frame that returns to `caller`; its pc becomes the call, which may end its
- * function. */
+/* Walk from `frame` to the frame whose pc is `caller`, and move its pc back into the call: the call
+ * may be the end of its function. */
 static bool walk_to(struct frame *frame, uint64_t caller)
 {
     uint64_t cfa = 0;
@@ -239,7 +239,7 @@ uint64_t preload_level(uint64_t caller, uint64_t sp)
     }
     uint64_t level = find_level(caller);
     unsigned at = next_place++ % PLACES;
-    places[at].caller = 0; /* a handler may come in between */
+    places[at].caller = 0; /* a handler may interrupt here */
     places[at].level = level;
     places[at].sp = sp;
     places[at].caller = caller;
@@ -266,9 +266,9 @@ bool preload_in_runtime(uint64_t caller)
     struct dl_find_object found;
     if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)caller, &found) != 0 ||
         found.dlfo_link_map == NULL || found.dlfo_link_map->l_name == NULL) {
-        return true; /* who knows */
+        return true; /* unknown */
     }
     const char *name = sonde__base_file_name(found.dlfo_link_map->l_name);
-    name = name[0] != '\0' ? name : program; /* the loader does not name the program itself */
+    name = name[0] != '\0' ? name : program; /* the loader has no name for the program itself */
     return sonde__probe_is_runtime(name);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The page in the program: removes the traces of `sonde run` from the environment before any other
- * code of the process runs, maps the shared page, and at exit gives the supervisor a bounded time
- * to finish its report.
+/* The program's side of the shared page: removes the traces of `sonde run` from the environment
+ * before other code of the process runs, maps the page, and at exit gives the supervisor a bounded
+ * time to finish its report.
  *
  * Called by the first constructor of the process (linked with -z initfirst): libc is relocated but
- * not initialised, so system calls go through thin wrappers, nothing else. */
+ * not initialized, so only thin system call wrappers are used. */
 #include "page.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 #include "linux/linux_syscall.h"
 #include "os.h"
 
-/* Longest wait of exit() for the supervisor: writing a report takes some 100 ms. */
+/* Longest wait in exit() for the supervisor: writing a report takes some 100 ms. */
 #define EXIT_WAIT_S 2
-/* The same with a record to write: names of a large program take seconds. */
+/* The same with a record: names of a large program take seconds. */
 #define EXIT_WAIT_RECORD_S 30
 
 struct preload_guard *preload_guard;
 
-/* The kernel shows these very strings (/proc/PID/environ, ps). */
+/* The kernel shows these strings (/proc/PID/environ, ps). */
 static void wipe(char *text)
 {
     while (*text != '\0') {
@@ -83,13 +83,13 @@ bool preload_guard_page(struct sonde__probe_page *page)
     return true;
 }
 
-/* It may have been killed: then do not wait. */
+/* If it was killed, do not wait for it. */
 static bool supervisor_is_gone(const struct sonde__probe_page *page)
 {
     return kill(page->supervisor, 0) != 0 && errno == ESRCH;
 }
 
-/* No report is cut because its program was quick. */
+/* Wait for the supervisor, so that the report of a short-lived program is complete. */
 static void wait_for_report(int status, void *unused)
 {
     struct sonde__probe_page *page = preload_page();
@@ -117,7 +117,7 @@ static void wait_for_report(int status, void *unused)
         long waited = confined ? 0 : linux_call(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice);
         if (waited < 0 && waited != -EAGAIN && waited != -EINTR &&
             (waited != -ETIMEDOUT || supervisor_is_gone(page))) {
-            break; /* a seccomp filter without futex: do not spin */
+            break; /* the supervisor is gone, or a seccomp filter refuses futex: do not spin */
         }
     }
     errno = saved;
@@ -126,8 +126,8 @@ static void wait_for_report(int status, void *unused)
 /* Not in every libc. */
 extern __attribute__((weak)) __typeof__(on_exit) on_exit;
 
-/* At exit() or return from main. Destructors of other libraries may still follow; a function
- * registered now is called after the last of them. */
+/* Runs at exit() or return from main. Destructors of other libraries may follow; a function
+ * registered now is called after all of them. */
 static void finish(void) __attribute__((destructor));
 static void finish(void)
 {

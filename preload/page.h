@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Common to the libraries that `sonde run` puts into a program: the page shared with the
- * supervisor, and a guard that keeps fork children away from it. */
+/* Shared by the libraries that `sonde run` preloads: the page shared with the supervisor, and a
+ * guard that keeps fork children away from it. */
 #ifndef SONDE_PRELOAD_PAGE_H
 #define SONDE_PRELOAD_PAGE_H
 
@@ -12,7 +12,7 @@
 /* The environment variable with the number of the page's descriptor. */
 #define SONDE_PRELOAD_VARIABLE "SONDE_RUN_PAGE"
 
-/* In memory that a fork child finds zeroed (MADV_WIPEONFORK). */
+/* In memory that the kernel zeroes in a fork child (MADV_WIPEONFORK). */
 struct preload_guard {
     struct sonde__probe_page *page;
 };
@@ -25,16 +25,16 @@ static inline struct sonde__probe_page *preload_page(void)
     return guard != NULL ? guard->page : NULL;
 }
 
-/* Removes the last two entries of the vector, if `sonde run` added them, and makes it libc's, which
- * is not initialised: the first call of malloc() may come from us (dlsym() does), and jemalloc
- * reads its options then, once. Returns the number of the page's descriptor, or -1 (something else
+/* Remove the last two entries of the vector, if `sonde run` added them, and make it libc's
+ * environment, which is not initialized yet: dlsym() in our code may be the first to call malloc(),
+ * and jemalloc then reads its options, once. Returns the page's descriptor, or -1 (something else
  * preloaded the library). */
 int preload_take_environment(char **envp);
 
-/* Null: it cannot be mapped. */
+/* Null: mapping failed. */
 struct sonde__probe_page *preload_map_page(int fd);
-/* From now on preload_page() returns it, in this process only. False: the page is of another build,
- * or the system cannot hide it from fork children. page: may be null */
+/* Make preload_page() return the page from now on, in this process only. False: the page is of
+ * another build, or the system cannot hide it from fork children. page: may be null */
 bool preload_guard_page(struct sonde__probe_page *page);
 
 #endif

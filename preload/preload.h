@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The probe in an unmodified program: state shared by its files.
+/* State shared by the files of the probe, which runs in an unmodified program.
  *
- * Invariant: creates no thread, keeps no descriptor, writes no output, changes no errno and no
- * signal (except one that is ignored by default, where nothing else can sample running threads:
- * sampler.c); leaves the environment as it would be without it. A fork child has no page (the
- * kernel wipes the pointer to it), so it can never publish turns as its parent. A child of vfork
- * shares everything with its suspended parent, but waits without its slot (vfork.c).
- * Context of everything here but the constructor: handler. */
+ * Invariant: it creates no thread, keeps no descriptor, writes no output, preserves errno, changes
+ * no signal action (except one for a signal ignored by default, if nothing else can sample running
+ * threads: sampler.c), and restores the environment. A fork child has no page (the kernel wipes the
+ * pointer), so it never publishes turns as its parent. A vfork child shares everything with its
+ * suspended parent, but waits without its slot (vfork.c). Context of everything but the
+ * constructor: handler. */
 #ifndef SONDE_PRELOAD_H
 #define SONDE_PRELOAD_H
 
@@ -21,18 +21,18 @@
 #include "page.h"
 #include "probe_turn.h"
 
-/* The address of a real function. All are looked up when the process starts: a look-up takes the
- * loader's lock, which a wrapper in a signal handler must not. */
+/* The address of a real function. All are looked up at start, because a look-up takes the loader's
+ * lock, which a wrapper in a signal handler must not take. */
 struct preload_cell {
     const char *name;
     void *real;
-    /* 1: `real` is the C library's own; the wrapper may make the system call while there is one
+    /* 1: `real` is libc's own; the wrapper may make the system call itself while there is one
      * thread */
     uint32_t direct;
-} __attribute__((aligned(32))); /* cells make up an array in their section: no gaps between */
+} __attribute__((aligned(32))); /* cells form an array in their section, without gaps */
 
-/* May the wrapper make the system call itself? libc's own wait does so in a process of one thread,
- * which cannot be cancelled; it saves a call of libc in every turn. */
+/* May the wrapper make the system call itself? libc's own wait does so in a process with one
+ * thread, which cannot be cancelled. This saves a call of libc in every turn. */
 static inline bool preload_is_direct(const struct preload_cell *cell)
 {
 #if defined(__x86_64__)
@@ -43,7 +43,7 @@ static inline bool preload_is_direct(const struct preload_cell *cell)
 #endif
 }
 
-/* A system call of four arguments; errno as libc sets it. */
+/* A system call with four arguments; sets errno as libc does. */
 static inline long preload_syscall(long number, long a, long b, long c, long d)
 {
 #if defined(__x86_64__)
@@ -64,11 +64,11 @@ static inline long preload_syscall(long number, long a, long b, long c, long d)
 }
 
 void *preload_look_up(struct preload_cell *cell);
-/* At start: allow it where the function is libc's own (another library may interpose it). Forbid it
- * for the rest of the process. */
+/* At start: allow direct system calls for functions that are libc's own (another library may
+ * interpose them). Forbid: for the rest of the process. */
 void preload_allow_direct(void);
 void preload_forbid_direct(void);
-/* The C library's own function; null: it has none of that name. */
+/* libc's own function; null: it has none of that name. */
 static inline void *preload_real(struct preload_cell *cell)
 {
     void *real = __atomic_load_n(&cell->real, __ATOMIC_RELAXED);
@@ -77,19 +77,19 @@ static inline void *preload_real(struct preload_cell *cell)
 
 /* The slot of this thread; null until it first waits. */
 extern _Thread_local struct sonde__probe_slot *preload_slot;
-/* There was none for it. */
+/* No slot was free for this thread. */
 extern _Thread_local bool preload_slotless;
-/* Before vfork(), whose child runs with this thread's variables (vfork.c). */
+/* Call it before vfork(), whose child runs with this thread's variables (vfork.c). */
 void preload_set_slot_aside(void);
-/* Before anything else in a wait that finds no slot. False: this is a child of vfork(), in the
- * parent's memory. */
+/* Call it first in a wait that finds no slot. False: this is a vfork child, in its parent's
+ * memory. */
 bool preload_take_slot_back(const struct sonde__probe_page *page);
-/* In a new child: this thread's slot was the parent's. */
+/* In a new fork child: forget the slot, which is the parent's. */
 void preload_forget_slot(void);
-/* The number of this thread, without a system call where that is possible. */
+/* The tid of this thread, without a system call if possible. */
 uint32_t preload_own_tid(void);
 
-/* The slow paths: a thread's first wait and waits of an unknown loop (null: nested), waking
+/* Slow paths: a thread's first wait and waits of an unknown loop (returns null if nested); waking
  * the supervisor. */
 struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t sp,
                                         uint64_t caller, unsigned flags);
@@ -97,8 +97,8 @@ void preload_wake(struct sonde__probe_page *page);
 
 enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2, PRELOAD_TIMED = 4 };
 
-/* Before a wait: the slot of this thread, if this is the wait of its known loop and nothing else is
- * to be done; null: call preload_learn(). */
+/* Before a wait: the thread's slot, if this is the wait of its known loop and nothing else is to
+ * do; null: call preload_learn(). */
 static inline __attribute__((always_inline)) struct sonde__probe_slot *
 preload_known(uint32_t kind, uint64_t object, uint64_t sp, bool instant)
 {
@@ -128,48 +128,49 @@ static inline __attribute__((always_inline)) void preload_end(struct sonde__prob
     }
 }
 
-/* The same after a wait that went through preload_learn(). */
+/* As preload_end(), after a wait that went through preload_learn(). */
 void preload_end_any(struct sonde__probe_slot *slot);
 
-/* --- follow.c: what is executed. Null: nothing is followed; every exec is then passed straight on.
- * preload_follow_all: also what children execute (`sonde run --follow`). */
+/* --- follow.c: followed programs. Null: nothing is followed, and every exec is passed on.
+ * preload_follow_all: children's execs, too (`sonde run --follow`). */
 extern struct sonde__probe_follow *preload_follow;
 extern bool preload_follow_all;
 void preload_learn_follow(int fd, const struct sonde__probe_page *page);
-/* Is what this process executes now to be watched? */
+/* Is a program that this process executes now to be watched? */
 bool preload_follows_exec(void);
-/* What the watch is told before the process becomes another program. */
+/* Tell the watch that the process is about to become another program. */
 void preload_leave_program(void);
-/* It has not become one. */
+/* The exec failed. */
 void preload_stay_in_program(void);
 
-/* Far more arguments than a compiler's command line has; with more, the program is executed
- * unchanged and counted. On the stack, as in libc's execl(): a vfork child must not allocate. */
+/* Far more than a compiler's command line has; a program with more arguments is executed unchanged
+ * and counted. They are on the stack, as in libc's execl(): a vfork child must not allocate. */
 #define PRELOAD_ARGUMENTS_MAX 1024u
 struct preload_command {
     const char *words[SONDE__PROBE_FOLLOW_WORDS + 1 + PRELOAD_ARGUMENTS_MAX + 1];
 };
-/* argv of `sonde run ... -- path argv...`. False: execute this one unchanged. Keeps errno. */
+/* Make the argv of `sonde run ... -- path argv...`. False: execute the program unchanged. Preserves
+ * errno. */
 bool preload_make_command(const char *path, char *const argv[], char *const envp[],
                           struct preload_command *ret_command);
-/* May a program that gets `envp` be followed now? Else it is counted. */
+/* May a program with this `envp` be followed now? If not, it is counted. */
 bool preload_may_follow(char *const envp[]);
 void preload_count_missed(enum sonde__probe_missed reason);
-/* The file that execvp() would execute first, if it can be followed. Keeps errno. */
+/* Find the file that execvp() would execute first, if it can be followed. Preserves errno. */
 #define PRELOAD_PATH_MAX 4096u
 bool preload_find(const char *name, char *ret_path);
 
-/* --- workers.c: children that fork and execute nothing, as the workers of servers do. Normal
- * context, at start; follow: null: nothing is followed. */
+/* --- workers.c: children that are forked and execute no program, as workers of servers. Normal
+ * context, at start. follow: null: nothing is followed. */
 void preload_learn_workers(int fd, struct sonde__probe_follow *follow);
-/* In a wait of a process without a page: one of its own, if it is such a child and has none yet. */
+/* In a wait of a process without a page: take a page if it is such a child. */
 struct sonde__probe_page *preload_claim_page(uint32_t kind, bool instant);
 
-/* --- sampler.c: normal context. Sets the handler that samples a running thread, if the signal is
- * free. */
+/* --- sampler.c: normal context. Set the handler that samples a running thread, if the program does
+ * not use the signal. */
 void preload_sampler_start(struct sonde__probe_page *page);
 
-/* At start: can the number of a thread be read without a system call? */
+/* At start: find out if a thread can read its tid without a system call. */
 void preload_learn_own_tid(void);
 
 #endif

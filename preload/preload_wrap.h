@@ -11,15 +11,15 @@
 
 /* PRELOAD_WRAP(type, name, (parameters), (arguments), kind, object, instant, flags)
  *
- * kind, object and instant are computed for every call, in a function where caller_ is the return
- * address of the wrapper; flags (PRELOAD_LEARN, PRELOAD_TIMED) only on the slow path.
+ * kind, object and instant are evaluated for every call, in a function where caller_ is the
+ * wrapper's return address; flags (PRELOAD_LEARN, PRELOAD_TIMED) only on the slow path.
  *
- * The stack address is that of a variable: asking for the frame address would make the compiler
- * keep a frame pointer, and then a passive read of the waiting thread, which knows only its stack
- * pointer, could not be unwound by CFI alone.
+ * The stack address is a variable's: with the frame address the compiler would keep a frame
+ * pointer, and a passive read of the waiting thread, which knows only its stack pointer, could not
+ * be unwound by CFI alone.
  *
- * The real function's errno is the caller's: nothing after it changes errno (preload_end() keeps
- * it). Where libc does not have the function, it is as if the kernel had not. */
+ * The caller gets the real function's errno: nothing after it changes errno (preload_end()
+ * preserves it). If libc does not have the function, the wrapper fails as if the kernel had not. */
 #define PRELOAD_LIST(...) __VA_ARGS__
 #if defined(PRELOAD_RETURN_THUNK) /* return.S */
 #    define PRELOAD_RETURN __attribute__((function_return("thunk-extern")))
@@ -29,7 +29,7 @@
 #define PRELOAD_WRAP(type, name, parameters, arguments, kind_, object_, instant_, flags_)          \
     PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, flags_,         \
                       ((type(*) parameters)(uintptr_t)real)arguments)
-/* As libc's own does: a bare system call in a process of one thread. */
+/* As in libc, a plain system call in a process with one thread. */
 #define PRELOAD_WRAP_SYSCALL(name, parameters, arguments, kind_, object_, instant_, flags_,        \
                              number_, a_, b_, c_, d_)                                              \
     PRELOAD_WRAP_CALL(int, name, parameters, arguments, kind_, object_, instant_, flags_,          \

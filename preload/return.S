@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the wrappers of waits return on x86-64 (gcc: attribute function_return("thunk-extern")).
+/* The return of wait wrappers on x86-64 (gcc: attribute function_return("thunk-extern")).
  *
- * After a system call the processor's return stack does not hold our return addresses: kernels clear it, or leave it unbalanced, as a Spectre mitigation (retbleed, SRSO). So each `ret` after one is mispredicted. A wrapper adds one `ret` to each turn of a loop, which would cost more than the rest of it. An indirect jump is predicted by its last target, and a loop's wait always returns to one place.
+ * After a system call the processor's return stack lacks our return addresses: kernels clear it or
+ * leave it unbalanced, as a Spectre mitigation (retbleed, SRSO). So each `ret` after one is
+ * mispredicted. A wrapper's `ret` in each turn would cost more than the rest of the wrapper. An
+ * indirect jump is predicted by its last target, and a loop's wait always returns to the same
+ * place.
  *
- * With a shadow stack (CET) only `ret` works: rdssp leaves its operand unchanged without one. notrack: a return address is no landing pad. */
+ * With a shadow stack (CET) only `ret` works: rdssp leaves its operand unchanged without one.
+ * notrack: a return address is not a landing pad. */
 #include "arch_asm.h"
 
 #if defined(__x86_64__)

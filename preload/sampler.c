@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The probe's signal handler, for machines where the supervisor cannot sample a running thread
- * otherwise (perf events and ptrace refused), hidden from the program.
+/* The probe's signal handler, hidden from the program, for machines that refuse other ways to
+ * sample a running thread (perf events, ptrace).
  *
- * It is set only when the supervisor wants it and the program has no action of its own for the
- * signal, which is ignored by default. A program that reads the action sees the default. One that
- * sets an action gets it, after a request under way has ended; from then on no signal is sent.
- * Changes by raw system calls are not seen here; the supervisor notices the missing answer.
- * Context: handler, but for preload_sampler_start(). */
+ * It is set only if the supervisor wants it and the program has no action for the signal, which is
+ * ignored by default. A program that reads the action sees the default. A program that sets an
+ * action gets it, after the current request has ended; from then on no signal is sent. Changes by
+ * raw system calls are not seen here; the supervisor notices the missing answer. Context: handler,
+ * except preload_sampler_start(). */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 enum { SIGNAL = SIGURG };
 
-/* A signal reaches a running thread within microseconds; later only one without a CPU. */
+/* A signal reaches a running thread within microseconds, and one without a CPU later. */
 enum { QUIET_NS = 10000000 };
 
-/* 1: our handler is set in this process. A fork child inherits both. */
+/* 1: our handler is set in this process. A fork child inherits the handler and this. */
 static _Atomic uint32_t installed;
 
 typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
@@ -31,7 +31,7 @@ static sigaction_function *real_sigaction(void)
     return (sigaction_function *)(uintptr_t)preload_real(&sigaction_cell);
 }
 
-/* In a fork child there is no page: it does nothing, as the default does. */
+/* A fork child has no page: the handler does nothing, as the default action does. */
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     struct sonde__probe_page *page = preload_page();
@@ -69,8 +69,8 @@ void preload_sampler_start(struct sonde__probe_page *page)
     errno = saved;
 }
 
-/* Wait until a request under way has ended. None begins after that: the supervisor announces a
- * request before it checks whose the signal is; here the order is reversed. */
+/* Wait until the current request has ended. No other begins: the supervisor announces a request and
+ * then checks who owns the signal; here the order is reversed. */
 static void await_quiet(struct sonde__probe_page *page)
 {
     struct timespec now;
@@ -86,8 +86,8 @@ static void await_quiet(struct sonde__probe_page *page)
     }
 }
 
-/* The program is about to set this signal: from now on it is the program's, with the default action
- * until then. */
+/* The program is about to set an action: restore the default action and leave the signal to the
+ * program. */
 static void give_back(int signal)
 {
     struct sonde__probe_page *page = preload_page();
@@ -134,7 +134,7 @@ PRELOAD_EXPORT int __sigaction(int signal, const struct sigaction *action, struc
     return set_or_ask(real_sigaction(), signal, action, former);
 }
 
-/* The older ways to set an action. None of them only asks. */
+/* Older functions that set an action. None of them can only read it. */
 typedef void handler_function(int);
 #define WRAP_SIGNAL(name)                                                                          \
     PRELOAD_EXPORT handler_function *name(int signal, handler_function *handler);                  \

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The start of the probe. The constructor is the first of the process (linked with -z initfirst):
- * libc is relocated but not initialised. */
+/* Starts the probe in the first constructor of the process (linked with -z initfirst): libc is
+ * relocated but not initialized. */
 #include <unistd.h>
 
 #include "level.h"
 #include "preload_wrap.h"
 
-/* ThreadSanitizer's runtime, if the program has it: it interposes close() and mmap(), and would
- * start after us. */
+/* ThreadSanitizer's runtime, if present, interposes close() and mmap(), and would start after
+ * us. */
 void __tsan_init(void) __attribute__((weak)); /* NOLINT: its name */
 
 extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
@@ -37,7 +37,7 @@ static void start(int argc, char **argv, char **envp)
     preload_find_clock();
     preload_allow_direct();
     if (!preload_guard_page(page)) {
-        return; /* watched from outside only; the supervisor sees that `pid` stays 0 */
+        return; /* watched only from outside; the supervisor sees that `pid` stays 0 */
     }
     if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0) {
         preload_sampler_start(page);

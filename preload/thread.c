@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a thread is to the probe: its slot and its number. Context: handler. */
+/* A thread's slot and tid. Context: handler. */
 #include <pthread.h>
 #include <time.h>
 
@@ -13,9 +13,8 @@ static _Thread_local struct sonde__probe_slot *aside; /* since the thread's last
 
 static bool tid_from_clock;
 
-/* The number of this thread without a system call: a seccomp filter may end the program for one.
- * The C library makes a thread's clock of the number it keeps (kernel ABI: ~tid << 3, and flags).
- */
+/* The tid of this thread without a system call, for which a seccomp filter may kill the program.
+ * libc derives a thread's clock from the tid it stores (kernel ABI: ~tid << 3, and flags). */
 static uint32_t clock_tid(void)
 {
     clockid_t clock;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loops that read a timer descriptor. read() is called far too often to look at each: only
- * descriptors that timerfd_create() made here are, one bit each. A bit stays when its descriptor is
- * closed; if another file gets the number, the supervisor sees that it is no timer. */
+/* Loops that read a timer descriptor. read() is called too often to check each descriptor: only
+ * those that timerfd_create() returned here are checked, by one bit each. A bit stays when its
+ * descriptor is closed; if another file gets the number, the supervisor sees that it is not a
+ * timer. */
 #include <stddef.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "preload_wrap.h"
 
-/* Timers of a loop are made early, so their numbers are small. */
+/* Loops create their timers early, so the numbers are small. */
 enum { TIMERS_MAX = 1024 };
 static _Atomic uint64_t timers[TIMERS_MAX / 64];
 
@@ -20,7 +21,7 @@ static bool is_timer(int fd)
             1) != 0;
 }
 
-/* One that does not block is asked after a poll. */
+/* A nonblocking timer is read after a poll, so only blocking ones count. */
 PRELOAD_EXPORT int timerfd_create(int clock, int flags)
 {
     static struct preload_cell cell

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vfork() of the program: tell the probe, then jump to libc's. A C function could not: the child returns first and overwrites the frame that the parent returns through. Here no frame is left: libc's vfork() returns to the caller, twice. */
+/* The program's vfork(): tell the probe, then jump to libc's. A C function cannot do this: the
+ * child returns first and overwrites the frame through which the parent returns. Here no frame is
+ * left: libc's vfork() returns to the caller, twice. */
 #include "arch_asm.h"
 
     .text

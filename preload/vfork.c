@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A child of vfork() runs in the memory of its parent's thread, which the kernel holds meanwhile:
- * its waits would count as waits of that thread, and hide that it stands still.
+/* A vfork() child runs in the memory of its parent's thread, which the kernel suspends meanwhile:
+ * its waits would count as the thread's waits and hide that the thread is stalled.
  *
- * So vfork() takes the slot away from the thread, and the next wait finds none and asks who it is:
- * the thread gets its slot back, a child does not. Turns that are not behind a vfork() cost
- * nothing. Only the program's own vfork() matters: posix_spawn() runs no code of the program in the
- * child. Context: handler. */
+ * So vfork() takes the slot away from the thread. The next wait finds no slot and checks the tid:
+ * the thread gets its slot back, a child does not. Other turns cost nothing. Only the program's own
+ * vfork() matters: posix_spawn() runs none of the program's code in the child. Context: handler. */
 #include <errno.h>
 
 #include "preload_wrap.h"
 
-/* No libc is without it. */
+/* Never called: every libc has vfork(). */
 static int fail(void)
 {
     errno = ENOSYS;

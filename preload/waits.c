@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The slow paths of wrapped waits, and the wrappers of waits on descriptors.
  *
- * A wrapper is a cancellation point like the real function and holds nothing while it calls that.
- * It may run in a signal handler, before the constructor and after the destructor; then it only
- * passes the call on. Stack address and return address must be those of the loop's call, so every
- * wrapper reads them itself. */
+ * A wrapper is a cancellation point as the real function is, and holds nothing while it calls that.
+ * It may run in a signal handler; before the constructor and after the destructor it only passes
+ * the call on. Stack address and return address must be those of the loop's call, so every wrapper
+ * reads them itself. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -37,8 +37,8 @@ static bool is_main(const struct sonde__probe_page *page)
     return tid == (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed);
 }
 
-/* It is made where libxcb is called. All waits of libxcb look the same at its own call, so none may
- * take the short path. */
+/* Use the place where libxcb is called. All waits of libxcb look alike at its own call, so none may
+ * take the fast path. */
 static void judge_xcb(struct sonde__probe_wait *wait)
 {
     struct preload_xcb_wait xcb;
@@ -52,10 +52,10 @@ static void judge_xcb(struct sonde__probe_wait *wait)
     wait->learn = wait->note = xcb.purpose == PRELOAD_XCB_EVENT;
 }
 
-/* Waits that only pass time or wait for other threads make a loop in the main thread only: a worker
- * that waits for work is no event loop. They say where any thread stands that is watched; for a
- * thread that is not, they are no reason to watch it. A runtime's own locks say nothing: Python's
- * main thread waits so for the interpreter. */
+/* Weak waits, for time or for other threads, make a loop only in the main thread: a worker that
+ * waits for work is not an event loop. For watched threads they show where the thread is; they are
+ * no reason to watch another thread. A runtime's own locks do not count: Python's main thread waits
+ * so for the interpreter. */
 static bool judge(struct sonde__probe_page *page, struct sonde__probe_wait *wait)
 {
     bool lock = wait->kind == SONDE__PROBE_COND || wait->kind == SONDE__PROBE_SEM ||
@@ -98,7 +98,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0 &&
         atomic_load_explicit(&page->sample.handler, memory_order_relaxed) ==
             SONDE__PROBE_HANDLER_NONE) {
-        preload_sampler_start(page); /* the supervisor asked for it only after the start */
+        preload_sampler_start(page); /* the supervisor requested it after the start */
     }
     if (wait.note && !wait.slow) {
         wait.level = preload_level(caller, sp);
@@ -135,7 +135,7 @@ void preload_wake(struct sonde__probe_page *page)
     (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, true);
 }
 
-/* aarch64 has neither; there the wrapper always goes through libc. */
+/* aarch64 has no poll and epoll_wait; there the wrapper always calls libc. */
 #if defined(SYS_poll)
 #    define PRELOAD_POLL       SYS_poll
 #    define PRELOAD_EPOLL_WAIT SYS_epoll_wait
@@ -144,7 +144,8 @@ void preload_wake(struct sonde__probe_page *page)
 #    define PRELOAD_EPOLL_WAIT (-1)
 #endif
 
-/* A thread that cancels itself ends at its next wait, though it is the only one. */
+/* A thread that cancels itself ends at its next wait, even if it is the only one: no direct calls
+ * from here on. */
 PRELOAD_EXPORT int pthread_cancel(pthread_t thread);
 PRELOAD_EXPORT int pthread_cancel(pthread_t thread)
 {
@@ -155,7 +156,7 @@ PRELOAD_EXPORT int pthread_cancel(pthread_t thread)
     return real != NULL ? real(thread) : ENOSYS;
 }
 
-/* Waiting is a loop's business where there is something to wait for; else it is a pause. */
+/* A wait with something to wait for may be a loop's; else it is a pause. */
 #define LEARN         PRELOAD_LEARN
 #define TIMED_IF(yes) (PRELOAD_LEARN | ((yes) ? PRELOAD_TIMED : 0u))
 

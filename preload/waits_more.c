@@ -12,7 +12,7 @@
 
 #include "preload_wrap.h"
 
-/* Objects of the waits for signals, to tell them apart. */
+/* Objects that distinguish the waits for signals. */
 enum { WAIT_SIGNALS = 1, WAIT_PAUSE, WAIT_SUSPEND };
 
 #define TIMED (PRELOAD_LEARN | PRELOAD_TIMED)
@@ -51,7 +51,7 @@ PRELOAD_WRAP(int, sigtimedwait,
 PRELOAD_WRAP(int, sigwait, (const sigset_t *set, int *signal), (set, signal), SONDE__PROBE_SIGNAL,
              WAIT_SIGNALS, false, PRELOAD_LEARN)
 
-/* No parameters: by hand. */
+/* Written by hand because it has no parameters. */
 PRELOAD_EXPORT int pause(void)
 {
     static struct preload_cell cell
@@ -89,7 +89,7 @@ static bool is_futex_wait(int operation)
     return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
 }
 
-/* Fills kind, object, instant and timed; false: not a wait that a loop could have. */
+/* Fill kind, object, instant and timed. False: not a wait that a loop could make. */
 static bool describe(long number, const long a[6], struct sonde__probe_wait *wait)
 {
     switch (number) {
@@ -131,8 +131,8 @@ static bool describe(long number, const long a[6], struct sonde__probe_wait *wai
     }
 }
 
-/* Passes six arguments whatever the call takes, as every implementation does: the kernel ignores
- * those beyond the real ones. */
+/* Passes six arguments to any call, as every implementation does: the kernel ignores surplus
+ * ones. */
 PRELOAD_EXPORT long syscall(long number, ...)
 {
     static struct preload_cell cell

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wrappers of waits on semaphores, for time to pass, and for children and threads. */
+/* Wrappers of waits on semaphores, for time, and for children and threads. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 #define TIMED (PRELOAD_LEARN | PRELOAD_TIMED)
 
-/* --- semaphores. One that is free is taken without a wait, unless another thread is quicker; then
- * a wait is not noted. The loop's own is noted always. --- */
+/* --- semaphores. A free one is taken without a wait; if another thread takes it first, that wait
+ * is not noted. The loop's own wait is always noted. --- */
 
 static bool is_free(sem_t *sem)
 {
@@ -54,7 +54,7 @@ PRELOAD_WRAP(unsigned, sleep, (unsigned seconds), (seconds), SONDE__PROBE_SLEEP,
 PRELOAD_WRAP(int, thrd_sleep, (const struct timespec *pause, struct timespec *rest), (pause, rest),
              SONDE__PROBE_SLEEP, caller_, is_zero(pause), TIMED)
 
-/* --- for others to end: never a loop, but they say where the thread stands --- */
+/* --- waits for children and threads to end: never a loop, but they show where the thread is --- */
 
 PRELOAD_WRAP(pid_t, wait, (int *status), (status), SONDE__PROBE_CHILD, caller_, false, 0)
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Children that fork and execute nothing: workers of servers that listen first and fork then.
+/* Children that are forked and execute no program: workers of servers that listen first and then
+ * fork.
  *
- * A child has lost its parent's page. In its first wait for events it takes one of the pages that
- * were set aside, and is watched by a supervisor of its own, which the first one starts. Invariant:
- * system calls are made when it is forked only, not later, when a seccomp filter may have been
- * installed. A child of vfork, clone() or _Fork() runs no handler of ours and takes no page.
- * Context: handler, but for preload_learn_workers(). */
+ * A child has no access to its parent's page. In its first wait for events it takes one of the
+ * reserved pages, and the first supervisor starts another one that watches it. Invariant: system
+ * calls are made only at the fork, not later, when a seccomp filter may be installed. A child of
+ * vfork, clone() or _Fork() runs no handler of ours and takes no page. Context: handler, except
+ * preload_learn_workers(). */
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -15,16 +16,17 @@
 #include "os.h"
 #include "preload_wrap.h"
 
-/* The words before the slots of the first program's page: children have lost the page itself. */
+/* The part of the first program's page before the slots, mapped again because children have lost
+ * the page. */
 enum { HEAD_BYTES = 4096 };
 _Static_assert(offsetof(struct sonde__probe_page, slots) <= HEAD_BYTES, "the head of the page");
-/* Waits that only pass time or wait for other threads. */
+/* A child whose waits are all weak (for time or other threads) takes a page at this many. */
 enum { WEAK_WAITS = 8 };
 
 static struct sonde__probe_page *head;
 static char *pages;
 static struct sonde__probe_follow *table;
-/* Of the thread that forked, which is the child's main thread. */
+/* Of the thread that forked: the child's main thread. */
 static _Thread_local bool may_claim;
 static _Thread_local uint32_t weak_waits;
 
@@ -36,7 +38,7 @@ static void begin_child(void)
     weak_waits = 0;
     atomic_fetch_add_explicit(&table->forks, 1, memory_order_relaxed);
     if (atomic_load_explicit(&head->confined, memory_order_acquire) == 0) {
-        /* its supervisor will be a child of this one; EINVAL without Yama */
+        /* its supervisor will be a child of this supervisor; EINVAL without Yama */
         (void)prctl(PR_SET_PTRACER, (unsigned long)head->supervisor, 0, 0, 0);
         if (sonde__probe_must_wake(head)) {
             (void)sonde__os_wake((const uint32_t *)&head->sleeping, false, true);
@@ -58,7 +60,7 @@ void preload_learn_workers(int fd, struct sonde__probe_follow *follow)
     }
     table = follow;
     head = first;
-    pages = rest != MAP_FAILED ? rest : NULL; /* null: children are counted only */
+    pages = rest != MAP_FAILED ? rest : NULL; /* null: children are only counted */
     (void)pthread_atfork(NULL, NULL, begin_child);
 }
 

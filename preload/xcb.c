@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What libxcb waits for, by the exported functions on the stack. Their addresses come from the
- * library's own symbol table, which is read where the loader keeps it: dlsym() takes a lock that a
- * handler must not. Context: handler. */
+/* Finds out what libxcb waits for from its exported functions on the stack. Their addresses come
+ * from the library's symbol table, read in place: dlsym() takes a lock that a handler must not
+ * take. Context: handler. */
 #include "xcb.h"
 
 #include <dlfcn.h>
@@ -27,8 +27,8 @@ static const struct {
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-/* Addresses in the libxcb whose base this is; 0: not looked up. Any thread may fill them, all with
- * the same values. */
+/* Addresses in the libxcb with this base; 0: not looked up. Any thread may store them; the values
+ * are always the same. */
 static _Atomic uint64_t known_base;
 static _Atomic uint64_t known[FUNCTIONS];
 
@@ -54,7 +54,7 @@ struct table {
     const uint32_t *hash; /* DT_GNU_HASH (gabi of GNU: buckets, then chains with an end bit) */
 };
 
-/* glibc has relocated the pointers of the dynamic section. */
+/* glibc has relocated the pointers in the dynamic section. */
 static bool read_table(const struct link_map *map, struct table *ret)
 {
     struct table table = {NULL, NULL, NULL};
@@ -78,7 +78,7 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* 0: the library has none of that name. */
+/* 0: not found. */
 static uint64_t look_up(const struct table *table, uint64_t base, const char *name)
 {
     uint32_t buckets = table->hash[0], first = table->hash[1], words = table->hash[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The registry of blocks in the program. Handler code but for its start. */
+/* The registry of blocks in the program. Handler code, except its start. */
 #include "clock.h"
 #include "recorder.h"
 

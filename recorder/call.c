@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The hot half: compiled as handler code, without vector registers, which hold arguments of the
- * call. */
+/* The hot path: compiled as handler code, without vector registers, because they hold arguments of
+ * the call. */
 #include "recorder.h"
 
 static void count(const struct sonde__regs *regs, uint32_t function)
@@ -13,7 +13,7 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
 {
     uint64_t target = atomic_load_explicit(&hook->target, memory_order_relaxed);
     uint32_t function = hook->function;
-    if (preload_page() == NULL || recorder_busy != 0) { /* a fork child; a call of ours */
+    if (preload_page() == NULL || recorder_busy != 0) { /* a fork child, or a call of ours */
         return target;
     }
     if (function >= RECORDER_EVENT_FUNCTION) {

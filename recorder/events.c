@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that load and unload code, create a process or execute a program. Each is seen before it
- * does its work; at that moment the effect of the previous one is recorded. So no image is missed
- * that comes by dlopen() and goes by dlclose(), and nothing is loaded at an address whose former
- * image is not closed yet. Meanwhile the loader binds to thunks (hook.h). New processes and
- * programs are only counted, not recorded. */
+/* Calls that load and unload code, create a process or execute a program. The recorder sees each
+ * call before it does its work, and then logs the effect of the previous one. So it misses no image
+ * between dlopen() and dlclose(), and logs an unloaded image before another can be loaded at its
+ * address. Meanwhile the loader binds to thunks (hook.h). New processes and programs are only
+ * counted. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,8 +16,8 @@
 #include "recorder.h"
 #include "target_self.h"
 
-/* A waiting thread may hold a lock of the loader (a constructor, a callback of dl_iterate_phdr())
- * that the thread inside waits for, so the wait is bounded. */
+/* A waiting thread may hold the loader's lock (in a constructor or a callback of
+ * dl_iterate_phdr()), which the thread inside may need, so the wait is bounded. */
 enum { PATIENCE_S = 1 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
@@ -73,7 +73,7 @@ void recorder_inspect_images(void)
     errno = saved;
 }
 
-/* A child of vfork() has our memory, and is another process. */
+/* A child of vfork() shares our memory, but is another process. */
 static bool is_own_process(void)
 {
     const struct sonde__probe_page *page = preload_page();
@@ -82,12 +82,12 @@ static bool is_own_process(void)
 
 static uint64_t flags_of_clone3(uint64_t arguments)
 {
-    uint64_t flags = 0; /* the first member of struct clone_args; 0 where it cannot be read */
+    uint64_t flags = 0; /* the first member of struct clone_args; 0 if unreadable */
     (void)sonde__os_read(arguments, &flags, sizeof flags);
     return flags;
 }
 
-/* The event that a call of syscall() stands for. False: it neither creates a process nor executes a
+/* Get the event of a call of syscall(). False: it neither creates a process nor executes a
  * program. */
 static bool event_of_syscall(const struct sonde__regs *regs, enum sonde__record_event *ret_event,
                              uint64_t *ret_flags)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The log of images, by which a reader of the record resolves its addresses. */
+/* The log of images, with which a reader of the record resolves addresses. */
 #include <string.h>
 
 #include "capture_images.h"
@@ -7,7 +7,7 @@
 
 enum { TEXT_LOST = UINT32_MAX };
 
-/* Offset of a copy in the page's text; its last byte stays 0. */
+/* Copy a text to the page and return its offset; the last byte of the page's text stays 0. */
 static uint32_t put_text(const char *text)
 {
     struct sonde__record_page *page = recorder_page;
@@ -21,7 +21,7 @@ static uint32_t put_text(const char *text)
     return at;
 }
 
-/* The entry before the count that covers it. */
+/* Store the entry before the count that includes it. */
 static bool add_image(void *ctx, struct sonde__record_image *logged,
                       const struct sonde__image *image)
 {
@@ -69,7 +69,7 @@ static void add_blind(const struct sonde__hook_blind *from)
         }
     }
     if (from->function != NULL && function == UINT32_MAX) {
-        return; /* one that only the recorder needs to see */
+        return; /* only of interest to the recorder */
     }
     uint32_t module = TEXT_LOST;
     for (uint32_t i = 0; i < count; i++) {

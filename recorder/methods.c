@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Objective-C methods: when to look for their classes.
+/* Decides when to look for the classes of Objective-C methods.
  *
  * The constructor of a module registers its classes with the runtime (__objc_exec_class). The hook
- * sees the start of that call; so from then on it also sees each message lookup, until the first
- * one after the constructor has registered them all. Then lookups are no longer hooked. Meanwhile
- * no lock of ours is held that a thread inside the runtime could wait for. */
+ * sees only the start of that call. So it also hooks message lookups until the first one after the
+ * constructor, when all classes are registered. We hold no lock of ours meanwhile: a thread inside
+ * the runtime could wait for it. */
 #include "hook_method.h"
 #include "hook_thunk.h"
 #include "recorder.h"
 
-/* The module whose classes are being loaded: its thread, the stack pointer, and the number of
+/* The module whose classes are being loaded: its thread and stack pointer; and the number of
  * modules so far. */
 static _Atomic uint64_t loading_thread, loading_sp, loads;
 static _Atomic uint32_t is_looking;
@@ -56,13 +56,14 @@ void recorder_method_event(enum sonde__record_event event, const struct sonde__r
         see_lookups(true);
         return;
     }
-    /* not a message sent by the constructor itself (+load): its module is not complete */
+    /* a message sent by the constructor itself (+load) does not count: its module is not
+     * complete */
     bool is_over = atomic_load(&loading_thread) == thread && sp >= atomic_load(&loading_sp);
     if (is_over) {
         see_lookups(false);
     }
     bool has_looked = recorder_look_for_methods();
     if (is_over && (!has_looked || atomic_load(&loads) != loads_before)) {
-        see_lookups(true); /* another thread looks, or loads */
+        see_lookups(true); /* another thread looks or loads */
     }
 }

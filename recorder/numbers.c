@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls of the list. Handler code, as call.c is. */
+/* Records listed system calls. Handler code, as call.c. */
 #include "os.h"
 #include "probe_raw.h"
 #include "recorder.h"
@@ -24,9 +24,9 @@ static uint32_t function_of(uint64_t number)
     return number < SONDE__ARCH_SYSCALLS ? recorder_numbers.functions[number] : 0;
 }
 
-/* Code that makes system calls itself may also have created its threads itself. Such a thread may
- * share its thread-local variables, which select the row of counters, with another one that runs.
- */
+/* Code that makes system calls directly may also have created its threads directly. Such a thread
+ * may share its thread-local variables, which select the row of counters, with another running
+ * thread. */
 static bool is_own_thread(void)
 {
     static __thread uint64_t owner;

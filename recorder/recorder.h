@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The recorder in an unmodified program (`sonde run --record`): state shared by its files.
+/* State shared by the files of the recorder, which runs in an unmodified program
+ * (`sonde run --record`).
  *
- * Invariant: creates no thread, keeps no descriptor, writes no output, changes no errno; leaves the
- * environment as it would be without it. A fork child records nothing (page.h). */
+ * Invariant: it creates no thread, keeps no descriptor, writes no output, preserves errno, and
+ * restores the environment. A fork child records nothing (page.h). */
 #ifndef SONDE_RECORDER_H
 #define SONDE_RECORDER_H
 
@@ -17,7 +18,7 @@
 #include "record_page.h"
 #include "registry_call.h"
 
-/* hook->function of the thunks of enum sonde__record_event: this and the event. */
+/* hook->function of the thunks for enum sonde__record_event is this plus the event. */
 #define RECORDER_EVENT_FUNCTION SONDE__RECORD_FUNCTIONS
 #define RECORDER_NONE           UINT32_MAX
 
@@ -26,9 +27,9 @@
 extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
-/* Index in the list of a function that is an event, too; or RECORDER_NONE. */
+/* List index of a function that is also an event, or RECORDER_NONE. */
 extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
-/* Not 0: the thread runs recorder code, whose calls are not the program's. */
+/* Not 0: the thread runs recorder code, whose calls do not count. */
 extern __thread uint32_t recorder_busy;
 
 /* call.c: every call of a thunk. Context: handler. */
@@ -36,33 +37,34 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
 
 /* numbers.c: system calls of the list, by number. */
 struct recorder_numbers {
-    uint32_t syscall_function; /* libc's syscall(); UINT32_MAX: it is not asked for its number */
+    uint32_t syscall_function; /* libc's syscall(); UINT32_MAX: its numbers are not checked */
     bool is_syscall_listed;
     uint16_t functions[SONDE__ARCH_SYSCALLS]; /* index in the list, + 1; 0: not listed */
 };
 extern struct recorder_numbers recorder_numbers;
 void recorder_start_numbers(void);
-/* The same for system calls that code makes itself, if they are to be recorded. */
+/* Also record system calls that code makes directly, if requested. */
 void recorder_start_raw(void);
 void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_result result);
 /* A call of syscall(). False: do not count it as a call of that function. Context: handler. */
 bool recorder_count_syscall(const struct sonde__regs *regs);
 
-/* events.c: a function of enum sonde__record_event is called. Returns its index in the list if it
- * is also listed, else RECORDER_NONE. Context: as that function: any thread. */
+/* events.c: called for a call of a function of enum sonde__record_event. Returns its list index, or
+ * RECORDER_NONE if it is not listed. Context: that of the function, any thread. */
 uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs);
 
-/* Log images that were loaded or unloaded since the last time, and hook the new ones. */
+/* Log images loaded or unloaded since the last time, and hook the new ones. */
 void recorder_inspect_images(void);
 
-/* methods.c: a function of the Objective-C runtime that loads classes or finds methods is called;
- * and hook the listed methods whose classes are loaded by now. */
+/* methods.c: called for a call of an Objective-C runtime function that loads classes or finds
+ * methods. */
 void recorder_method_event(enum sonde__record_event event, const struct sonde__regs *regs);
-/* False: another thread does it. */
+/* Hook the listed methods whose classes are loaded by now. False: no methods, or another thread
+ * does it. */
 bool recorder_look_for_methods(void);
 
-/* blocks.c: the registry of blocks (`sonde run --blocks`); if there is one, all calls go to it.
- * memory: for the registry_lines of the page */
+/* blocks.c: the registry of blocks (`sonde run --blocks`); if it runs, it gets all calls. memory:
+ * for the registry_lines of the page */
 extern struct sonde__registry_calls recorder_blocks;
 void recorder_start_blocks(void *memory);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The start of the recorder: the first constructor of the process (linked with -z initfirst), so
- * that what other constructors call is recorded. Of the program's code only resolvers of ifuncs and
- * a sanitizer's start may have run before. */
+/* Starts the recorder in the first constructor of the process (linked with -z initfirst), so that
+ * calls of other constructors are recorded. Only ifunc resolvers and a sanitizer's start may have
+ * run before. */
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,8 +16,8 @@ static const char *names[SONDE__RECORD_FUNCTIONS + SONDE__RECORD_EVENTS];
 static const char *const event_names[] = SONDE__RECORD_EVENT_NAMES;
 _Static_assert(sizeof event_names / sizeof *event_names == SONDE__RECORD_EVENTS, "record_page.h");
 
-/* Sanitizer runtimes interpose functions that work only after their start, when they look up libc's
- * own: start them before these are patched. */
+/* The functions that sanitizer runtimes interpose work only after the runtime has looked up libc's
+ * own: start the runtimes before those are hooked. */
 void __tsan_init(void) __attribute__((weak)); /* NOLINT: their names */
 void __asan_init(void) __attribute__((weak)); /* NOLINT */
 void __lsan_init(void) __attribute__((weak)); /* NOLINT */
@@ -35,7 +35,7 @@ static void start_runtimes(void)
     }
 }
 
-/* Our own image: its data are its end. */
+/* Note the range of our own image; its data segment is the last. */
 static int find_own(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     struct sonde__record_page *page = ctx;
@@ -50,7 +50,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *ctx)
     return own != NULL;
 }
 
-/* A listed function keeps its number; one that is also an event is hooked once. */
+/* Listed functions keep their number; one that is also an event is hooked once. */
 static void list_names(void)
 {
     struct sonde__record_page *page = recorder_page;
@@ -84,7 +84,7 @@ static void *map_part(int fd, size_t size, uint64_t offset)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* The memory that is shared. False: there is none that fits. */
+/* Map the shared memory. False: missing or not suitable. */
 static bool map_plugin(int fd, uint64_t offset)
 {
     struct sonde__record_page *page = map_part(fd, sizeof *page, offset);
@@ -155,7 +155,7 @@ static void start(int argc, char **argv, char **envp)
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);
 }
 
-/* What was loaded last. */
+/* Log what was loaded last. */
 static void finish(void) __attribute__((destructor));
 static void finish(void)
 {
