@@ -44,7 +44,7 @@ bool preload_take_slot_back(const struct sonde__probe_page *page)
     if (aside == NULL) {
         return true;
     }
-    /* a filter may end the process for the system call that tells them apart */
+    /* a seccomp filter may kill the process for gettid, which tells them apart */
     if (atomic_load_explicit(&page->confined, memory_order_acquire) == 0 &&
         atomic_load_explicit(&aside->tid, memory_order_relaxed) != (uint32_t)sonde__os_tid()) {
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The frames of a thread, as its interpreter links them; see python_layout.h for the three ways. */
+/* Reads a thread's frames, which the interpreter links in one of three ways: python_layout.h. */
 #include "python.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base_bytes.h"
 #include "mem_heap.h"
 
-enum { OWNER_GENERATOR = 1, OWNER_ENTRY = 3 /* and above: no function of the script */ };
+enum { OWNER_GENERATOR = 1, OWNER_ENTRY = 3 /* and above: not a script function */ };
 
 static const char unreadable[] = "a frame cannot be read";
 static const char endless[] = "its frames do not end";
@@ -24,10 +24,10 @@ static uint64_t word(const uint8_t *bytes, unsigned offset)
     return sonde__base_le64(bytes + offset);
 }
 
-/* Frames beyond the limit are counted so far. */
+/* Frames over the limit are counted up to this number. */
 enum { PYTHON_LOST_MAX = 1 << 18 };
 
-/* False: there seems to be no end of them. */
+/* False: there are too many. */
 static bool add(struct python_chain *chain, const struct python_frame *frame)
 {
     if (chain->count == SONDE__SCRIPT_FRAMES_MAX) {
@@ -40,8 +40,8 @@ static bool add(struct python_chain *chain, const struct python_frame *frame)
 
 /* --- 3.8 to 3.10 --- */
 
-/* The line that a trace function sees, while it runs (3.10; before, a frame that was traced once
- * keeps its last one). 0: the instruction tells. */
+/* The line shown to a running trace function (3.10; older versions keep the last line of a frame
+ * that was ever traced). 0: use the instruction. */
 static uint32_t own_line(const struct python_layout *l, const uint8_t *bytes)
 {
     return l->frame_lineno != PYTHON_NO ? sonde__base_le32(bytes + l->frame_lineno) : 0;
@@ -81,7 +81,7 @@ static const uint8_t *read_frame(const struct python *python, struct sonde__view
     if (bytes != NULL) {
         *ret_frame = (struct python_frame){
             .at = at,
-            .code = word(bytes, l->frame_code) & ~(uint64_t)7, /* 3.14 keeps tags there */
+            .code = word(bytes, l->frame_code) & ~(uint64_t)7, /* 3.14 has tag bits there */
             .instr = word(bytes, l->frame_instr),
             .owner = bytes[l->frame_owner],
         };
@@ -90,7 +90,7 @@ static const uint8_t *read_frame(const struct python *python, struct sonde__view
     return bytes;
 }
 
-/* The run of one call of the loop: from `*at` to the frame that is marked. */
+/* Read the run of one call of the loop: from `*at` to the frame marked as its entry. */
 static const char *read_run(const struct python *python, struct sonde__view *view, uint64_t anchor,
                             uint64_t *at, struct python_chain *chain)
 {
@@ -112,7 +112,8 @@ static const char *read_run(const struct python *python, struct sonde__view *vie
     return NULL;
 }
 
-/* 3.11: calls of the loop are linked on the native stack, the outermost one in the state. */
+/* 3.11: calls of the loop are linked on the native stack; the last link is in the thread's
+ * state. */
 static const char *read_flagged(const struct python *python, struct sonde__view *view,
                                 uint64_t state, uint64_t call, struct python_chain *chain)
 {
@@ -127,7 +128,7 @@ static const char *read_flagged(const struct python *python, struct sonde__view 
         if (!is_first && at != expected) {
             return unfit;
         }
-        if (call - state < l->ts_bytes) { /* of no call */
+        if (call - state < l->ts_bytes) { /* in the state: the end */
             return at == 0 ? NULL : unfit;
         }
         const char *why = read_run(python, view, call, &at, chain);
@@ -139,7 +140,7 @@ static const char *read_flagged(const struct python *python, struct sonde__view 
     }
 }
 
-/* 3.12 on: a frame of each call of the loop ends its run. */
+/* 3.12 on: each call of the loop has a frame of its own that ends its run. */
 static const char *read_delimited(const struct python *python, struct sonde__view *view,
                                   uint64_t first, struct python_chain *chain)
 {
@@ -167,8 +168,8 @@ static const char *read_delimited(const struct python *python, struct sonde__vie
     return begin == chain->count ? NULL : unfit;
 }
 
-/* A call of the loop links its _PyCFrame before it sets it: until then the frame in it is one of an
- * earlier call, and lies beyond the top of the stack of frames, or has no caller. */
+/* A call of the loop links its _PyCFrame before it sets the frame in it. Until then that frame is
+ * an earlier call's, and lies beyond the top of the frame stack, or has no caller. */
 static bool is_stale(const struct python_layout *l, const uint8_t *state, uint64_t first)
 {
     return first >= word(state, l->ts_top) && first < word(state, l->ts_top + 8u);

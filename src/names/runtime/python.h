@@ -11,10 +11,10 @@
 /* A frame as the interpreter links it. */
 struct python_frame {
     uint64_t at, code, instr;
-    uint64_t anchor; /* 0: not known yet, or not in this version */
+    uint64_t anchor; /* 0: unknown, or not in this version */
     uint32_t run;
     uint8_t owner;
-    uint32_t line; /* as the frame itself has it; 0: by its instruction */
+    uint32_t line; /* as stored in the frame; 0: use its instruction */
 };
 
 struct python_chain {
@@ -25,10 +25,10 @@ struct python_chain {
 
 struct python_thread {
     uint64_t tid, state, interp;
-    uint64_t native; /* address of the system's record of it; 0: the state has its id */
+    uint64_t native; /* its pthread_self(); 0: the state has the tid */
 };
 
-/* Tasks that were found, by their coroutines: those of the loops of a program. */
+/* Cached tasks, by coroutine: enough for the loops of a program. */
 enum { PYTHON_TASKS_KEPT = 16 };
 struct python_task {
     uint64_t coroutine, task;
@@ -42,7 +42,7 @@ struct python {
     size_t thread_count, thread_capacity;
     struct python_task tasks[PYTHON_TASKS_KEPT];
     uint32_t next_task;
-    uint64_t heads; /* what the lists of threads began with when they were read */
+    uint64_t heads; /* hash of the heads of the thread lists when they were read */
 };
 
 void python_done(struct python *python);
@@ -53,40 +53,41 @@ const char *python_read_chain(const struct python *python, struct sonde__view *v
 
 /* --- python_moment.c --- */
 
-/* code_bytes: of the innermost frame's instructions, where the version keeps them in the code
+/* code_bytes: size of the innermost frame's instructions, if the version keeps them in the code
  * object */
 bool python_agrees(const struct python *python, const struct python_chain *chain,
                    uint64_t code_bytes, const struct sonde__runtime_moment *moment);
 
 /* --- python_task.c --- */
 
-/* The address of the Task that runs the coroutine of an outermost frame; 0: none was found. Between
- * the addresses `low` and `high` of the native stack are the calls that run it. */
+/* Find the Task that runs the coroutine of an outermost frame; 0: not found. The native stack from
+ * `low` to `high` has the calls that run it. */
 uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_t frame,
                         uint64_t low, uint64_t high);
-/* The Task that awaits another one; 0: none, or something else does. */
+/* The Task that awaits a Task; 0: none, or something else awaits it. */
 uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task);
 bool python_task_name(struct python *python, struct sonde__view *view, uint64_t task,
                       char *ret_name, size_t capacity);
-/* The frames of a Task's coroutine, which does not run, and of those that it awaits, outermost
- * first. Returns how many. */
+/* Get the frames of a suspended Task's coroutine and of the coroutines that it awaits, outermost
+ * first. Returns their number. */
 uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
                             struct python_frame *ret_frames, uint32_t capacity);
 
 /* --- python_threads.c --- */
 
-/* Limits of the lists: a program with more threads is damaged memory. */
+/* Limits of the lists: longer ones are taken for damaged memory. */
 enum { PYTHON_INTERPRETERS_MAX = 256, PYTHON_THREADS_MAX = 32768 };
 
-/* The states of thread `tid`, as many as there are up to `capacity`: one for each interpreter that
- * it has run. Null on success (with a count of 0: it is no thread of the interpreter), else why. */
+/* Find the states of thread `tid`, at most `capacity`: one for each interpreter that it has run.
+ * Null: success (a count of 0: not a Python thread); else why it failed. */
 const char *python_find_thread(struct python *python, struct sonde__view *view, uint64_t tid,
                                struct python_thread *ret_states, uint32_t capacity,
                                uint32_t *ret_count);
-/* The interpreter's lock, as the thread sees it: `lock` and what follows it in *script. */
+/* Get the state of the interpreter's lock for the thread: sets `lock` and the lock_ members of
+ * *script. */
 void python_lock_of(const struct python *python, struct sonde__view *view,
                     const struct python_thread *thread, struct sonde__script *script);
-/* Is this a runtime of the layout? Its lists have to lead back to it. */
+/* Does the runtime have this layout? Its lists must lead back to it. */
 bool python_is_consistent(const struct python *python, struct sonde__view *view);
 
 #endif

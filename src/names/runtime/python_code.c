@@ -43,7 +43,7 @@ static uint64_t word(const uint8_t *object, unsigned offset)
 bool python_is_of_type(const struct python_codes *codes, struct sonde__view *view,
                        const uint8_t *head, const char *name, uint64_t *known)
 {
-    enum { TP_NAME = 24 }; /* of a PyTypeObject, after its PyVarObject */
+    enum { TP_NAME = 24 }; /* offset in PyTypeObject, after its PyVarObject */
     uint64_t type = word(head, codes->layout->object_type);
     uint32_t size = (uint32_t)strlen(name) + 1;
     if (type == *known && type != 0) {
@@ -71,7 +71,7 @@ static size_t put_utf8(char *to, uint32_t c)
     for (size_t i = more; i > 0; i--, c >>= 6) {
         to[i] = (char)(0x80 | (c & 0x3f));
     }
-    to[0] = (char)((0xf00u >> more & 0xff) | c); /* as many high bits as bytes */
+    to[0] = (char)((0xf00u >> more & 0xff) | c); /* one high bit for each byte */
     return more + 1;
 }
 
@@ -104,7 +104,7 @@ bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t c = (uint32_t)sonde__base_le(units + (size_t)i * kind, kind);
         if (c == 0 || c > 0x10ffff || (is_ascii != 0 && c > 127)) {
-            return false; /* of no name and no path */
+            return false; /* not in names or paths */
         }
         size += put_utf8(ret_text + size, c);
     }
@@ -117,7 +117,7 @@ bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t 
     return true;
 }
 
-/* The address and size of the contents of a bytes object. */
+/* Get the address and size of a bytes object's contents. */
 static bool find_bytes(struct python_codes *codes, struct sonde__view *view, uint64_t address,
                        uint64_t *ret_start, uint32_t *ret_size)
 {
@@ -142,8 +142,8 @@ static bool is_code(struct python_codes *codes, struct sonde__view *view, const 
     return python_is_of_type(codes, view, head, "code", &codes->types.code);
 }
 
-/* Counters in the object's head change: its reference count, how warm it is. What is compared: its
- * type, and what names and lines come from. */
+/* Compare the type, and the members for names and lines. Counters in the object's head change
+ * (references, warm-up). */
 static bool is_same(const struct python_codes *codes, const uint8_t *a, const uint8_t *b)
 {
     const struct python_layout *l = codes->layout;
@@ -164,7 +164,7 @@ static char *put(char *to, const void *from, size_t size)
     return to + size + 1;
 }
 
-/* Most names, paths and tables are not longer: one call reads all three. */
+/* Read name, path and line table by one call; most are not longer than these sizes. */
 static void read_ahead(const struct python_codes *codes, struct sonde__view *view,
                        const uint8_t *head)
 {
@@ -179,7 +179,7 @@ static void read_ahead(const struct python_codes *codes, struct sonde__view *vie
     sonde__view_ahead(view, wanted, sizeof wanted / sizeof *wanted);
 }
 
-/* Read all of a code object. Null: it is none, or memory ran out. */
+/* Read a whole code object. Null: not code, unreadable, or out of memory. */
 static struct python_code *read_code(struct python_codes *codes, struct sonde__view *view,
                                      uint64_t address)
 {
@@ -248,7 +248,7 @@ const struct python_code *python_codes_find(struct python_codes *codes, struct s
     if (code == NULL) {
         return NULL;
     }
-    if (known != SONDE__TABLE_NONE) { /* another object at that address */
+    if (known != SONDE__TABLE_NONE) { /* another object is at that address now */
         forget(codes->list[known]);
         codes->list[known] = code;
         return code;

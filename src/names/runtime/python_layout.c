@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables: offsetof() with the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.2, 3.12.1 and 3.13.0;
- * what 3.13 states, and the order of the members in the statement of 3.13 and 3.14
+/* Sources of the tables: offsetof() with the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.2, 3.12.1 and
+ * 3.13.0; the offsets that 3.13 states, and their order in 3.13 and 3.14
  * (Include/internal/pycore_runtime.h, pycore_debug_offsets.h). */
 #include "python_layout.h"
 
@@ -246,7 +246,7 @@ static const struct python_layout layouts[] = {
         .coroutine_frame = 72,
         .task_coroutine = 136,
     },
-    /* what the table of offsets does not state; 3.13 and 3.14 */
+    /* 3.13 and 3.14: members that the table of offsets does not state */
     {
         .minor = 13,
         .frames = PYTHON_ENTRY_FRAMES,
@@ -275,9 +275,9 @@ const struct python_layout *python_layout_of(unsigned minor)
     return NULL;
 }
 
-/* --- as the interpreter states it --- */
+/* --- offsets that the interpreter states --- */
 
-/* The words of a group of _Py_DebugOffsets that matter, by their number in the group. */
+/* A word of _Py_DebugOffsets that we use: its group, and its number in the group. */
 struct stated {
     uint8_t group, word;
     uint16_t member; /* offset in struct python_layout */
@@ -302,7 +302,7 @@ enum {
     GROUPS
 };
 
-/* How many words each group has; 3.14 added some. */
+/* Words of each group; 3.14 added some. */
 static const uint8_t words_of_13[GROUPS] = {3, 13, 9, 6, 10, 2, 4, 3, 3, 0, 3, 2, 3, 3, 4};
 static const uint8_t words_of_14[GROUPS] = {3, 16, 9, 8, 11, 2, 4, 3, 3, 4, 3, 2, 3, 3, 4};
 
@@ -340,7 +340,7 @@ static const struct stated stated_13[] = {
     {TEXT, 3, MEMBER(text_ascii_bytes)},
 };
 
-/* Groups whose words from the fourth on follow one more than in 3.13 (threads_main). */
+/* The word's number in this version: 3.14 inserts one (threads_main) after INTERP's word 3. */
 static unsigned word_of(const struct stated *stated, bool is_14)
 {
     bool is_moved = is_14 && stated->group == INTERP && stated->word > 3;
@@ -356,8 +356,8 @@ bool python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_vers
     return true;
 }
 
-/* Larger than the structs of any version; the interpreter's state has some 200 KiB, of which the
- * heads of its lists are at the start. */
+/* Larger than the structs of any version. The interpreter's state has some 200 KiB, but the heads
+ * of its lists are at the start. */
 enum { OFFSET_MAX = 32768 };
 
 bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layout *ret_layout)

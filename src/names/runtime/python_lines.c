@@ -3,7 +3,7 @@
 
 #include "base_bytes.h"
 
-/* Lines are ints in the interpreter. */
+/* The interpreter stores lines as int. */
 static uint32_t checked(int64_t line)
 {
     return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
@@ -77,7 +77,7 @@ static uint32_t by_locations(struct sonde__bytes *table, int64_t line, int64_t l
             return form == NONE || table->failed ? 0 : checked(line);
         }
         table->at = entry;
-        while (table->at < table->end && (*table->at & 128) == 0) { /* 128: an entry begins */
+        while (table->at < table->end && (*table->at & 128) == 0) { /* 128: start of an entry */
             table->at++;
         }
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Was a chain of frames the thread's at the instant of a copy of its native stack?
+/* Checks if a chain of frames was the thread's when its native stack was copied.
  *
  * The copy (a perf sample) is of one instant; the frames were read later. Calls of the loop leave
- * pointers to frames on the native stack: 3.11 in its _PyCFrame, 3.12 on in the frame that ends a
- * run, and all versions in registers and spilled words. All of those in the copy have to be the
- * chain's. From 3.11 on the next instruction of the innermost frame has to be there, too: other
- * functions are called into the same place of the data stack. */
+ * pointers to frames on the native stack: 3.11 in its _PyCFrame, 3.12 and later in the frame that
+ * ends a run, all versions in registers and spilled words. Those in the copy must match the chain.
+ * From 3.11 on, the copy must also have the next instruction of the innermost frame: other
+ * functions reuse the same place of the data stack. */
 #include "base_bytes.h"
 #include "python.h"
 
@@ -20,7 +20,7 @@ static bool word_at(const struct sonde__runtime_moment *moment, uint64_t address
     return true;
 }
 
-/* Is there a word in [low, high), in a register or in the copy below `end`? */
+/* Is there a word in [low, high) in a register or in the copy below `end`? */
 static bool has_word(const struct sonde__runtime_moment *moment, uint64_t end, uint64_t low,
                      uint64_t high)
 {
@@ -39,8 +39,8 @@ static bool has_word(const struct sonde__runtime_moment *moment, uint64_t end, u
     return false;
 }
 
-/* 3.8 to 3.10: each call of the loop keeps its frame in a register that is saved, or on the stack:
- * their addresses are in the copy in the order of the chain. */
+/* 3.8 to 3.10: each call of the loop keeps its frame's address in a saved register or on the stack,
+ * so the copy has the addresses in the order of the chain. */
 static bool objects_agree(const struct python_chain *chain,
                           const struct sonde__runtime_moment *moment)
 {
@@ -53,13 +53,13 @@ static bool objects_agree(const struct python_chain *chain,
             at += 8;
         }
         if (!found) {
-            return i > 0 && moment->is_cut; /* the rest lies beyond the copy */
+            return i > 0 && moment->is_cut; /* the rest is beyond the copy */
         }
     }
     return true;
 }
 
-/* The first frame of the run after the one of frame `i`; 0: there is none. */
+/* The first frame of the run after that of frame `i`; 0: none. */
 static uint64_t next_run(const struct python_chain *chain, uint32_t i, uint64_t *ret_anchor)
 {
     uint32_t run = chain->frames[i].run;
@@ -89,7 +89,7 @@ static bool run_agrees(const struct python_layout *l, const struct python_chain 
 bool python_agrees(const struct python *python, const struct python_chain *chain,
                    uint64_t code_bytes, const struct sonde__runtime_moment *moment)
 {
-    enum { NEAR = 512 }; /* of the loop's own frame, above the anchor in it */
+    enum { NEAR = 512 }; /* bytes of the loop's native frame above the anchor */
     const struct python_layout *l = &python->layout;
     if (chain->count == 0) {
         return false;

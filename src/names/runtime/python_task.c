@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tasks of asyncio, CPython 3.11 to 3.13: which one runs a coroutine, and which one awaits it.
+/* asyncio tasks, CPython 3.11 to 3.13: which task runs a coroutine, and which task awaits it.
  *
- * The task that runs is in no list that can be reached by a symbol. But the calls of _asyncio that
- * run its coroutine have it in a saved register or a word of the native stack: whatever is there,
- * is of the type _asyncio.Task, and has this very coroutine, is it. */
+ * No list that a symbol leads to has the running task. But the _asyncio calls that run its
+ * coroutine keep the task in a saved register or another word of the native stack: an object there
+ * that is an _asyncio.Task with this coroutine is the task. */
 #include "python.h"
 
 #include <stdio.h>
@@ -13,14 +13,14 @@
 
 enum {
     TASK_CALLBACK = 24,  /* the first one */
-    TASK_BYTES = 160,    /* of what is looked at */
-    BOUND_SELF = 24,     /* of a built-in method */
-    NUMBER_TAG = 16,     /* of an int, 3.12 on: digits * 8, sign */
-    NUMBER_DIGITS = 24,  /* of 30 bits */
-    FRAME_TOP = 64,      /* how many values a frame has */
+    TASK_BYTES = 160,    /* that we read */
+    BOUND_SELF = 24,     /* in a built-in method */
+    NUMBER_TAG = 16,     /* in an int, 3.12 on: digits * 8, sign */
+    NUMBER_DIGITS = 24,  /* of 30 bits each */
+    FRAME_TOP = 64,      /* number of values */
     FRAME_VALUES = 72,   /* the first one */
-    STATE_BEFORE = 5,    /* bytes between a coroutine's state and its frame */
-    STATE_AWAITS = 0xff, /* it is suspended */
+    STATE_BEFORE = 5,    /* bytes from a coroutine's state to its frame */
+    STATE_AWAITS = 0xff, /* suspended */
     VALUES_MAX = 65536,
 };
 
@@ -42,9 +42,9 @@ static bool runs(struct python *python, struct sonde__view *view, uint64_t task,
            is_task(python, view, bytes);
 }
 
-/* --- the task that runs --- */
+/* --- the running task --- */
 
-/* Words of the stack that may be addresses of objects. */
+/* Collect words of the stack that may be addresses of objects. */
 static uint32_t candidates(const uint8_t *stack, uint32_t size, uint64_t low, uint64_t high,
                            struct sonde__view_block *ret, uint32_t capacity)
 {
@@ -104,7 +104,7 @@ uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_
     return task;
 }
 
-/* --- what awaits it --- */
+/* --- the awaiting task --- */
 
 uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task)
 {
@@ -123,7 +123,7 @@ uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint6
 
 /* --- its name and frames --- */
 
-/* 3.12 on: a name that nobody asked for is a number. */
+/* 3.12 on: a default name is stored as a number until it is read. */
 static bool number_name(struct python *python, struct sonde__view *view, uint64_t address,
                         char *ret_name, size_t capacity)
 {
@@ -151,14 +151,14 @@ bool python_task_name(struct python *python, struct sonde__view *view, uint64_t 
     }
     size = size < capacity ? size : capacity - 1;
     while (size > 0 && size == capacity - 1 && ((uint8_t)text[size] & 0xc0) == 0x80) {
-        size--; /* not within a character */
+        size--; /* do not cut within a character */
     }
     memcpy(ret_name, text, size);
     ret_name[size] = '\0';
     return size > 0;
 }
 
-/* The frame of a coroutine that is suspended, and what it awaits; false: it is none. */
+/* Get the frame of a suspended coroutine, and what it awaits. False: not a suspended coroutine. */
 static bool suspended(struct python *python, struct sonde__view *view, uint64_t coroutine,
                       struct python_frame *ret_frame, uint64_t *ret_awaited)
 {

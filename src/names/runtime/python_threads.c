@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which state of the interpreter belongs to a thread of the system.
+/* Finds the interpreter's state of a thread.
  *
- * From 3.11 on the state has the system's id of its thread. Before, it has pthread_self(): glibc
- * and musl keep the id in what that points to, at offsets that are compared with the id looked for.
- * States are put at the head of a list, so a list whose head is the same has no new ones; one that
- * is gone is no longer linked by its neighbour. */
+ * From 3.11 on, the state has the tid. Older versions have pthread_self(), which points to a struct
+ * where glibc and musl keep the tid; we compare known offsets with the tid. New states go to the
+ * head of a list, so a list with an unchanged head has no new ones; a removed state is no longer
+ * linked by its neighbour. */
 #include <string.h>
 
 #include "base_bytes.h"
@@ -21,7 +21,7 @@ static bool read_word(struct sonde__view *view, uint64_t address, uint64_t *ret_
     return true;
 }
 
-/* --- 3.8 to 3.10: from pthread_self() to the id --- */
+/* --- 3.8 to 3.10: from pthread_self() to the tid --- */
 
 /* offsetof(struct pthread, tid): glibc since 2.4 and musl since 1.1, x86-64 and aarch64. */
 static const uint16_t tid_offsets[] = {720, 208, 48};
@@ -85,7 +85,7 @@ static const char *add_threads_of(struct python *python, struct sonde__view *vie
     return NULL;
 }
 
-/* A number that changes when an interpreter or a thread is added. */
+/* Get a hash that changes when an interpreter or thread is added. */
 static const char *read_heads(const struct python *python, struct sonde__view *view,
                               uint64_t *ret_heads)
 {
@@ -127,7 +127,7 @@ static const char *list_threads(struct python *python, struct sonde__view *view)
     return why;
 }
 
-/* Is it still in its list, and the state of this thread? */
+/* Is the state still in its list, and is it this thread's? */
 static bool is_linked(const struct python *python, struct sonde__view *view,
                       const struct python_thread *thread, uint64_t tid)
 {
@@ -146,7 +146,8 @@ static bool is_linked(const struct python *python, struct sonde__view *view,
     return is_his && read_word(view, at, &link) && link == thread->state;
 }
 
-/* pthread_self() of all threads was read; which of them is `tid`, is asked once for each. */
+/* Is it the thread `tid`? If only pthread_self() is known, compare the tid there, and keep it if
+ * equal. */
 static bool is_of(struct sonde__view *view, struct python_thread *thread, uint64_t tid)
 {
     if (thread->tid == 0 && thread->native != 0 && has_tid(view, thread->native, tid)) {
@@ -204,7 +205,7 @@ const char *python_find_thread(struct python *python, struct sonde__view *view, 
     return why;
 }
 
-/* The thread of a state; 0: not known. */
+/* The thread of a state; 0: unknown. */
 static uint64_t thread_of(const struct python *python, uint64_t state)
 {
     for (size_t i = 0; i < python->thread_count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One look at a thread: find its state, read its frames, name them. A frame keeps its code object
- * alive, so a name is of that object as long as the thread does not run. Lists of threads may
- * change meanwhile: those are read again. */
+/* A look at a thread: finds its state, reads its frames, names them. A frame keeps its code object
+ * alive, so names are right as long as the thread does not run. Thread lists may change meanwhile;
+ * then the look is repeated. */
 #include "runtime.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ const char *sonde__runtime_name(const struct sonde__runtime *runtime)
     return runtime->name;
 }
 
-/* --- what is read ahead --- */
+/* --- blocks to read ahead --- */
 
 static struct sonde__runtime_kept *kept_of(struct sonde__runtime *r, uint64_t tid)
 {
@@ -65,7 +65,7 @@ static void keep(struct sonde__runtime *r, struct sonde__runtime_kept *kept)
 
 /* --- one look --- */
 
-/* The runs of several interpreters on one thread, in the order of its native stack. */
+/* Sort the runs of several interpreters on one thread in the order of its native stack. */
 static void sort_runs(struct python_chain *chain)
 {
     for (uint32_t i = 1; i < chain->count; i++) {
@@ -82,7 +82,7 @@ static void sort_runs(struct python_chain *chain)
     }
 }
 
-/* Ask for the code objects of all frames by one call. */
+/* Read the code objects of all frames by one call. */
 static const char *touch_codes(struct sonde__runtime *r)
 {
     struct sonde__view_block wanted[SONDE__VIEW_BLOCKS];
@@ -144,7 +144,7 @@ static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
     return NULL;
 }
 
-/* --- all of it --- */
+/* --- the whole read --- */
 
 void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script)
@@ -160,7 +160,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
         if (script.why == NULL) {
             sonde__runtime_add_tasks(runtime, &script);
         }
-        keep(runtime, kept); /* what it needed, so that the next one takes less time */
+        keep(runtime, kept); /* read ahead by the next look */
         runtime->python.heads = script.why == NULL ? runtime->python.heads : 0;
     }
     if (script.why == NULL) {
@@ -195,10 +195,10 @@ bool sonde__runtime_agrees(const struct sonde__runtime *runtime,
 struct found {
     uint64_t runtime, loop, loop_bytes;
     bool has_runtime, has_loop;
-    uint32_t version; /* PY_VERSION_HEX, or of the oldest release that has all symbols */
+    uint32_t version; /* PY_VERSION_HEX, or that of the oldest release with all symbols found */
 };
 
-/* Symbols of the stable interface that came with a version, where none states it. */
+/* If no symbol states the version, use symbols of the stable ABI that were added in a version. */
 static void note_symbol(const struct sonde__elf *elf, const struct sonde__elf_symbol *symbol,
                         struct found *found)
 {
@@ -268,7 +268,6 @@ static bool read_bytes(const struct sonde__runtime_memory *memory, uint64_t addr
     return piece.got == size;
 }
 
-/* Choose the layout. */
 static enum sonde_status choose_layout(uint64_t address, const struct sonde__runtime_memory *memory,
                                        struct python_layout *ret_layout, uint32_t *version,
                                        struct sonde_error *ret_error)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which native frame runs which script frames.
+/* Finds the native frames that run script frames.
  *
- * Each call of the interpreter's loop runs one run of frames, and both are stacks: the n-th native
- * frame in the loop runs the n-th run. That holds if there are as many of the one as of the other,
- * or, where native frames were left out of the middle, at most as many native ones. */
+ * Each call of the interpreter's loop runs one run of script frames, and both are stacks: the n-th
+ * native frame in the loop runs the n-th run. This needs equal numbers of both or, if native frames
+ * were left out of the middle, no more native frames than runs. */
 #include "runtime_private.h"
 
 bool sonde__runtime_is_loop(const struct sonde__runtime *runtime, uint64_t pc)
@@ -16,7 +16,7 @@ bool sonde__runtime_is_loop(const struct sonde__runtime *runtime, uint64_t pc)
     return false;
 }
 
-/* Of the frames [begin, end); mark: set the flag. */
+/* Count the loop's frames in [begin, end). mark: also set the flag. */
 static uint32_t count_loops(const struct sonde__runtime *runtime, struct sonde_stack *stack,
                             uint32_t begin, uint32_t end, bool mark)
 {
@@ -30,7 +30,7 @@ static uint32_t count_loops(const struct sonde__runtime *runtime, struct sonde_s
     return count;
 }
 
-/* Keep the `inner` innermost and the `outer` outermost of `runs`. */
+/* Keep the frames of the `inner` innermost and `outer` outermost runs. */
 static uint32_t cut_runs(struct sonde__script_frame *frames, uint32_t count, uint32_t runs,
                          uint32_t inner, uint32_t outer)
 {

@@ -40,7 +40,7 @@ bool sonde__runtime_name_frame(struct sonde__runtime *r, const struct python_fra
     }
     if (code->first_traced != 0 && frame->owner != OWNER_GENERATOR &&
         frame->instr < code->first_traced) {
-        return true; /* it is not entered yet */
+        return true; /* not entered yet */
     }
     int64_t lasti = l->code_start == PYTHON_NO
                         ? (int64_t)frame->instr * (1 << l->lasti_shift)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tasks of a thread's frames, and what awaits the innermost one. */
+/* Finds the tasks of a thread's frames, and the tasks that await the innermost one. */
 #include "runtime_private.h"
 
-/* The first frame of the run of frame i, seen from outside. */
+/* Is frame i the outermost of its run? */
 static bool is_outermost(const struct sonde__script_frame *frames, uint32_t count, uint32_t i)
 {
     return i + 1 == count || frames[i + 1].run != frames[i].run;
@@ -19,7 +19,7 @@ static const char *name_of(struct sonde__runtime *r, uint64_t task)
     return name;
 }
 
-/* Add the frames of a task that waits. False: they cannot be read. */
+/* Add the frames of a waiting task. False: unreadable. */
 static bool add_waiting(struct sonde__runtime *r, uint64_t task, uint32_t *count)
 {
     struct python_frame found[SONDE__RUNTIME_WAITING];

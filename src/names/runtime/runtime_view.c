@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Take room for a block. Null: there is none. */
+/* Reserve room for a block. Null: no room. */
 static struct sonde__view_block *place(struct sonde__view *view, uint64_t address, uint32_t size)
 {
     struct sonde__view_block *block = &view->blocks[view->count];
@@ -13,11 +13,11 @@ static struct sonde__view_block *place(struct sonde__view *view, uint64_t addres
     }
     *block = (struct sonde__view_block){address, size, view->bytes_used, false};
     view->count++;
-    view->bytes_used += size + (0u - size) % 8; /* the next one is aligned */
+    view->bytes_used += size + (0u - size) % 8; /* keep the next block aligned */
     return block;
 }
 
-/* The blocks from `first` on; one that could not be read whole is as long as was read. */
+/* Read the blocks from `first` on; the size of a block becomes what could be read. */
 static void read_from(struct sonde__view *view, uint32_t first)
 {
     struct sonde__runtime_piece pieces[SONDE__VIEW_BLOCKS];
@@ -61,7 +61,7 @@ static struct sonde__view_block *find(struct sonde__view *view, uint64_t address
         return &view->blocks[view->last];
     }
     if (view->last + 1 < view->count && holds(&view->blocks[view->last + 1], address, size)) {
-        return &view->blocks[++view->last]; /* as in the look before */
+        return &view->blocks[++view->last]; /* same order as in the last look */
     }
     for (uint32_t i = 0; i < view->count; i++) {
         if (holds(&view->blocks[i], address, size)) {
@@ -84,7 +84,7 @@ void sonde__view_ahead(struct sonde__view *view, const struct sonde__view_block 
     read_from(view, first);
 }
 
-/* Read a block of `wanted` bytes. Null: fewer than `size` are there from `address` on. */
+/* Read a block of `wanted` bytes. Null: fewer than `size` could be read at `address`. */
 static struct sonde__view_block *fetch(struct sonde__view *view, uint64_t start, uint32_t wanted,
                                        uint64_t address, uint32_t size)
 {
