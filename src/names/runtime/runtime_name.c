@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A frame of the interpreter -> function, file, line and kind. */
+/* Maps an interpreter's frame to its function, file, line and kind. */
 #include <string.h>
 
 #include "python_lines.h"
