@@ -19,15 +19,13 @@ extern "C" {
 
 /* name, text. What a captured variable is to the block. New ones are added at the end. */
 #define SONDE_BLOCK_KIND_MAP(X)                                                                    \
-    X(UNKNOWN, "unknown")       /* managed by the block, unknown how; or only its layout tells     \
-                                   it */                                                           \
+    X(UNKNOWN, "unknown")       /* managed in an unknown way, or known only from the layout */     \
     X(STRONG, "strong")         /* an object that the block retains */                             \
-    X(WEAK, "weak")             /* an object by a weak reference: zeroed when that dies */         \
+    X(WEAK, "weak")             /* a weak reference to an object: zeroed when that dies */         \
     X(UNRETAINED, "unretained") /* an object that the block does not keep alive */                 \
     X(BLOCK, "block")                                                                              \
     X(BYREF, "byref")       /* a __block variable, in a shared box */                              \
-    X(OBJECT, "C++ object") /* what is copied by a function of its own: a C++ object, or a C       \
-                               struct with objects in it */                                        \
+    X(OBJECT, "C++ object") /* copied by its own function: C++, or a C struct with objects */      \
     X(DATA, "data")         /* plain bytes */
 
 enum sonde_block_kind {
@@ -36,14 +34,14 @@ enum sonde_block_kind {
 #undef SONDE_BLOCK_KIND_ENUM_
 };
 
-/* name, text. How a capture is known, the most reliable first. */
+/* name, text. Sources of a capture's kind, the most reliable first. */
 #define SONDE_BLOCK_SOURCE_MAP(X)                                                                  \
     X(HELPER, "helper")           /* the code that copies and disposes of captures */              \
-    X(GENERIC, "generic helper")  /* the list that the runtime uses instead of that code */        \
+    X(GENERIC, "generic helper")  /* the list that the runtime uses instead of such code */        \
     X(HELPER_NAME, "helper name") /* the compiler writes kinds and offsets into these names */     \
     X(DESCRIPTOR_NAME, "descriptor name")                                                          \
-    X(LAYOUT, "layout") /* for collectors and debuggers; wrong for some captures */                \
-    X(DWARF, "DWARF")   /* names, types, sizes; not who owns an object */
+    X(LAYOUT, "layout") /* meant for collectors and debuggers; sometimes wrong */                  \
+    X(DWARF, "DWARF")   /* names, types, sizes; not ownership */
 
 enum sonde_block_source {
 #define SONDE_BLOCK_SOURCE_ENUM_(name, text) SONDE_BLOCK_BY_##name,

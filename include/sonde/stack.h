@@ -34,7 +34,7 @@ enum sonde_found_by {
 
 /* Why a walk ended. */
 #define SONDE_END_MAP(X)                                                                           \
-    X(ROOT, "root")                 /* the first function of the thread, as CFI says, or known */  \
+    X(ROOT, "root")                 /* the thread's first function, by CFI or known otherwise */   \
     X(DEPTH, "depth")               /* the caller's buffer or depth limit */                       \
     X(UNREADABLE, "unreadable")     /* the next cell of the stack could not be read */             \
     X(NO_PROGRESS, "no progress")   /* the next frame is not further out */                        \
@@ -72,22 +72,21 @@ struct sonde_stack {
     uint32_t capacity;
     uint32_t outer; /* part of the capacity reserved for the outermost frames */
     /* result */
-    uint32_t count;      /* frames in pcs */
-    uint32_t lost_at;    /* index in pcs before which frames were left out; == count: the
-                            outermost ones were, if any (end is DEPTH) */
+    uint32_t count;   /* frames in pcs */
+    uint32_t lost_at; /* index in pcs before which frames were left out; == count: outermost frames,
+                         if any (end is DEPTH) */
     uint64_t lost_count; /* frames left out there; 0: none */
     uint8_t end;         /* enum sonde_end_reason */
-    uint64_t end_at;     /* pc or address at which it ended, where that helps; for NO_CODE the last
-                            frame's pc, which is no code */
+    uint64_t end_at; /* pc or address at which it ended, if useful; NO_CODE: the last frame's pc */
     /* Swift async: sonde_stack_set_async() */
     uint64_t *async_pcs; /* resume addresses, the awaiting function first; may be null */
     uint32_t async_capacity;
     uint32_t async_count; /* result: resume addresses in async_pcs */
-    uint32_t async_at;    /* index in pcs of the frame that they follow; SONDE_NO_FRAME: the frames
-                             kept include no async frame */
-    uint8_t async_met;    /* the walk met an async frame, kept or not */
-    uint8_t async_cut;    /* the chain has more members than async_capacity */
-    uint64_t task_id;     /* of the running task (captures of the calling thread); 0: unknown */
+    uint32_t async_at; /* index in pcs of the frame that they follow; SONDE_NO_FRAME: no async frame
+                          was kept */
+    uint8_t async_met; /* the walk met an async frame, kept or not */
+    uint8_t async_cut; /* the chain has more members than async_capacity */
+    uint64_t task_id;  /* of the running task (captures of the calling thread); 0: unknown */
 };
 
 #define SONDE_NO_FRAME UINT32_MAX

@@ -101,7 +101,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_threads_write(struct sonde_sym
  * SONDE_STACKS_PRINT_THREADS_MAX threads, and SONDE_STACKS_PRINT_FRAMES_MAX innermost frames of
  * each. errno is preserved.
  *
- * Context    any thread, while nobody unloads a library; not handler      Blocks  in writing
+ * Context    any thread, while no library is unloaded; not handler      Blocks  in writing
  * Ownership  nothing is transferred
  * Example    examples/debugger.c */
 SONDE_API void sonde_stacks_print(void);

@@ -54,7 +54,7 @@ SONDE_API uint64_t sonde_thread_main(void);
 /* List the threads, the main thread first, then by tid.
  *
  * threads    array of `capacity` elements; may be null if that is 0
- * ret_count  how many threads there are, which may be more than fitted
+ * ret_count  the number of threads, which may exceed capacity
  *
  * Returns    OK | LIMIT (more threads than capacity; the array is filled) | UNREADABLE (no /proc)
  * Context    any thread; not handler      Blocks  no
