@@ -246,7 +246,7 @@ uint64_t preload_level(uint64_t caller, uint64_t sp)
     return level;
 }
 
-/* --- whose code it is --- */
+/* --- language runtimes --- */
 
 static char program[32];
 

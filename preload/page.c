@@ -21,7 +21,7 @@
 
 /* Longest wait in exit() for the supervisor: writing a report takes some 100 ms. */
 #define EXIT_WAIT_S 2
-/* The same with a record: names of a large program take seconds. */
+/* With a record: names of a large program take seconds. */
 #define EXIT_WAIT_RECORD_S 30
 
 struct preload_guard *preload_guard;

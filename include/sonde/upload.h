@@ -95,7 +95,7 @@ struct sonde_upload_transport {
  * Example    examples/upload_spool.c */
 SONDE_API const struct sonde_upload_transport *sonde_upload_curl(void);
 
-/* --- what is sent, and what becomes of it --- */
+/* --- policies, outcomes, options --- */
 
 enum sonde_upload_policy {
     SONDE_UPLOAD_UNMETERED, /* the default: unless the network is metered (unknown: send) */
@@ -142,7 +142,7 @@ struct sonde_upload_options {
     int32_t plain_http;          /* 1: allow http:// to other machines: unencrypted */
     uint64_t timeout_ns;         /* for one request; 0: SONDE_UPLOAD_TIMEOUT_NS */
     sonde_upload_begin on_begin; /* or null; the item is valid during the call */
-    sonde_upload_end on_end;     /* or null; likewise */
+    sonde_upload_end on_end;     /* or null; the item as above */
     void *ctx;
 };
 

@@ -51,7 +51,7 @@ static void note_x86_stack(const struct sonde__x86_insn *insn, struct sonde__flo
         flow->gives_stack = insn->value > 0;
         flow->takes_stack = insn->value < 0;
         break;
-    case SONDE__X86_SP_LOST: /* may move it either way; up is the less certain claim */
+    case SONDE__X86_SP_LOST: /* may move it either way; report it as up */
         flow->gives_stack = true;
         break;
     default:

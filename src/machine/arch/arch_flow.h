@@ -23,7 +23,7 @@ enum sonde__flow_kind {
     SONDE__FLOW_JUMP_TABLE, /* indirect; marked as a jump through a table of the function */
     SONDE__FLOW_BRANCH,     /* to `target` or the next instruction */
     SONDE__FLOW_RETURN,
-    SONDE__FLOW_STOP, /* a trap: control does not go on */
+    SONDE__FLOW_STOP, /* a trap: execution ends */
 };
 
 #define SONDE__FLOW_NO_REG 0xff

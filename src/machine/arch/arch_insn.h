@@ -45,9 +45,9 @@ enum sonde__insn_op {
     SONDE__INSN_SET,      /* dst = cond */
     SONDE__INSN_COMPARE_IF, /* flags = cond ? of a - b : `flags` (ccmp; variant 1: of a + b) */
     SONDE__INSN_EXCHANGE,   /* dst <-> a */
-    /* atomics: the place is changed, dst gets what was there */
+    /* atomics: change the place; dst gets its old value */
     SONDE__INSN_FETCH,           /* place = place VARIANT a (an op above); MOVE: swap */
-    SONDE__INSN_COMPARE_SWAP,    /* if place == a: place = b; dst = what was there */
+    SONDE__INSN_COMPARE_SWAP,    /* if place == a: place = b; dst = old value */
     SONDE__INSN_STORE_EXCLUSIVE, /* place = a, dst = 0 */
     /* two registers at once */
     SONDE__INSN_LOAD_PAIR,

@@ -50,7 +50,7 @@ static uint64_t decode_cell(uint32_t adrp, uint32_t ldr, uint64_t pc)
 }
 
 /* aarch64: [bti c] adrp x16; ldr x17; add x16; [autia1716] br x17 [nop]: 16 or 24 bytes. The PLT
- * header has the same pair of instructions, behind a push of x16 and x30. */
+ * header has the same pair of instructions, after a push of x16 and x30. */
 static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_t offset,
                          struct sonde__plt_slot *ret_slot, size_t *ret_next)
 {

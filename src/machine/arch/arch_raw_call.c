@@ -42,7 +42,7 @@ static bool writes_other(uint8_t opcode)
 static void follow_x86(struct sonde__raw_call *state, const uint8_t *code, uint8_t length)
 {
     uint8_t at = 0, rex = 0;
-    bool is_narrow = false; /* 16 bits: the upper half stays */
+    bool is_narrow = false; /* 16 bits: keeps the upper half */
     for (; at < length && is_prefix(code[at]); at++) {
         is_narrow |= code[at] == 0x66;
     }

@@ -20,13 +20,13 @@ enum sonde__x86_kind {
     SONDE__X86_FP_FROM_SP,    /* rbp = rsp + value */
     SONDE__X86_SP_LOST,       /* rsp = something else (alignment, alloca, another stack) */
     SONDE__X86_CALL,          /* to the next instruction + value */
-    SONDE__X86_CALL_INDIRECT, /* by register or memory; reg NEXT: by the word that lies at the next
-                                 instruction + value */
+    SONDE__X86_CALL_INDIRECT, /* by register or memory; reg NEXT: by the word at the next
+                                  instruction + value */
     SONDE__X86_JUMP,          /* to the next instruction + value */
     SONDE__X86_JUMP_INDIRECT, /* as CALL_INDIRECT */
     SONDE__X86_BRANCH,        /* conditional: to the next instruction + value */
     SONDE__X86_RETURN,
-    SONDE__X86_STOP, /* hlt, ud2, int3: control does not go on */
+    SONDE__X86_STOP, /* hlt, ud2, int3: execution ends */
     SONDE__X86_SYSCALL,
 };
 

@@ -38,7 +38,7 @@ struct sonde__host_fd {
 /* Read a descriptor of process `pid` through its thread `tid`. */
 void sonde__host_fd_read(int32_t pid, uint64_t tid, int32_t fd, struct sonde__host_fd *ret_fd);
 
-/* --- who has a pipe or a socket open --- */
+/* --- holders of pipes and sockets --- */
 
 struct sonde__host_holder {
     uint64_t key;    /* inode, or the hash of a path */

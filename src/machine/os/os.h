@@ -16,7 +16,7 @@
 
 #include <sonde/status.h>
 
-/* --- who and when --- */
+/* --- ids and clocks --- */
 
 int32_t sonde__os_pid(void);
 /* The tids of the calling thread and of the main thread (even if that has ended). */

@@ -169,7 +169,7 @@ static const char *read_delimited(const struct python *python, struct sonde__vie
 }
 
 /* A call of the loop links its _PyCFrame before it sets the frame in it. Until then that frame is
- * an earlier call's, and lies beyond the top of the frame stack, or has no caller. */
+ * an earlier call's, and is beyond the top of the frame stack, or has no caller. */
 static bool is_stale(const struct python_layout *l, const uint8_t *state, uint64_t first)
 {
     return first >= word(state, l->ts_top) && first < word(state, l->ts_top + 8u);

@@ -75,7 +75,7 @@ uint32_t python_task_frames(struct python *python, struct sonde__view *view, uin
 
 /* --- python_threads.c --- */
 
-/* Limits of the lists: longer ones are taken for damaged memory. */
+/* Limits of the lists: longer ones are treated as damaged memory. */
 enum { PYTHON_INTERPRETERS_MAX = 256, PYTHON_THREADS_MAX = 32768 };
 
 /* Find the states of thread `tid`, at most `capacity`: one for each interpreter that it has run.

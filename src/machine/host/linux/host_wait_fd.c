@@ -85,7 +85,7 @@ void sonde__host_fd_read(int32_t pid, uint64_t tid, int32_t fd, struct sonde__ho
     }
 }
 
-/* --- who has what --- */
+/* --- holders --- */
 
 static int compare(const void *a, const void *b)
 {
