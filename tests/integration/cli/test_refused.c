@@ -70,6 +70,9 @@ static void check_same(pid_t pid, const char *what, const char *option)
     if (strstr(what, "waits") != NULL) {
         CHECK_CONTAINS(run.out, "blocked in read  fd ");
         CHECK_CONTAINS(run.out, "blocked in futex  futex 0x");
+    }
+    /* after a stop, owners are left out of threads that do not wait again yet */
+    if (option != NULL || strstr(what, "waits") != NULL) {
         cut_owners(run.out);
         cut_owners(plain.out);
     }
