@@ -10,8 +10,8 @@
  *     __12-[C m]_block_invoke_2     block #2 in -[C m]
  *     ___ZN1C1mEv_block_invoke      block in C::m()
  *     _ZN1n1vE_block_invoke_2       block #2 of the file in n::v
- *     __main_block_invoke.cold.1    block in main [clone .cold.1] __14_i_Ctl__direct_block_invoke
- *     block in -[Ctl direct]
+ *     __main_block_invoke.cold.1    block in main [clone .cold.1]
+ *     __14_i_Ctl__direct_block_invoke  block in -[Ctl direct]
  *
  * The last one is a method in GCC's and GNUstep's naming: `_i_` or `_c_`, class, category and
  * selector, separated by `_`, which also replaces each colon. If that is ambiguous (a class or

@@ -2,8 +2,8 @@
 /* File names in a spool folder, and its place.
  *
  *     20261123T164012Z-4242.live    the stalls of a run that last now, in a mapping
- *     20261123T164012Z-4242.sonde   the report of the run; no .live: the run is over counts.sonde
- *                    stalls of reports that were removed, by fingerprint
+ *     20261123T164012Z-4242.sonde   the report of the run; no .live: the run is over
+ *     counts.sonde                  stalls of reports that were removed, by fingerprint
  *
  * The time is the start of the watch in UTC; the number is the pid. A second run with the same time
  * and pid has the suffix "-2". Sorted by bytes, names are sorted by time. Other files are not ours
