@@ -196,7 +196,7 @@ TEST_TIMEOUT(threads_with_bad_units, 100)
     unsigned bad = 0;
     CHECK_OK(sonde__elf_open(bytes, size, &elf, NULL));
     CHECK(sonde__elf_section_by_name(&elf, ".debug_info", &info));
-    for (unsigned i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < 8000; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         bytes[info.offset + (seed >> 20) % info.size] ^= (char)(1u << (seed >> 60 & 7));
     }
