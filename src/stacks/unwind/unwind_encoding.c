@@ -71,7 +71,7 @@ static bool read_size(const struct sonde__cfi *cfi, const struct sonde__unwind_i
                       uint64_t *ret_size)
 {
     uint64_t at = entry->start - cfi->unwind_info.base + (entry->encoding >> 16 & 0xff);
-    uint64_t pushed = (entry->encoding >> 13 & 7) * 8;
+    uint64_t pushed = (uint64_t)(entry->encoding >> 13 & 7) * 8;
     if (cfi->text == NULL || cfi->text_size < 4 || at > cfi->text_size - 4) {
         return false;
     }
@@ -86,7 +86,7 @@ static void decode_x86_64_sp(const struct sonde__cfi *cfi,
     uint8_t regs[X86_64_SAVED_MAX];
     uint32_t encoding = entry->encoding;
     unsigned count = encoding >> 10 & 7;
-    uint64_t size = (encoding >> 16 & 0xff) * 8;
+    uint64_t size = (uint64_t)(encoding >> 16 & 0xff) * 8;
     if ((is_big && !read_size(cfi, entry, &size)) || count > X86_64_SAVED_MAX ||
         size < 8 + (uint64_t)count * 8 || !read_permutation(encoding & 0x3ff, count, regs)) {
         return;
