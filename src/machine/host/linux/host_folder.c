@@ -117,7 +117,7 @@ int sonde__host_folder_lock(int32_t folder, const char *name, int32_t fd)
 
 bool sonde__host_folder_take(int32_t folder, const char *name, int32_t *ret_fd)
 {
-    int32_t fd;
+    int32_t fd = -1;
     if (sonde__host_folder_look(folder, name, &fd) != 0) {
         return false;
     }
