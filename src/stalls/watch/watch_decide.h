@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Is this thread stalled, and when is it to be sampled? A pure function of what each look observes.
+/* Is this thread stalled, and when is the next sample due? A pure function of what each look sees.
  *
- * A turn lasts from the stamp of its begin to the stamp of its end, which the probe writes: a
- * watcher that got no CPU for a while loses samples, but no time. Subtracted is only time in which
- * the program could not have gone on: it was stopped or traced   seen at a look. Of the intervals
- * before and after such a look, what the thread ran or waited for a CPU is counted. the machine
- * stood still    the watcher is late, and neither it nor the thread had a CPU or waited for one:
- * then the interval counts as one period. So SIGSTOP, a debugger and a paused machine never make a
- * stall, and a loaded machine neither hides nor shortens one. Differences of wall-clock time gave 5
- * to 7 stalls instead of one (twelve stops of 0.4 s during one true stall). An idle thread is never
- * stalled. Context: any thread. */
+ * The probe stamps the begin and the end of a turn, so a watcher that got no CPU for a while loses
+ * samples, but no time. Only time in which the program could not go on is subtracted:
+ *
+ *   stopped or traced        a look saw it. In the intervals before and after that look, only the
+ *                            time that the thread ran or waited for a CPU counts.
+ *   the machine stood still  the watcher is late, and neither it nor the thread ran or waited for a
+ *                            CPU. The interval counts as one period.
+ *
+ * So SIGSTOP, a debugger and a paused machine never cause a stall, and load neither hides nor
+ * shortens one. Differences of wall-clock time gave 5 to 7 stalls instead of one (twelve stops of
+ * 0.4 s during one true stall). An idle thread is never stalled. Context: any thread. */
 #ifndef SONDE_WATCH_DECIDE_H
 #define SONDE_WATCH_DECIDE_H
 
