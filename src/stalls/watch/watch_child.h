@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The threads of a child that a stalled thread waits for, once.
+/* The threads of a child process that a stalled thread waits for, sampled once.
  *
- * The child is only read: what runs in it is sampled by a perf event or not at all, it is never
- * stopped or signalled. Opening it costs some ms of CPU time, so it is done once a stall and not
- * more often than all processes are searched (watch_cause.h).
- * Context: any thread, one at a time per struct. */
+ * The child is only read: its running threads are sampled by a perf event or not at all, and it is
+ * never stopped or signalled. Opening it costs some ms of CPU time, so this happens at most once
+ * per stall and as rarely as the search of all processes (watch_cause.h). Context: any thread, one
+ * at a time per struct. */
 #ifndef SONDE_WATCH_CHILD_H
 #define SONDE_WATCH_CHILD_H
 
 #include "host_process.h"
 #include "watch_capture.h"
 
-/* Threads of a child that are sampled; how many there are is known. */
+/* Threads of a child that are sampled; all are counted. */
 #define SONDE__WATCH_CHILD_THREADS_MAX 32u
 
 struct sonde__watch_child {
@@ -23,8 +23,8 @@ struct sonde__watch_child {
     uint32_t thread_count, thread_total;
 };
 
-/* perf: running threads may be sampled by perf events. Null: the process may not be read, which
- * ret_error says (it may be null), has ended, or memory ran out. Ownership: _done(). */
+/* perf: running threads may be sampled by perf events. Null: the process cannot be read (the reason
+ * is in ret_error, which may be null), has ended, or memory ran out. Ownership: _done(). */
 struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf,
                                                    struct sonde_error *ret_error);
 void sonde__watch_child_done(struct sonde__watch_child *child);

@@ -18,34 +18,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An unexplained pause longer than this many periods (a quarter of the threshold) counts as one. */
+/* An unexplained pause of more than this many periods (a quarter of the threshold each) counts as
+ * one period. */
 #define SONDE__WATCH_LATE_PERIODS 3u
-/* A sample each hundredth of the time that the turn has lasted, but not more often than each FIRST
- * and not more rarely than each LAST: phases of a stall are told apart to 1 % of it, whatever its
- * length, and a minute costs some five hundred samples. */
+/* Time between samples: a hundredth of the turn's age, but at least FIRST and at most LAST. So
+ * phases of a stall are resolved to 1 % of its length, and a stall of a minute costs some five
+ * hundred samples. */
 #define SONDE__WATCH_SAMPLE_FIRST_NS 10000000u
 #define SONDE__WATCH_SAMPLE_PART     100u
 #define SONDE__WATCH_SAMPLE_LAST_NS  250000000u
-/* Of a thread that runs on, so many times as rarely, by what samples may cost; of any other one a
- * sample is taken when it has moved. */
+/* Factors on that time for a thread that keeps running, by the budget. Any other thread is sampled
+ * when it has moved. */
 #define SONDE__WATCH_SAMPLE_FAIR 2u
 #define SONDE__WATCH_SAMPLE_POOR 3u
-/* A look at a thread that waits where it did costs little, but wakes the watch. */
+/* The factor for a thread that still waits in the same place: a look costs little, but wakes the
+ * watch. */
 #define SONDE__WATCH_SAMPLE_STILL 2u
 
 enum sonde__watch_phase {
     SONDE__WATCH_IDLE,
     SONDE__WATCH_BUSY,
-    SONDE__WATCH_SUSPECT, /* busy for some time: samples are taken, nothing is written */
+    SONDE__WATCH_SUSPECT, /* busy for some time: sampled, but nothing is written */
     SONDE__WATCH_STALL,   /* busy for the threshold */
 };
 
 /* What to do after a look. */
 enum sonde__watch_action {
     SONDE__WATCH_NOTHING,
-    SONDE__WATCH_SAMPLE, /* take a sample, if it would tell anything */
-    SONDE__WATCH_BEGIN,  /* a stall begins: take a sample, and one of each other thread */
-    SONDE__WATCH_DROP,   /* it was no stall: discard the samples */
+    SONDE__WATCH_SAMPLE, /* take a sample, if it would show anything new */
+    SONDE__WATCH_BEGIN,  /* a stall begins: sample this thread and all others */
+    SONDE__WATCH_DROP,   /* this was no stall: discard the samples */
     SONDE__WATCH_END,    /* the stall is over; it may never have been SUSPECT */
 };
 
@@ -63,25 +65,25 @@ struct sonde__watch_decision {
     uint64_t tick_ns;     /* the last look, or since_ns */
     uint64_t counted_ns;  /* effective time since since_ns */
     uint64_t excluded_ns; /* the rest */
-    uint32_t samples;     /* requested in this spell */
+    uint32_t samples;     /* requested in this turn */
     uint64_t sample_ns;   /* time between two samples now */
-    uint64_t apart_ns;    /* the same of a thread that runs on, at least */
-    uint64_t next_ns;     /* when the next one is due */
-    uint64_t arm_ns;      /* effective time at which the first one is due */
+    uint64_t apart_ns;    /* the least of it for a thread that keeps running */
+    uint64_t next_ns;     /* when the next sample is due */
+    uint64_t arm_ns;      /* effective time at which the first sample is due */
     bool held;            /* at the last look */
     uint64_t duration_ns; /* of the stall that ended (END), effective */
 };
 
-/* One look at a thread. Times "since the last look" may reach further back than the turn. */
+/* One look at a thread. The times since the last look may include time before the turn. */
 struct sonde__watch_look {
     uint64_t now_ns;
     bool busy;
     uint64_t since_ns; /* when it became busy */
-    uint64_t ended_ns; /* when a turn ended that a look had seen; 0: unknown */
+    uint64_t ended_ns; /* when a turn that was seen before ended; 0: unknown */
     uint64_t own_ns;   /* since the last look: the watcher's CPU time and its wait for a CPU */
     uint64_t ran_ns;   /* the same of the thread; 0: unknown, or not its own time (a debugger) */
     bool held;         /* stopped, or traced by a debugger */
-    bool still;        /* it has waited since the last look; what it does next will be known */
+    bool still;        /* it has waited since the last look, and its next move will be seen */
     enum sonde__watch_means means;
 };
 
@@ -97,13 +99,12 @@ struct sonde__watch_missed {
     uint64_t own_ns; /* as of sonde__watch_look */
     bool stops;      /* the program has been seen stopped or traced lately */
 };
-/* Its effective time, at least. Where the program made stamps while the watcher was late, the
- * machine ran, and the turn lasted what the stamps say. Else it may have stood still with the
- * watcher, or been stopped: what nothing explains counts as one period. */
+/* A lower bound of its effective time. If the program made stamps while the watcher was late, the
+ * machine was running and the stamps are right. Otherwise the machine may have been paused or the
+ * program stopped, and unexplained time counts as one period. */
 uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *missed, uint64_t threshold_ns);
-/* How long until the next look is due; UINT64_MAX: the thread is idle. */
+/* Time until the next look is due; UINT64_MAX: the thread is idle. */
 uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *decision, uint64_t now_ns);
-/* How often to look whether an idle thread has become busy: turns are to be seen before the first
- * sample is due. */
+/* How often to check an idle thread: a turn must be seen before its first sample is due. */
 uint64_t sonde__watch_idle_period(uint64_t threshold_ns);
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which stalls are reported one by one, and which are only counted because equal ones were.
+/* Which stalls are reported one by one, and which are only counted.
  *
- * Equal are stalls of one fingerprint. Of each the first few are reported, and later each one that
- * lasts at least twice as long as the longest of them; the others are counted, with the sum of
- * their durations. So a program that stalls for days has a bounded report, and nothing is lost
+ * Stalls with one fingerprint are equal. The first few are reported; a later one is reported if it
+ * lasts at least twice as long as the longest reported one. The others are counted, with the sum of
+ * their durations. So the report of a program that stalls for days is bounded, and nothing is lost
  * silently. A stall without a fingerprint equals no other.
  *
- * Memory is bounded: of more causes than SONDE__WATCH_EQUALS_MAX the later ones are not counted but
- * reported, as far as the limits of a report go. Pure but for memory. Context: any thread, one at
- * a time. */
+ * Memory is bounded: after SONDE__WATCH_EQUALS_MAX causes, stalls of new causes are not counted but
+ * reported, up to the limits of a report. Pure but for memory. Context: any thread, one at a
+ * time. */
 #ifndef SONDE_WATCH_EQUAL_H
 #define SONDE_WATCH_EQUAL_H
 
@@ -18,8 +18,7 @@
 
 /* Different causes: 0.5 MB. Real programs have some dozens. */
 #define SONDE__WATCH_EQUALS_MAX 4096u
-/* Equal stalls that are reported one by one, unless the user says otherwise: enough to see what
- * they have in common. */
+/* Equal stalls that are reported one by one by default: enough to see what they have in common. */
 #define SONDE__WATCH_EQUAL_DEFAULT 10u
 
 struct sonde__watch_equal {
@@ -29,7 +28,7 @@ struct sonde__watch_equal {
     uint64_t longest_ns; /* of all */
     uint64_t full_ns;    /* of those that were reported */
     uint64_t number;     /* of the longest of them: as it was shown, from 1 */
-    /* counted, and not in the report yet */
+    /* counted, not in the report yet */
     struct {
         uint64_t count, total_ns, longest_ns, first_ns, last_ns;
     } open;
@@ -38,8 +37,8 @@ struct sonde__watch_equal {
 struct sonde__watch_equals {
     struct sonde__watch_equal *list;
     size_t count, capacity;
-    uint32_t each; /* so many of each are reported; 0: all */
-    bool any_full; /* so many have been, of one of them */
+    uint32_t each; /* how many equal stalls are reported; 0: all */
+    bool any_full; /* one cause has reached that number */
 };
 
 void sonde__watch_equals_init(struct sonde__watch_equals *equals, uint32_t each);
@@ -47,16 +46,16 @@ void sonde__watch_equals_done(struct sonde__watch_equals *equals);
 /* A stall was reported as number `number`. */
 void sonde__watch_equals_add(struct sonde__watch_equals *equals, const char *id, uint64_t number,
                              uint64_t duration_ns);
-/* May the next stall be one that is only counted? */
+/* Could the next stall be one that is only counted? */
 bool sonde__watch_equals_may_count(const struct sonde__watch_equals *equals);
-/* Count a stall, if it is one of many. Null: it is to be reported. */
+/* Count a stall if it is only to be counted. Null: report it. */
 struct sonde__watch_equal *sonde__watch_equals_count(struct sonde__watch_equals *equals,
                                                      const char *id, uint64_t begin_ns,
                                                      uint64_t duration_ns);
-/* Are those that are not in the report as many as those that are? A report of a program that is
- * killed has half of the counts at least, and its size grows with the logarithm of their number. */
+/* Has the count doubled since it was last written? So the report of a program that is killed has at
+ * least half of each count, and its size grows with the logarithm of the counts. */
 bool sonde__watch_equal_is_due(const struct sonde__watch_equal *equal);
-/* All are in the report. */
+/* Call it when the counts are in the report. */
 void sonde__watch_equal_written(struct sonde__watch_equal *equal);
 
 #endif

@@ -11,18 +11,18 @@
 #include "probe_page.h"
 #include "watch_run.h"
 
-/* False: it does not fit. supervisor: pid of this watch's own. */
+/* False: the command line does not fit. supervisor: the pid of this watch's supervisor. */
 bool sonde__watch_fill_follow(const struct sonde__watch_options *options, int32_t supervisor,
                               struct sonde__probe_follow *follow);
 /* "3 programs were started without being followed: ..."; false: all were followed. */
 bool sonde__watch_describe_missed(const struct sonde__probe_follow *follow, char *ret_text,
                                   size_t capacity);
-/* Must exit() wait until the report is complete? Not in a followed program: its report is removed
+/* Must exit() wait until the report is complete? Not in a followed program, whose report is removed
  * if it has no stalls. */
 bool sonde__watch_awaits_report(const struct sonde__watch_options *options);
 
-/* Is a signal the only way to sample running threads? Then the probe sets its handler when the
- * program starts. */
+/* Can running threads be sampled by a signal only? Then the probe sets its handler when the program
+ * starts. */
 bool sonde__watch_wants_signal(const struct sonde__watch_options *options);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stalls that last, in the live file of the spool (spool_stream.h): each sample is written when it
- * is taken, so it survives the death of the program and of the watch. Names are not looked up here.
+/* Current stalls in the live file of the spool (spool_stream.h). Each sample is written when it is
+ * taken, so it survives the death of the program and of the watch. Names are not looked up here.
  *
- * A stall is written from the threshold on, with the samples before, in parts (Record.growing).
- * When all stalls are over and the writer's thread has them in the report of the run, the file is
- * emptied. Its size is bounded: of a stall that does not fit, only the duration is updated.
+ * A stall is written in parts (Record.growing) from the threshold on, with its earlier samples. The
+ * file is emptied when all stalls have ended and the writer's thread has put them into the report
+ * of the run. Its size is bounded: of a stall that does not fit, only the duration is updated.
  * Context: the thread that samples. */
 #ifndef SONDE_WATCH_LIVE_H
 #define SONDE_WATCH_LIVE_H
@@ -13,13 +13,13 @@
 
 struct sonde__spool_session; /* spool_session.h */
 
-/* header: of the report of the run; its texts are copied. Null: out of memory. */
+/* like: a report with the header of the run's report; the texts are copied. Null: out of memory. */
 struct sonde__watch_live *sonde__watch_live_create(struct sonde__spool_session *spool,
                                                    const struct sonde__report *like);
 void sonde__watch_live_destroy(struct sonde__watch_live *live);
 
-/* These do nothing without a live file. The stall has begun; it has another sample, or its last one
- * continues; it has ended and goes to the writer; it was no stall. */
+/* A stall has begun; has another sample, or its last one continues; has ended and goes to the
+ * writer; was no stall. These do nothing without a live file. */
 void sonde__watch_live_begin(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_go_on(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_end(struct sonde__watch_session *session, struct sonde__watch_loop *loop,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Page faults of a thread and the load of the machine over one turn.
  *
- * Read when sampling of the turn begins, again each time the turn has doubled its length, and at
- * its end if the watch sees that in time. So the interval between the first and the last reading
- * lies in the turn, also where the watch is late, and a turn of an hour costs a dozen readings of
- * some 20 us of CPU time. Context: any thread, one at a time. */
+ * They are read when sampling of the turn begins, each time the turn has doubled its length, and at
+ * its end if the watch sees the end in time. So the interval between the first and the last reading
+ * lies in the turn even if the watch is late, and a turn of an hour costs a dozen readings of some
+ * 20 us of CPU time. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_LOAD_H
 #define SONDE_WATCH_LOAD_H
 
@@ -19,11 +19,11 @@ struct sonde__watch_load {
 /* The first reading of a turn. */
 void sonde__watch_load_begin(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
                              uint64_t now_ns);
-/* The turn still lasts: read again if it is time to. */
+/* The turn goes on: read again if it is time to. */
 void sonde__watch_load_look(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
                             uint64_t now_ns);
-/* The turn lasted from since_ns to ended_ns. Read again if it ended less than an eighth of it ago.
- * *ret_load is all zero where nothing is known. */
+/* The turn lasted from since_ns to ended_ns. Read again if the time since its end is less than an
+ * eighth of it. *ret_load is all zero if nothing is known. */
 void sonde__watch_load_end(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
                            uint64_t since_ns, uint64_t ended_ns, uint64_t now_ns,
                            struct sonde__report_load *ret_load);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names for the stacks of the watched program: a look-up takes longer than the pause between two
- * samples, so it happens after the stall, in another thread than the sampling (watch_writer.h).
- * Context: any thread, one at a time. */
+/* Names for the stacks of the watched program. A look-up takes longer than the pause between two
+ * samples, so it happens after the stall, in the writer's thread (watch_writer.h). Context: any
+ * thread, one at a time. */
 #ifndef SONDE_WATCH_NAMES_H
 #define SONDE_WATCH_NAMES_H
 
@@ -22,20 +22,21 @@ sonde__watch_names_create(const struct sonde__symfile_options *symbols,
                           struct sonde__watch_names **ret_names);
 void sonde__watch_names_destroy(struct sonde__watch_names *names);
 
-/* From now on stacks are of `target`, as its images were at their time (target_frozen.h), and go
- * into `report`; both must outlive the next call or _end(). Returns OK | MEMORY. */
+/* Later calls resolve stacks of `target`, with its images as they were when frozen
+ * (target_frozen.h), into `report`. Both must outlive the next call or _end(). Returns OK |
+ * MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__watch_names_begin(struct sonde__watch_names *names,
                                                            struct sonde__target *target,
                                                            struct sonde__report *report);
 void sonde__watch_names_end(struct sonde__watch_names *names);
 
-/* The sample's stack in the report: a stack id. */
+/* Adds the sample's stack to the report; returns its stack id. */
 uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct sonde__sample *sample,
                               uint32_t *ret_script_stack);
 void sonde__watch_resolve_thread(struct sonde__watch_names *names,
                                  const struct sonde__sample *sample,
                                  struct sonde__report_thread *ret_thread);
-/* "python3.11+0x1d64b4" for a place in the program, into the caller's buffer. */
+/* Describe a place in the program, as "python3.11+0x1d64b4", in the caller's buffer. */
 void sonde__watch_place(struct sonde__watch_names *names, uint64_t pc, char *ret_text,
                         size_t capacity);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program says of itself, as it was when a turn became a stall: notes, the phase of the run,
- * the phase of the loop. Context: any thread. */
+/* What a program tells about itself, as of the moment when a turn became a stall: notes, the phase
+ * of the run, the phase of the loop. Context: any thread. */
 #ifndef SONDE_WATCH_NOTE_H
 #define SONDE_WATCH_NOTE_H
 
@@ -23,12 +23,12 @@ struct sonde__watch_notes {
     struct sonde__watch_note notes[SONDE__WATCH_NOTES_MAX];
     char phase[SONDE__WATCH_PHASE_BYTES]; /* of the run; "": none */
     uint32_t consent;                     /* enum sonde__report_consent */
-    uint64_t phase_ns;                    /* when it began, of the monotonic clock */
+    uint64_t phase_ns;                    /* when it began, by the monotonic clock */
     char loop_phase[SONDE__WATCH_PHASE_BYTES];
 };
 
-/* As parts of a stall's message: strings, the named phase and `annotations`, which has room for
- * all, are added to the report. begin_ns: of the watch. notes: null: nothing was said. */
+/* Add the notes to a stall's message. Strings and the named phase go into the report; `annotations`
+ * has room for all. begin_ns: begin of the watch. notes: null: there are none. */
 void sonde__watch_to_notes(const struct sonde__watch_notes *notes, uint64_t begin_ns,
                            struct sonde__report *report,
                            struct sonde__report_annotation *annotations,

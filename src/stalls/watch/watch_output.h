@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Output of the watch: stalls as they end, and stacks on request, as text on stderr and into the
- * report file record by record. All of it may block: it belongs to the thread of watch_writer.h.
+/* Output of the watch: stalls when they end, and stacks on request, as text on stderr and as
+ * records in the report file. All of it may block, so it belongs to the thread of watch_writer.h.
  * Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_OUTPUT_H
 #define SONDE_WATCH_OUTPUT_H
@@ -14,16 +14,16 @@ struct sonde__watch_output;
 SONDE_NODISCARD enum sonde_status
 sonde__watch_output_create(const struct sonde__watch_options *options, int32_t pid,
                            struct sonde__watch_output **ret_output);
-/* Totals, and the report's end. Frees the output. */
+/* Write totals and the report's end. Frees the output. */
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
                                 uint64_t watched_ns, const struct sonde__watch_turns *lengths);
 
-/* The program has ended: the messages of the plugin, and what it recorded. */
+/* The program has ended: show the plugin's messages and what it recorded. */
 void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory);
-/* The same while the program runs. all: also what has not changed. */
+/* Show the same while the program runs. all: also what has not changed. */
 void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all);
 
-/* One line "sonde run: TEXT", and a note in the report. */
+/* Print a line "sonde run: TEXT", and add a note to the report. */
 void sonde__watch_output_say(struct sonde__watch_output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -33,14 +33,14 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
 void sonde__watch_output_begin(struct sonde__watch_output *output,
                                const struct sonde__watch_stall *threads,
                                const struct sonde__watch_ended *ended);
-/* Captured threads. why: a static string. */
+/* Print captured threads. why: a static string. */
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 const struct sonde__watch_stall *threads,
                                 struct sonde__target *images, const char *why);
 
-/* What earlier runs left in the spool folder (watch_spooled.h). */
+/* Finish what earlier runs left in the spool folder (watch_spooled.h). */
 void sonde__watch_output_tidy(struct sonde__watch_output *output);
-/* For its header. */
+/* The report, for its header. */
 const struct sonde__report *sonde__watch_output_report(const struct sonde__watch_output *output);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From what the system tells of a blocked thread to what the probe would have said of the same
- * wait.
+/* Translates what the system shows of a blocked thread to what the probe would note about the wait.
  *
- * Where the probe reads its caller's frame, this walks the thread's stack passively. What a wait
- * may be taken for follows the probe's rules; what cannot be told from outside is no loop. Context:
- * any thread, one at a time. */
+ * The probe reads its caller's frame; this walks the thread's stack passively. The probe's rules
+ * decide which waits may be a loop's. A wait that cannot be classified from outside is no loop.
+ * Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_OUTSIDE_WAIT_H
 #define SONDE_WATCH_OUTSIDE_WAIT_H
 
@@ -22,32 +21,33 @@ struct sonde__watch_outside_calls {
 };
 void sonde__watch_outside_calls_init(struct sonde__watch_outside_calls *calls);
 
-/* The waits that a thread was last seen in. A walk of its stack costs some 10 to 1000 us, more than
- * all else together, and a loop waits at one place. */
+/* The last waits of a thread. They are kept because a loop waits at one place, and a walk of the
+ * stack costs some 10 to 1000 us, more than all else together. */
 #define SONDE__WATCH_OUTSIDE_PLACES 4u
 struct sonde__watch_outside_places {
     struct {
         struct sonde__os_wait wait;
-        struct sonde__probe_wait is; /* what it is, now_ns left out */
+        struct sonde__probe_wait is; /* the result, without now_ns */
     } list[SONDE__WATCH_OUTSIDE_PLACES];
     uint32_t next;
 };
 
-/* What `wait` is, now_ns and flags included. main: of the main thread; any: also if it only says
- * where the thread is. False: it is no wait that could be a loop's, or say where the thread is. */
+/* Describe `wait`, including now_ns and flags. main: the thread is the main thread. any: also
+ * describe a wait that only shows where the thread is. False: the wait is of no use: it cannot be a
+ * loop's, and does not show where the thread is. */
 bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *calls,
                                    struct sonde__watch_outside_places *places,
                                    struct sonde__target *target, uint64_t tid, bool main, bool any,
                                    const struct sonde__os_wait *wait, uint64_t now_ns,
                                    struct sonde__probe_wait *ret_wait);
 
-/* The same call for the same thing at the same place; its time-out may differ. */
+/* Do both make the same call for the same object at the same place? Time-outs may differ. */
 bool sonde__watch_outside_is_same(const struct sonde__os_wait *a, const struct sonde__os_wait *b);
 
-/* Is the program, or the part of it that waits here, one of Go? Its goroutines move between
- * threads, so no thread has a loop. */
+/* Is this a Go program, or is the code that waits here Go code? Goroutines move between threads, so
+ * no thread has a loop. */
 bool sonde__watch_outside_is_go(struct sonde__target *target, const struct sonde__os_wait *wait);
-/* The program itself. */
+/* Is the program a Go program? */
 bool sonde__watch_outside_is_go_program(struct sonde__target *target);
 
 #endif

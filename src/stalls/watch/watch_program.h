@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Can a program carry the probe? LD_PRELOAD does harm to one that cannot: a musl program given a
- * glibc library dies ("Error relocating", status 127), a 32-bit one prints loader errors. So the
- * file is read before it is started, and its #! chain is followed. Malformed files count as
- * "cannot".
+/* Can a program load the probe? LD_PRELOAD harms a program that cannot: a musl program with a glibc
+ * library dies ("Error relocating", status 127), a 32-bit program prints loader errors. So the file
+ * is read before it is started, and its #! chain is followed. Malformed files count as "cannot".
  * Context: any thread. */
 #ifndef SONDE_WATCH_PROGRAM_H
 #define SONDE_WATCH_PROGRAM_H
@@ -30,30 +29,31 @@ enum sonde__watch_carry {
 
 struct sonde__watch_program {
     enum sonde__watch_carry carry;
-    char binary[SONDE__WATCH_PATH_MAX]; /* the ELF file that will run: the program or its #! */
+    char binary[SONDE__WATCH_PATH_MAX]; /* the ELF file that will run: the program or its script
+                                           interpreter */
 };
 
-/* One file, as its bytes say. */
+/* One file, parsed. */
 struct sonde__watch_image {
     bool elf, script;
     bool is64;
     uint16_t machine;
-    char interpreter[SONDE__WATCH_PATH_MAX]; /* PT_INTERP, or what #! names; "" for none */
-    char argument[256];                      /* what follows it on the #! line */
+    char interpreter[SONDE__WATCH_PATH_MAX]; /* PT_INTERP, or the path after #!; "": none */
+    char argument[256];                      /* the rest of the #! line */
     bool sanitizer;
 };
 
-/* Reads `size` bytes at `offset`; returns how many there were. */
+/* Reads up to `size` bytes at `offset`; returns the number of bytes read. */
 typedef size_t (*sonde__watch_read)(void *ctx, uint64_t offset, void *ret_bytes, size_t size);
 void sonde__watch_parse_image(sonde__watch_read read, void *ctx,
                               struct sonde__watch_image *ret_image);
 
 /* "#!/usr/bin/env NAME": the probe removes itself from the environment of the first program, env,
  * which then executes NAME without it. True: `path` is such a script; ret_name is NAME. Other uses
- * of env (options, assignments) are left to env. */
+ * of env (options, assignments): false. */
 bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity);
 void sonde__watch_inspect(const char *path, struct sonde__watch_program *ret_program);
-/* "statically linked": why the probe cannot be loaded, as the end of a sentence. */
+/* Why the probe cannot be loaded, as the end of a sentence: "statically linked". */
 const char *sonde__watch_carry_text(enum sonde__watch_carry carry);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stall that has ended as a message of a report: its stacks with names, its causes, its
- * fingerprint. Context: any thread, one at a time. */
+/* Converts a stall that has ended to a message of a report: stacks with names, causes, fingerprint.
+ * Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_RECORD_H
 #define SONDE_WATCH_RECORD_H
 
@@ -9,14 +9,14 @@
 #include "watch_note.h"
 #include "watch_stall.h"
 
-/* Of a label that a program gives so much is shown. */
+/* Longest label of a program that is shown. */
 #define SONDE__WATCH_LABEL_BYTES 64u
-/* What a scope and the ones around it are called. */
+/* The name of a scope, with the scopes around it. */
 #define SONDE__WATCH_SCOPE_BYTES 320u
 
 struct sonde__watch_ended {
     const struct sonde__watch_stall *stall;
-    struct sonde__target *images; /* what names are looked up by; null: the program was not read */
+    struct sonde__target *images; /* for the look-up of names; null: the program was not read */
     struct sonde__probe_candidate loop; /* as it was when the stall ended */
     uint8_t way;                        /* sonde__watch_sampler_way() */
     uint64_t tid;
@@ -24,10 +24,10 @@ struct sonde__watch_ended {
     bool killed;       /* it was open when a signal ended the program */
     uint32_t kind;     /* enum sonde__report_stall_kind */
     uint64_t watch_ns; /* when the watch began */
-    uint64_t begin_ns; /* since then */
+    uint64_t begin_ns; /* since watch_ns */
     uint64_t duration_ns;
-    uint64_t turns;                       /* of its loop before this stall */
-    char scope[SONDE__WATCH_SCOPE_BYTES]; /* "": it is no scope */
+    uint64_t turns;                       /* turns of its loop before this stall */
+    char scope[SONDE__WATCH_SCOPE_BYTES]; /* "": not a scope */
 };
 
 /* The message and the arrays that it points to. */
@@ -40,9 +40,8 @@ struct sonde__watch_record {
     struct sonde__report_annotation annotations[SONDE__WATCH_NOTES_MAX];
 };
 
-/* Adds what the message refers to (strings, images, frames, stacks, processes) to the report, not
- * the message itself. Where memory runs out, parts of it are missing.
- * Ownership: sonde__watch_record_done(). */
+/* Adds what the message refers to (strings, images, frames, stacks, processes) to the report, but
+ * not the message. If memory runs out, parts are missing. Ownership: sonde__watch_record_done(). */
 void sonde__watch_record_make(struct sonde__watch_names *names,
                               const struct sonde__watch_ended *ended, struct sonde__report *report,
                               struct sonde__watch_record *ret_record);

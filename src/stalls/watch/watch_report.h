@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Parts of a stall in progress as the report has them. Context: any thread. */
+/* Converts parts of a stall to the report's types. Context: any thread. */
 #ifndef SONDE_WATCH_REPORT_H
 #define SONDE_WATCH_REPORT_H
 
 #include "report_model.h"
 #include "watch_stall.h"
 
-/* All but its stack and what it waited for. */
+/* Sets everything but the stack and the wait. */
 void sonde__watch_to_sample(const struct sonde__watch_sample *from,
                             struct sonde__report_sample *ret_sample);
 /* `to` has room for all uncovered times of the stall. */

@@ -5,8 +5,8 @@
 
 #include "watch_session.h"
 
-/* Watch until `wait` says that it is over, write the end of the report, and free sampler and
- * output. The caller has set options, page, carry, pid, wait and output. */
+/* Watch until `wait` reports the end, write the end of the report, and free sampler and output. The
+ * caller has set options, page, carry, pid, wait and output. */
 void sonde__watch_session_run(struct sonde__watch_session *session);
 
 /* Report once what the system refuses to the supervisor (sonde__host_waiter_doubt()). */

@@ -11,13 +11,13 @@
 #include "report_say.h"
 
 enum sonde__watch_timeout_action {
-    SONDE__WATCH_TIMEOUT_STACKS, /* print all stacks and let it go on */
-    SONDE__WATCH_TIMEOUT_ABORT,  /* and end it by SIGABRT */
-    SONDE__WATCH_TIMEOUT_CORE,   /* and end it by SIGABRT with a core */
+    SONDE__WATCH_TIMEOUT_STACKS, /* print all stacks; the program goes on */
+    SONDE__WATCH_TIMEOUT_ABORT,  /* print them and send SIGABRT */
+    SONDE__WATCH_TIMEOUT_CORE,   /* print them and send SIGABRT with a core */
 };
 
-/* Tags are passed on to a followed program in one word: "KEY=VALUE", with this between them, of at
- * most so many bytes. */
+/* All tags are passed to a followed program in one word of at most this many bytes: "KEY=VALUE",
+ * separated by this. */
 #define SONDE__WATCH_TAG_END    "\x1f"
 #define SONDE__WATCH_TAGS_BYTES 4096
 
@@ -39,7 +39,8 @@ struct sonde__watch_ended; /* watch_output.h */
 struct sonde__watch_spooled; /* watch_spooled.h */
 struct sonde__report_view;
 
-/* Called when a stall has ended: number `index` of `report`. All is valid during the call. */
+/* Called when a stall has ended. index: its number in `report`. The pointers are valid during the
+ * call. */
 typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *ended,
                                    const struct sonde__report *report,
                                    const struct sonde__report_view *view, uint32_t index);
@@ -50,8 +51,8 @@ typedef void sonde__watch_on_begin(void *ctx, const struct sonde__watch_ended *e
 
 struct sonde__symfile_options; /* symfile_cache.h */
 
-/* A library other than the probe of stalls that shares memory with the program, which it finds by
- * the page. The text is then what it recorded; stalls are not watched. */
+/* Another library than the probe of stalls, which shares memory with the program and finds it by
+ * the page. The output is what it recorded; stalls are not watched. */
 struct sonde__watch_plugin {
     uint64_t size; /* bytes, zeroed */
     uint32_t kind; /* of the report: enum sonde__report_kind */
@@ -61,7 +62,8 @@ struct sonde__watch_plugin {
     void (*begin)(void *ctx, void *memory); /* before the program starts */
     /* when it has ended */
     void (*end)(void *ctx, const void *memory, struct sonde__report *report, struct sonde__say say);
-    /* While the program runs: each period_ns (0: never), and all of it on SIGQUIT. May be null. */
+    /* Called each period_ns (0: never) while the program runs, and with `all` on SIGQUIT. May be
+     * null. */
     uint64_t period_ns;
     void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
                  struct sonde__say say);
@@ -74,7 +76,7 @@ struct sonde__watch_options {
     const char *tool;  /* "sonde 0.1.0" */
     uint64_t threshold_ns;
     uint64_t timeout_ns; /* 0: none */
-    uint64_t for_ns;     /* the watch ends after so long; 0: not before the program */
+    uint64_t for_ns;     /* the watch ends after this time; 0: when the program ends */
     const char *command; /* of sonde, for messages; null: run */
     enum sonde__watch_timeout_action timeout_action;
     enum sonde__watch_sampler_kind sampler;
@@ -82,27 +84,28 @@ struct sonde__watch_options {
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     bool report_json;  /* as one JSON value at the end instead of records as they come */
     const char *build; /* of the report's header; null: none */
-    const char *scrub; /* rules for what is followed (sonde__scrub_write()); null: the defaults */
+    const char *scrub; /* scrubbing rules for followed programs (sonde__scrub_write()); null: the
+                          defaults */
     const struct sonde__report_tag *tags; /* likewise */
     uint32_t tag_count;
     const char *report_name; /* what messages call it */
-    uint64_t launch_ns; /* a launch that takes so long is a stall; 0: launches are not watched */
-    uint32_t fps;       /* count the frames that turns cost at this refresh rate; 0: no */
+    uint64_t launch_ns; /* a launch that takes this long is a stall; 0: launches are not watched */
+    uint32_t fps;       /* refresh rate, to count the frames that turns cost; 0: do not count */
     uint32_t equal_max; /* stalls of one cause that are reported one by one; 0: all */
     const char *spool;  /* absolute path of the spool folder; null: none */
     const char *const *sender; /* argv of what sends the folder's reports when the run is over,
                                   null-terminated; null: nobody */
     struct sonde__watch_spooled *spooled; /* set by the supervisor: its files */
     bool verbose;
-    bool quiet;                               /* no line about what was watched */
+    bool quiet;                               /* print no summary */
     bool color;                               /* of the text on stderr */
     const struct sonde__watch_plugin *plugin; /* null: none */
     /* Called instead of text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
-    sonde__watch_on_begin *on_begin; /* null: nobody asks */
+    sonde__watch_on_begin *on_begin; /* null: not called */
     void *ctx;                       /* of both */
-    /* Programs that it executes are started as commands of `self`, which execs them: those that its
-     * own process becomes; `follow`: also those of its children; `stay`: none. */
+    /* Programs that the program executes in its own process are started through `self`, which execs
+     * them. `follow`: also programs of its children; `stay`: none. */
     bool follow, stay;
     const char *self;        /* absolute path of sonde */
     const char *report_base; /* absolute path of the first program's report; null: none */
@@ -113,25 +116,25 @@ struct sonde__watch_options {
     const char *report_path; /* absolute path of its report, which is removed if it stays empty */
 };
 
-/* In a supervisor that sonde__watch_attend_workers() has started: watch a forked child. place:
- * "FD:INDEX:PID". Returns only when it could not be started, with the exit status. */
+/* Watch a forked child, in a supervisor that sonde__watch_attend_workers() has started. place:
+ * "FD:INDEX:PID". Returns only if the watch could not be started: the exit status. */
 int sonde__watch_attend(const struct sonde__watch_options *options, const char *place,
                         struct sonde_error *ret_error);
-/* "FD:INDEX:PID"; false: it is none. */
+/* Parse "FD:INDEX:PID". False: malformed. */
 bool sonde__watch_parse_place(const char *place, int32_t *ret_fd, uint32_t *ret_index,
                               int32_t *ret_pid);
 
-/* `sonde watch`: watch a process that runs, from outside, until it ends, for_ns have passed, or
- * SIGINT, SIGTERM or SIGHUP. Of the options, those of the program's start are not used. Returns OK
- * | ABSENT | DENIED | UNSUPPORTED | MEMORY | OS; the watch is over then. */
+/* `sonde watch`: watch a running process from outside until it ends, for_ns have passed, or SIGINT,
+ * SIGTERM or SIGHUP. Ignores the options for starting a program. Returns OK | ABSENT | DENIED |
+ * UNSUPPORTED | MEMORY | OS when the watch is over. */
 SONDE_NODISCARD enum sonde_status sonde__watch_pid(const struct sonde__watch_options *options,
                                                    int32_t pid, struct sonde_error *ret_error);
 
-/* Does a supervisor of `sonde run` watch the process? Then its pid. */
+/* Is the process watched by a supervisor of `sonde run`? Then *ret_supervisor is its pid. */
 bool sonde__watch_find_supervisor(int32_t pid, int32_t *ret_supervisor);
 
-/* Becomes the program: returns only when it could not be started, with the exit status that a
- * shell gives (127 not found, 126 found but not executable). */
+/* Becomes the program. Returns only if the program could not be started: the exit status of a shell
+ * (127 not found, 126 found but not executable). */
 int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_error *ret_error);
 
 #endif

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What follows from a decision about a loop: samples of its thread, and its stall into the writer's
- * queue. Nothing here waits for names or files. */
+/* Carries out a decision about a loop: samples its thread, and queues its stall for the writer.
+ * Nothing here waits for names or files. */
 #ifndef SONDE_WATCH_SAMPLING_H
 #define SONDE_WATCH_SAMPLING_H
 
 #include "watch_session.h"
 
-/* A turn is looked at for the first time. */
+/* A turn is seen for the first time. */
 void sonde__watch_begin_turn(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_act(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
                       enum sonde__watch_action action, uint64_t now_ns);
-/* The program is over before the stall is. */
+/* The program has ended during a stall. */
 void sonde__watch_report_open(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
-/* A turn that no look has seen: all of it is uncovered. */
+/* Report a turn that no look has seen. All of it is uncovered. */
 void sonde__watch_report_missed(struct sonde__watch_session *session,
                                 const struct sonde__watch_loop *loop,
                                 const struct sonde__probe_long *turn, uint64_t duration_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The state of a watch: the page of the program, each of its loops, and the writer. */
+/* The state of a watch: the program's page, its loops, and the writer. */
 #ifndef SONDE_WATCH_SESSION_H
 #define SONDE_WATCH_SESSION_H
 
@@ -22,48 +22,49 @@ struct sonde__probe_scopes;  /* probe_scope.h */
 struct sonde__watch_scope_list;
 struct sonde__watch_outside;
 
-/* An event loop: one slot of the page. Or a level of nested scopes (watch_scopes.h). */
+/* An event loop, which is one slot of the page; or a level of nested scopes (watch_scopes.h). */
 struct sonde__watch_loop {
     struct sonde__probe_slot *slot;
     struct sonde__watch_decision decision;
     struct sonde__watch_stall stall;
     uint32_t kind;         /* enum sonde__report_stall_kind */
     uint64_t threshold_ns; /* of its stalls */
-    uint32_t tid;          /* the thread that the decision is about */
+    uint32_t tid;          /* its thread */
     /* when this turn was looked at first: */
     uint64_t first_ns;
     struct sonde__host_thread_look first;
-    char waits[48]; /* what it waited for then, or "" */
-    uint64_t turns; /* with this one */
+    char waits[48]; /* what the thread waited for then, or "" */
+    uint64_t turns; /* including this one */
     uint64_t nested;
     uint64_t loop_changes;
     /* now: */
-    uint64_t seen_ns; /* the last look in this turn: its effective time */
+    uint64_t seen_ns; /* effective time at the last look in this turn */
     uint64_t turns_seen;
-    uint64_t longs_seen;  /* of its turns over the threshold (probe_page.h) */
+    uint64_t longs_seen;  /* turns over the threshold (probe_page.h) */
     uint64_t unsure_seen; /* likewise */
     uint64_t held_ns;     /* when the program was last seen stopped or traced; 0: never */
-    uint64_t over_ns; /* the begin of a turn that is none, since the loop is over; 0: not known */
-    uint64_t attended_ns;                   /* likewise, since another thread attends to the loop */
-    struct sonde__watch_clock clock;        /* of its thread */
-    struct sonde__host_thread_look latest;  /* the last look of all */
-    bool is_old;                            /* its thread has turned since */
+    uint64_t
+        over_ns; /* begin of a turn that does not count because the loop is over; 0: none known */
+    uint64_t attended_ns;            /* likewise, because another thread attends to the loop */
+    struct sonde__watch_clock clock; /* of its thread */
+    struct sonde__host_thread_look latest;  /* the last look */
+    bool is_old;                            /* the thread has turned since */
     struct sonde__host_thread_look look;    /* the last one in this turn */
-    struct sonde__host_thread_look sampled; /* the last one that a sample followed */
+    struct sonde__host_thread_look sampled; /* the last one before a sample */
     struct sonde__watch_account account;
     struct sonde__watch_account head; /* when sampling began */
     struct sonde__watch_load load;    /* of this turn, once sampling has begun */
-    uint64_t begin_cpu_ns;            /* likewise: CPU time of the watch */
-    uint64_t warned_ns; /* the begin of the turn in which a watchdog was nearly due; 0: none */
-    bool unread;        /* no sample could be taken since the last one */
+    uint64_t begin_cpu_ns;            /* CPU time of the watch then */
+    uint64_t warned_ns; /* begin of the turn in which a watchdog was nearly due; 0: none */
+    bool unread;        /* no attempt to sample has worked since the last sample */
     /* a scope: */
-    struct sonde__watch_loop *outer;      /* the level around it; null: there is none */
-    char scope[SONDE__WATCH_SCOPE_BYTES]; /* what it is called, and its limit */
+    struct sonde__watch_loop *outer;      /* the level around it; null: none */
+    char scope[SONDE__WATCH_SCOPE_BYTES]; /* its name and limit */
     uint64_t scope_caller;                /* where it was entered */
-    uint64_t inner_ns;                    /* reported of the scopes inside it, meanwhile */
+    uint64_t inner_ns;                    /* time reported for scopes inside it */
     /* in the live file: */
     bool is_live;
-    uint32_t live_samples, live_uncovered; /* so many of them, of this stall */
+    uint32_t live_samples, live_uncovered; /* how many of this stall are there */
     uint64_t live_ns;                      /* its duration there */
 };
 
@@ -72,22 +73,22 @@ struct sonde__watch_session {
     struct sonde__probe_page *page;
     struct sonde__probe_follow *follow;
     int32_t page_fd;       /* of the page's memory, for supervisors of children; or -1 */
-    uint32_t claims_seen;  /* by children (watch_workers.h) */
-    uint32_t worker_count; /* places for forked children; 0: memory is limited */
+    uint32_t claims_seen;  /* pages taken by children (watch_workers.h) */
+    uint32_t worker_count; /* places for forked children; 0: a memory limit leaves no room */
     int32_t attended[SONDE__PROBE_WORKERS]; /* pids that have a supervisor */
     uint32_t attended_count, attended_failed;
     uint32_t forks_seen;
-    uint64_t forked_ns;                   /* when that changed; 0: never */
-    struct sonde__probe_worker *worker;   /* this is the supervisor of a child: its place */
+    uint64_t forked_ns;                   /* when forks_seen changed; 0: never */
+    struct sonde__probe_worker *worker;   /* in the supervisor of a child: the child's place */
     void *plugin_memory;                  /* options.plugin; null: none */
     struct sonde__watch_outside *outside; /* the program has no probe (watch_outside.h); or null */
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;
-    /* Until something happens, at most timeout_ns: SONDE__HOST_ bits. See sonde__host_wait(). */
+    /* Waits for an event, at most timeout_ns. Returns SONDE__HOST_ bits; see sonde__host_wait(). */
     uint32_t (*wait)(struct sonde__watch_session *session, uint64_t timeout_ns, bool sleeping);
     struct sonde__host_waiter *waiter; /* the supervisor's */
-    bool doubt_said;                   /* of the waiter */
+    bool doubt_said;                   /* the waiter's doubt was reported */
     bool killed;                       /* a signal has ended the program */
     void *ctx;                         /* for another `wait` */
     struct sonde__watch_sampler *sampler;
@@ -97,50 +98,51 @@ struct sonde__watch_session {
     struct sonde__watch_live *live;     /* null: no spool, or no live file */
     uint64_t begin_ns, begin_cpu_ns;    /* of the watch */
     uint64_t searched_ns;               /* when all processes were last searched; 0: never */
-    uint64_t idle_since_ns;             /* all threads have been idle since then; 0: some are not */
-    uint64_t sampler_retry_ns;          /* the program could not be read: no new attempt before */
+    uint64_t idle_since_ns;             /* when all threads became idle; 0: some are not */
+    uint64_t sampler_retry_ns;          /* when to try again to read the program */
     bool sampler_said;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool replaced;         /* the program has executed another one */
     uint64_t stalls;       /* reported */
-    uint64_t longest_ns;   /* of the turns that were looked at */
+    uint64_t longest_ns;   /* longest turn that was seen */
     struct sonde__watch_turns turns;
     bool timed_out;
-    char unread[160]; /* why running threads could not be sampled: the last message */
+    char unread[160]; /* the last message about why running threads could not be sampled */
     uint64_t kill_at_ns;
     uint64_t watchdog_ns; /* the period of a service manager's watchdog; 0: none */
-    uint64_t looked_ns;   /* when the plugin was read */
-    uint64_t cpu_ns;      /* CPU time of the supervisor until the last round */
+    uint64_t looked_ns;   /* when the plugin was last read */
+    uint64_t cpu_ns;      /* CPU time of the supervisor at the last round */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
-    uint64_t own_ns;                           /* both, in that round and the pause after it */
+    uint64_t own_ns;                           /* of both, in that round and the pause after it */
     struct sonde__watch_budget budget;
     enum sonde__watch_means means;
-    /* the begin of the last round, and how long it meant to wait; UINT64_MAX: as long as it takes
-     */
+    /* when the last round began, and its planned wait; UINT64_MAX: no limit */
     uint64_t round_ns, planned_ns;
-    uint64_t due_ns;         /* when this round was due; 0: the watch slept until it was woken */
-    uint64_t unsure_count;   /* turns that nobody saw, and that may have been no stall */
-    uint64_t attended_turns; /* that were none, since other threads attended to the loops */
-    uint32_t late_count;     /* rounds that were late by more than the threshold */
-    uint64_t late_ns;        /* the worst of them */
-    uint64_t checked_ns;     /* when the program was last checked for what changes rarely */
-    bool checks;             /* it is in this round */
+    uint64_t due_ns;       /* when this round was due; 0: the watch slept until woken */
+    uint64_t unsure_count; /* long turns that no look saw, and that may have been no stall */
+    uint64_t
+        attended_turns;  /* turns that did not count because other threads attended to the loops */
+    uint32_t late_count; /* rounds that were late by more than the threshold */
+    uint64_t late_ns;    /* the longest delay */
+    uint64_t checked_ns; /* when rarely changing state of the program was last checked */
+    bool checks;         /* this round checks it */
     struct sonde__watch_loop loops[SONDE__PROBE_SLOTS];
     /* the launch of the program (watch_launch.h) */
-    bool launches; /* it is watched, and not over */
+    bool launches; /* it is watched and has not ended */
     struct sonde__watch_loop launch;
     struct sonde__probe_slot launch_slot;
-    uint64_t launch_loop_ns, launch_known_ns; /* the loop's first wait; since when it is known */
+    uint64_t launch_loop_ns, launch_known_ns; /* the loop's first wait; when it became known */
     /* of this process: */
-    /* What the program says of itself, of this thread's loop; false: nothing. Null: never. */
+    /* Reads what the program tells about itself and this thread's loop; false: nothing. May be
+     * null. */
     bool (*annotate)(const struct sonde__probe_slot *slot, struct sonde__watch_notes *ret_notes);
-    _Atomic uint32_t *stalled; /* stalls that last, counted for the program; null: nobody asks */
+    _Atomic uint32_t *stalled; /* current stalls, for the program to read; null: not wanted */
     struct sonde__probe_scopes *scopes;         /* null: there are none */
     struct sonde__watch_scope_list *scope_list; /* null: no scope yet */
-    uint32_t used; /* loops that have had a thread: the probe takes the first free slot */
+    uint32_t used; /* slots that have had a thread: the probe takes the first free one */
 };
 
-/* A turn that began then is not watched: the program paused the watch. */
+/* Is a turn that began at since_ns not watched, because the program paused the watch? */
 static inline bool sonde__watch_is_paused(const struct sonde__watch_session *s, uint64_t since_ns)
 {
     return atomic_load_explicit(&s->page->paused, memory_order_acquire) != 0 ||

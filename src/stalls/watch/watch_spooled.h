@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The spool folder as the output of a watch uses it: the report of this run, and what former runs
- * left. Context: any thread. */
+/* The spool folder, for the output of a watch: the report of this run, and what earlier runs left.
+ * Context: any thread. */
 #ifndef SONDE_WATCH_SPOOLED_H
 #define SONDE_WATCH_SPOOLED_H
 
@@ -16,11 +16,12 @@ struct sonde__watch_spooled {
     int error;       /* errno */
 };
 
-/* How much of one run is kept: of further stalls only the number. */
+/* How much of one run is kept. Further stalls are only counted. */
 extern const struct sonde__report_writer_options sonde__watch_spool_caps;
 
-/* Finish what killed runs left, with names, and remove what exceeds the caps of the folder. say:
- * a line for each stall in which a program was killed. Blocks: names take their time. */
+/* Finish the reports of killed runs, with names, and remove what exceeds the caps of the folder.
+ * say: gets a line for each stall in which a program was killed. Blocks while names are looked
+ * up. */
 void sonde__watch_spool_tidy(const struct sonde__watch_options *options, struct sonde__say say);
 
 /* The same for a caller without a watch. symbols: null: no names. Returns as

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stall in progress: its samples, weighted by the time that each stands for, and the time that no
- * sample stands for. Together they are the whole stall.
+/* A stall in progress: its samples, each with the time that it covers, and the time that no sample
+ * covers. Together they make up the whole stall.
  *
- * A sample stands for the time around it, halfway to its neighbours, if these are not further than
- * four times the time that was planned between them. If they are, it stands for the planned time,
- * and what lies between is uncovered; a thread that did not run meanwhile is where it was, so then
- * nothing is uncovered, however late the next sample comes. Where it is known when the thread left
- * the place of one sample and came to that of the next, each stands for that. A sample that equals
- * the one before extends it: an unchanged thread costs one element however long it hangs. Times are
- * effective times since the thread became busy. Context: any thread, one at a time. */
+ * A sample covers the time halfway to each neighbour if the neighbour is within four planned
+ * intervals. Otherwise it covers the planned interval, and the rest is uncovered. A thread that has
+ * not run is still where it was: then nothing is uncovered, however late the next sample is. If it
+ * is known when the thread left the place of one sample and came to the next, the samples cover
+ * those times. A sample that equals the previous one extends it, so an unchanged thread costs one
+ * element however long it hangs. Times are effective times since the thread became busy. Context:
+ * any thread, one at a time. */
 #ifndef SONDE_WATCH_STALL_H
 #define SONDE_WATCH_STALL_H
 
@@ -17,10 +17,10 @@
 #include "watch_capture.h"
 #include "watch_child.h"
 
-/* Different samples kept of one stall: at four a second, over four hours of a thread that never
- * does the same twice. What does not fit extends the last one and is counted. */
+/* Different samples kept of one stall: at four a second, enough for four hours of a thread that
+ * changes all the time. Further samples extend the last one and are counted. */
 #define SONDE__WATCH_SAMPLES_MAX 65536u
-/* Other threads that are sampled once; a note says how many do not fit. */
+/* Other threads that are sampled once; a note tells how many are left out. */
 #define SONDE__WATCH_THREADS_MAX 1024u
 
 struct sonde__cause;       /* cause.h */
@@ -28,24 +28,24 @@ struct sonde__watch_notes; /* watch_note.h */
 
 struct sonde__watch_sample {
     struct sonde__sample sample;
-    uint64_t time_ns;   /* what it stands for begins */
-    uint64_t weight_ns; /* and lasts */
+    uint64_t time_ns;   /* begin of the time that it covers */
+    uint64_t weight_ns; /* its length */
 };
 
-/* Time of the stall that no sample stands for. Uncovered times are in the order of time, do not
- * overlap, and are counted in the same effective time as samples. */
+/* Time of the stall that no sample covers. Uncovered times are ordered, do not overlap, and use the
+ * same effective time as samples. */
 struct sonde__watch_uncovered {
     uint64_t time_ns, duration_ns; /* since the stall began */
     uint32_t reason;               /* enum sonde__report_uncovered_reason */
-    uint64_t cpu_ns, runqueue_ns;  /* of it; 0 when not known */
+    uint64_t cpu_ns, runqueue_ns;  /* in this time; 0: not known */
     char detail[48];               /* what the thread waited for, or where in the kernel; "" */
 };
 
-/* More of them extend the last one: a watch that is late so often is late. */
+/* When the list is full, the last one grows. */
 #define SONDE__WATCH_UNCOVERED_MAX 64u
 
-/* Looks at causes of one stall: the chain, and changes. Later ones are left out. A look costs 0.04
- * ms of CPU time, at a network socket some ms. */
+/* Looks at causes of one stall: the chain of owners, and changes. Later ones are left out. A look
+ * costs 0.04 ms of CPU time, at a network socket some ms. */
 #define SONDE__WATCH_CAUSES_MAX 24u
 
 struct sonde__watch_stall {
@@ -58,24 +58,26 @@ struct sonde__watch_stall {
     struct sonde__cause *causes; /* watch_cause.h; null: none were looked for */
     uint64_t cause_ns[SONDE__WATCH_CAUSES_MAX]; /* of the sample that each was found with */
     uint32_t cause_count, cause_looks;
-    struct sonde__watch_child *child; /* that is waited for; null: none, or it was not read */
+    struct sonde__watch_child
+        *child; /* the child that the thread waits for; null: none, or not read */
     struct sonde__sample *threads;
     uint32_t thread_count, thread_total;
     uint64_t last_ns; /* when the last sample was taken, and the time planned after it */
     uint64_t last_step_ns;
     uint64_t cpu_ns, runqueue_ns, overhead_ns;
     struct sonde__report_load load;
-    struct sonde__watch_notes *notes; /* what the program said then; null: nothing */
+    struct sonde__watch_notes *notes; /* null: none */
 };
 
-/* What is known of the time before a sample. */
+/* What is known about the time before a sample. */
 struct sonde__watch_gap {
     uint64_t step_ns;  /* planned between samples from now on */
     uint64_t moved_ns; /* how long the thread ran since the last sample, at most; UINT64_MAX:
                           unknown. Before the first sample: since still_ns */
     uint64_t still_ns; /* when the turn was first looked at */
-    uint64_t apart_ns; /* between samples of a thread that runs on */
-    /* when it left the place of the last sample, and came to that of this one; 0: not known */
+    uint64_t apart_ns; /* between samples of a thread that keeps running */
+    /* when the thread left the place of the last sample, and came to that of this one; 0: not
+     * known */
     uint64_t left_ns, came_ns;
     uint32_t reason;              /* enum sonde__report_uncovered_reason, if the sample is late */
     uint64_t cpu_ns, runqueue_ns; /* of the time before the first sample */
@@ -84,17 +86,17 @@ struct sonde__watch_gap {
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall);
 void sonde__watch_stall_done(struct sonde__watch_stall *stall);
-/* Would a sample tell more than the last one? Not if the thread still waits there, and not yet if
- * it runs on. */
+/* Would a sample show more than the last one? Not if the thread still waits there; if it keeps
+ * running, not yet. */
 bool sonde__watch_stall_wants(const struct sonde__watch_stall *stall, uint64_t counted_ns,
                               const struct sonde__watch_gap *gap);
-/* Takes the sample over, which was taken at counted_ns. */
+/* Add a sample that was taken at counted_ns. Ownership: takes what the sample holds. */
 void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
                             uint64_t counted_ns, const struct sonde__watch_gap *gap);
-/* The thread has not run since the last sample: that one is good for this time, too. */
+/* The thread has not run since the last sample, which therefore covers this time, too. */
 void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_ns,
                              uint64_t step_ns);
-/* The stall ended at duration_ns. gap: since the last sample. Without samples all is uncovered. */
+/* The stall ended at duration_ns. gap: since the last sample. Without samples, all is uncovered. */
 void sonde__watch_stall_end(struct sonde__watch_stall *stall, uint64_t duration_ns,
                             const struct sonde__watch_gap *gap);
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The scheduler's records of the thread whose turn is sampled: where a phase of it began and ended,
- * to the microsecond, however late a look comes. One thread at a time: while another one has the
- * trace, phases are told apart by looks alone. Where perf events are refused there is none.
- * Context: the thread that samples. */
+/* The scheduler's records of the thread that is sampled. They show to the microsecond when a phase
+ * of its turn began and ended, however late the looks are. Only one thread has the trace at a time;
+ * phases of others are found by looks alone. Without perf events there is no trace. Context: the
+ * thread that samples. */
 #ifndef SONDE_WATCH_TRACE_H
 #define SONDE_WATCH_TRACE_H
 
 #include "host_perf.h"
 
-/* More switches between two samples are no border: the thread waits again and again. */
+/* With more switches than this between two samples, the thread waits again and again, and there is
+ * no single border. */
 #define SONDE__WATCH_TRACE_MOVES 4u
 
 struct sonde__watch_trace {
     struct sonde__host_perf perf;
     uint64_t tid;    /* 0: closed */
-    const void *who; /* it is on for; null: it is paused */
-    bool refused;    /* perf events are, here */
+    const void *who; /* who uses it; null: paused */
+    bool refused;    /* perf events are refused */
 };
 
 /* `who` begins to sample the thread. */
 void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, uint64_t tid);
-/* It no longer does. It may again soon: an event costs more to open than to pause. */
+/* `who` stops sampling. The event is paused, not closed: opening it again would cost more. */
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);
-/* Since the last call, until then. False: not known. */
+/* The switches from the last call to until_ns. False: not known. */
 bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, uint64_t until_ns,
                              struct sonde__host_switches *ret_switches);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How long turns were, and how many frames they cost: from the stamps of turns that the watch saw.
+/* How long turns were, and how many frames they cost, from the stamps of the turns that the watch
+ * saw.
  *
- * The program does nothing for it. A look each period sees every turn of two periods, however late
- * it may be within one, and then the turn's own stamps say how long it was; they have the probe's
- * clock of some ms. Shorter turns are not told apart. A watch that gets no CPU misses turns, which
- * it says itself. Pure. Context: any thread, one at a time. */
+ * The program has no extra work. With a look each period, every turn of at least two periods is
+ * seen; its length comes from its own stamps, by the probe's clock of some ms. Shorter turns are
+ * not distinguished. A watch that gets no CPU misses turns, and reports that. Pure. Context: any
+ * thread, one at a time. */
 #ifndef SONDE_WATCH_TURNS_H
 #define SONDE_WATCH_TURNS_H
 
@@ -12,11 +13,11 @@
 
 #include "report_model.h"
 
-/* Lengths from two periods on, each bucket twice as long as the one before: 20 ms to 20 s. */
+/* Buckets of lengths from two periods on, each twice as long as the one before: 20 ms to 20 s. */
 #define SONDE__WATCH_TURN_BUCKETS 11u
 
 struct sonde__watch_turns {
-    uint64_t period_ns; /* between looks while turns are made */
+    uint64_t period_ns; /* between looks while the loop turns */
     uint64_t frame_ns;  /* of the refresh rate; 0: none */
     uint64_t counts[SONDE__WATCH_TURN_BUCKETS];
     uint64_t frames;
@@ -25,7 +26,7 @@ struct sonde__watch_turns {
 /* fps: a refresh rate; 0: none. */
 void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshold_ns, uint32_t fps);
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns);
-/* The end's turn_counts (`ret_counts`), frame_ns and frames_dropped. */
+/* Fill the end's turn_counts (from `ret_counts`), frame_ns and frames_dropped. */
 void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sonde__report_end *end,
                              struct sonde__report_turn_count ret_counts[SONDE__WATCH_TURN_BUCKETS]);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Forked children that execute nothing (workers of servers): each that waits for events has taken a
- * page of the shared memory, and gets a supervisor process of its own. At most
- * SONDE__PROBE_WORKERS at a time; more are counted. */
+/* Forked children that execute nothing (workers of servers). A child that waits for events takes a
+ * page of the shared memory, and gets a supervisor process of its own. At most SONDE__PROBE_WORKERS
+ * at a time; more are counted. */
 #ifndef SONDE_WATCH_WORKERS_H
 #define SONDE_WATCH_WORKERS_H
 
 #include "watch_session.h"
 
-/* In each round of the first supervisor: start what is missing. */
+/* Start missing supervisors, in each round of the first supervisor. */
 void sonde__watch_attend_workers(struct sonde__watch_session *session, uint64_t now_ns);
-/* May a child begin to wait soon? Then the supervisor does not sleep for good: a child makes no
- * system call to wake it. */
+/* May a child begin to wait soon? Then the supervisor does not sleep without limit, because a child
+ * makes no system call to wake it. */
 bool sonde__watch_expects_workers(const struct sonde__watch_session *session, uint64_t now_ns);
-/* At the end: how many there were, and what was not watched. */
+/* Report at the end how many there were, and what was not watched. */
 void sonde__watch_say_workers(struct sonde__watch_session *session);
-/* In the supervisor of a child, at its end: the place is free if the child has ended. */
+/* Free the child's place if the child has ended. Call it at the end of the child's supervisor. */
 void sonde__watch_release_worker(struct sonde__watch_session *session);
 
 #endif
