@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See cause.h. System calls are told apart by name, which is the same on every architecture. */
+/* See cause.h. System calls are matched by name, which is the same on all architectures. */
 #include "cause.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait
     return status == SONDE_OK;
 }
 
-/* Is the thread in the call that it was captured in? */
+/* Is the thread still in the call in which it was captured? */
 static bool is_still_in(int32_t pid, uint64_t tid, const struct sonde__capture *capture)
 {
     struct sonde__os_wait now;
@@ -95,7 +95,7 @@ void cause_look_call(struct cause_look *look)
     }
 }
 
-/* Blocked outside of a call: the thread touched memory that is not there yet. */
+/* A page fault: the thread is blocked outside of a call, on memory that is not there yet. */
 static void tell_fault(const struct cause_look *look)
 {
     struct sonde__text text = cause_resource(look->cause);
@@ -121,8 +121,8 @@ void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample
     ret_cause->tid = sample->thread.tid;
     bool is_blocked = sample->thread.letter == 'S' || sample->thread.letter == 'D';
     bool is_fault = capture->syscall < 0 && is_blocked && capture->by == SONDE__CAPTURED_PASSIVE;
-    /* the kernel's own threads of a process (io_uring) run no code of it, and show a call of
-     * another thread, or none */
+    /* kernel threads of a process (io_uring) run none of its code, and show another thread's call
+     * or none */
     bool has_code = sample->stack.count > 0 && sample->stack.pcs[0] != 0;
     if (!has_code || (!is_fault && capture->syscall < 0)) {
         return;

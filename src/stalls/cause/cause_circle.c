@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Circles of waits.
  *
- * In the process each thread waits for at most one other, so a walk from owner to owner finds every
- * circle. A wait for another process leads to the process, any thread of which may act; it is
- * followed only if the process has one thread. Before a circle is reported, each of its threads is
- * checked again: the captures were not made at one moment. */
+ * Within the process, a thread waits for at most one other thread, so a walk from owner to owner
+ * finds every circle. A wait for another process may be ended by any of its threads, so it is
+ * followed only if the process has one thread. Captures are not made at the same time, so each
+ * thread of a circle is checked again before the circle is reported. */
 #include <string.h>
 
 #include "cause_private.h"
@@ -27,7 +27,7 @@ static bool still_waits(int32_t pid, const struct sonde__cause *cause)
     return cause->slices != 0 && cause_slices(pid, cause->tid) == cause->slices;
 }
 
-/* Locks and ends of threads: nobody but the owner can end such a wait. */
+/* Locks and ends of threads: only the owner can end such a wait. */
 static bool is_owned(const struct sonde__cause *cause)
 {
     return cause->kind == SONDE__CAUSE_MUTEX || cause->kind == SONDE__CAUSE_RWLOCK ||
@@ -81,7 +81,8 @@ static bool fill_circle(int32_t pid, const struct sonde__cause *list, uint32_t c
     return at == first;
 }
 
-/* The smallest tid of the circle that this thread belongs to; 0: none. Others may lead into it. */
+/* The smallest tid of the circle that this thread is in; 0: it is in none, though it may lead into
+ * one. */
 static uint64_t circle_of(const struct sonde__cause *list, uint32_t count,
                           const struct sonde__cause *first)
 {
@@ -111,7 +112,7 @@ struct chain {
     struct sonde__text text;
 };
 
-/* The only thread of a process of this user; 0: it has several, or is gone. */
+/* The only thread of a process of this user; 0: it has several, or has ended. */
 static uint64_t only_thread(int32_t pid)
 {
     uint64_t *tids = NULL;
@@ -124,8 +125,8 @@ static uint64_t only_thread(int32_t pid)
     return tid;
 }
 
-/* Follow the waits from process `pid` until they lead back to the first one. Holders are those that
- * were read before. */
+/* Follow the waits from process `pid` until they lead back to the first one, with the list of
+ * holders that was already read. */
 static bool follow(const struct sonde__causes *causes, int32_t pid, struct chain *chain)
 {
     struct sonde__causes other = {
@@ -150,11 +151,11 @@ static bool follow_out(struct sonde__causes *causes, const struct sonde__cause *
 {
     struct chain chain = {.first = causes->pid};
     char links[SONDE__CAUSE_CIRCLE_TEXT];
-    /* a child that its parent waits for does not wait for the parent's thread, but for a process */
+    /* a child waits for the parent process, not for the parent's thread */
     if (cause->owner_pid <= 0 || cause->owner_pid == causes->pid || cause->owner_tid != 0) {
         return false;
     }
-    (void)cause_find_holders(causes, SONDE__HOST_FD_PIPE, 0); /* also for those that follow */
+    (void)cause_find_holders(causes, SONDE__HOST_FD_PIPE, 0); /* also for later processes */
     memset(circle, 0, sizeof *circle);
     sonde__base_text_init(&chain.text, links, sizeof links);
     chain.deadlock = !cause->timed && is_owned(cause) && only_thread(causes->pid) != 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits for descriptors: one, or any of a set (poll, select, epoll). */
+/* Waits for one descriptor, or for any of a set (poll, select, epoll). */
 #include <string.h>
 
 #include "base_hash.h"
 #include "cause_private.h"
 
-/* Calls whose first argument is the descriptor that they wait on. */
+/* Calls that wait on their first argument, a descriptor. */
 static const char *const by_descriptor[] = {
     "read",     "write",     "pread64",    "pwrite64",       "readv",
     "writev",   "preadv",    "pwritev",    "preadv2",        "pwritev2",
@@ -18,9 +18,9 @@ static const char *const by_descriptor[] = {
 static const char *const writers[] = {"write",    "writev", "pwrite64",
                                       "sendfile", "splice", "vmsplice"};
 
-/* Descriptors of a set whose names are shown. */
+/* How many descriptors of a set are named. */
 enum { SET_SHOWN = 3 };
-/* Bits of the sets of select(2) that are read. */
+/* How many bits of a select(2) set are read. */
 enum { SELECT_MAX = 1024 };
 
 void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32_t fd,
@@ -61,8 +61,8 @@ void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32
     }
 }
 
-/* Name the holders that could end the wait: writers, if the thread reads. A process is the owner if
- * it is the only one. */
+/* Name the holders that could end the wait: writers if the thread reads, else readers. A single
+ * process is the owner. */
 static void tell_pipe(struct cause_look *look, const struct cause_holders *holders, bool reads)
 {
     struct sonde__cause *cause = look->cause;
@@ -90,7 +90,7 @@ static void tell_pipe(struct cause_look *look, const struct cause_holders *holde
     cause_put_doubt(&text, holders);
 }
 
-/* A FIFO has a path: the kernel function that waits tells it from a file. */
+/* A FIFO has a path like a file; the kernel function that waits tells them apart. */
 static bool is_fifo(const struct cause_look *look)
 {
     return strstr(look->channel, "pipe_read") != NULL ||
@@ -150,7 +150,7 @@ static void tell_set(struct cause_look *look, const int32_t *fds, uint32_t liste
     }
 }
 
-/* struct pollfd: descriptor, then the events */
+/* Layout of struct pollfd: descriptor, then events. */
 static void look_poll(struct cause_look *look)
 {
     enum { LISTED = 16, POLLIN_ = 1 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See cause_function.h. Only the symbols of images that waiting threads have frames in are read,
- * once each, and only those of the functions below are kept. */
+/* See cause_function.h. Only images that have frames of waiting threads are read, once each. Only
+ * symbols of the functions below are kept. */
 #include "cause_function.h"
 
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "os.h"
 #include "symfile_cache.h"
 
-/* Frames that are looked at: from the system call to the caller of libc or libglib. */
+/* Frames that are examined: from the system call to the caller of libc or libglib. */
 #define FRAMES_MAX 8u
-/* Symbols of one image that are looked at: the largest stock programs have a million. */
+/* Symbols read from one image: the largest stock programs have a million. */
 #define SYMBOLS_MAX 2000000u
 
 struct entry {
@@ -88,8 +88,8 @@ static const struct {
     {"g_once_init_enter", {CAUSE_FN_ONCE, CAUSE_BY_GLIB}},
 };
 
-/* std::sys::sync::mutex::futex::Mutex::lock_contended and its like; also before Rust 1.81
- * (std::sys::unix::locks::futex_mutex). */
+/* std::sys::sync::mutex::futex::Mutex::lock_contended and similar names; before Rust 1.81
+ * std::sys::unix::locks::futex_mutex. */
 static struct cause_called rust_named(const char *name)
 {
     struct cause_called called = {.maker = CAUSE_BY_RUST};
@@ -149,7 +149,7 @@ static void add_symbols(struct library *library, const struct sonde__elf_symbols
             symbol.size == 0 || symbol.name[0] == '\0') {
             continue;
         }
-        /* names that each of these has, dynamically or statically linked, and the other has not */
+        /* names that only glibc has, then only musl, whether linked dynamically or statically */
         library->is_glibc = library->is_glibc || strcmp(symbol.name, "gnu_get_libc_version") == 0 ||
                             strcmp(symbol.name, "__lll_lock_wait_private") == 0 ||
                             strcmp(symbol.name, "__pthread_unwind_next") == 0;
@@ -233,7 +233,7 @@ static struct cause_called function_at(struct cause_functions *functions, uint64
 
 /* --- calls --- */
 
-/* Where the call goes that returns to `pc`; 0: not known. */
+/* The target of the call that returns to `pc`; 0: not known. */
 static uint64_t call_target(struct cause_functions *functions, uint64_t pc)
 {
     enum { BEFORE = 8, SLOT_CALL = 6 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which function that waits for a lock did a blocked thread call? Private to cause.
+/* Finds the locking function that a blocked thread called. Private to cause.
  *
- * A frame counts if it lies in such a function by the symbols of its image, or if the frame's call
- * instruction leads to one, directly or through a linkage stub: libc often jumps from the function
- * that was called to one without a symbol. */
+ * A frame counts if it lies in such a function by the symbols of its image, or if its call
+ * instruction leads to one, directly or through a linkage stub: libc often jumps from the called
+ * function to one without a symbol. */
 #ifndef SONDE_CAUSE_FUNCTION_H
 #define SONDE_CAUSE_FUNCTION_H
 
@@ -21,7 +21,7 @@ enum cause_function {
     CAUSE_FN_JOIN,
 };
 
-/* Whose function it is: who records owners, and where. */
+/* The library of the function. It determines whether and where owners are recorded. */
 enum cause_maker {
     CAUSE_BY_OTHER,
     CAUSE_BY_GLIBC,
@@ -47,7 +47,7 @@ struct cause_called cause_function_find(struct cause_functions *functions,
 /* Does this code belong to glibc? */
 bool cause_function_is_glibc(struct cause_functions *functions, uint64_t pc);
 
-/* What function is called so; apart for tests. */
+/* The function with this name; separate for tests. */
 struct cause_called cause_function_named(const char *name);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Futexes: which kind of lock, and its owner.
+/* Futexes: the kind of lock and its owner.
  *
  * Sources: futex(2); glibc sysdeps/nptl/bits/struct_mutex.h, sysdeps/x86/nptl/bits/struct_rwlock.h,
  * sysdeps/nptl/bits/struct_rwlock.h (aarch64 has the same offsets), nptl/pthreadP.h and
- * nptl/pthread_rwlock_common.c; unchanged from glibc 2.25 to 2.41. A lock without an owner that is
- * a thread now has no owner that is said. */
+ * nptl/pthread_rwlock_common.c; unchanged from glibc 2.25 to 2.41. An owner is reported only if it
+ * is a thread now. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ enum {
     KIND_SHARED = 0x80,
     KIND_ALL = 0x3ff,
 };
-/* Words of pthread_rwlock_t; the futex words are the third and fourth */
+/* Words of pthread_rwlock_t. The third and fourth are the futex words. */
 enum {
     RWLOCK_READERS = 0,
     RWLOCK_PHASE = 2,
@@ -39,7 +39,7 @@ struct futex {
     struct cause_look *look;
     uint64_t address;
     unsigned command;
-    uint32_t expected; /* what the word was when the thread went to sleep */
+    uint32_t expected; /* value of the word when the thread began to wait */
     bool shared;
 };
 
@@ -63,7 +63,7 @@ static void tell(const struct futex *f, enum sonde__cause_kind kind, const char 
     sonde__base_text_str(&text, owner);
 }
 
-/* The owner as stored in the lock: a tid of the process' own pid namespace. */
+/* The lock stores its owner as a tid in the process's own pid namespace. */
 static void tell_owner(const struct futex *f, uint64_t recorded, bool shared, const char *how)
 {
     struct sonde__causes *causes = f->look->causes;
@@ -123,7 +123,7 @@ static void look_mutex(const struct futex *f, struct cause_called called)
     }
 }
 
-/* The kernel defines these locks: the word holds the owner, whichever library made it. */
+/* The kernel defines these locks: the word holds the owner, whichever library made the lock. */
 static void look_inheriting(const struct futex *f, struct cause_called called)
 {
     uint32_t word;
@@ -134,7 +134,7 @@ static void look_inheriting(const struct futex *f, struct cause_called called)
     }
 }
 
-/* A robust mutex stores the owner in its word, and again in a field. */
+/* A robust mutex stores the owner twice: in its word and in a field. */
 static bool look_robust(const struct futex *f)
 {
     uint32_t words[MUTEX_WORDS];
@@ -160,9 +160,9 @@ static void look_rwlock(const struct futex *f, struct cause_called called)
              makers_without_owner[called.maker]);
         return;
     }
-    /* a reader waits for the phase; a writer for the writer before it, or for the readers */
+    /* a reader waits for the phase word; a writer for the previous writer, or for the readers */
     bool by_phase = reads || f->expected == RWLOCK_PHASE_FREE;
-    bool by_count = reads && f->expected > RWLOCK_FUTEX_MAX; /* of a lock that prefers writers */
+    bool by_count = reads && f->expected > RWLOCK_FUTEX_MAX; /* the lock prefers writers */
     unsigned word = by_count ? RWLOCK_READERS : by_phase ? RWLOCK_PHASE : RWLOCK_WRITERS;
     lock.address -= sizeof(uint32_t) * word;
     if (!read_words(&lock, lock.address, words, RWLOCK_WORDS)) {
@@ -179,8 +179,7 @@ static void look_rwlock(const struct futex *f, struct cause_called called)
     }
 }
 
-/* glibc waits for the word that the kernel clears when the thread ends; until then it is its tid.
- */
+/* glibc waits for a word that holds the tid until the kernel clears it at the thread's end. */
 static bool look_join(const struct futex *f, bool is_said)
 {
     uint32_t word;
@@ -212,7 +211,8 @@ static bool look_join(const struct futex *f, bool is_said)
 static void look_called(const struct futex *f, struct cause_called called)
 {
     const char *nobody = makers_without_owner[called.maker];
-    /* takes the mutex again after the condition was signalled: the only case that waits for a 2 */
+    /* the thread takes the mutex again after the condition was signalled: only then is the expected
+     * value 2 */
     bool takes_mutex = called.function == CAUSE_FN_CONDITION && called.maker == CAUSE_BY_GLIBC &&
                        f->command == FUTEX_WAIT_ && f->expected == 2;
     switch (called.function) {
@@ -249,7 +249,7 @@ static void look_called(const struct futex *f, struct cause_called called)
     }
 }
 
-/* The lock of an interpreter: the runtime says where it is, and who has it. */
+/* The lock of an interpreter: the runtime tells where it is and who owns it. */
 static bool look_interpreter(const struct futex *f)
 {
     const struct sonde__script *script = f->look->script;

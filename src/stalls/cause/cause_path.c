@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls with a path that hang in the file system, or in a FIFO that nobody has opened. The path is
- * read from the memory of the process and never used. */
+/* Calls with a path that hang in the file system, or in a FIFO that nobody else has opened. The
+ * path is read from the memory of the process and never used to access a file. */
 #include <string.h>
 
 #include "cause_private.h"
@@ -8,7 +8,7 @@
 struct path_call {
     const char *name;
     uint8_t first, second; /* arguments that are paths, counted from 1; 0: none */
-    uint8_t folder;        /* the argument that the first path begins at (AT_FDCWD), or 0 */
+    uint8_t folder;        /* the argument with the first path's folder (AT_FDCWD), or 0 */
 };
 
 static const struct path_call calls[] = {
@@ -39,7 +39,7 @@ static const struct path_call calls[] = {
 
 enum { PATH_BYTES = 4096, PIECE = 256 };
 
-/* False: there is no string. It may end at the end of a mapping. */
+/* False: there is no string. The string may end at the end of a mapping. */
 static bool read_path(const struct cause_look *look, uint64_t address, char path[PATH_BYTES])
 {
     size_t length = 0;

@@ -11,8 +11,8 @@
 struct sonde__causes {
     int32_t pid;
     unsigned arch;
-    bool other_numbers;           /* its own numbers of its threads are not ours */
-    struct sonde__target *target; /* null: of another process, whose stacks are not read */
+    bool other_numbers;           /* it is in another pid namespace: its tids are not ours */
+    struct sonde__target *target; /* null: another process, whose stacks are not read */
     struct cause_functions *functions;
     struct sonde__host_holders holders;
     bool searched;
@@ -27,10 +27,10 @@ struct cause_look {
     const struct sonde_stack *stack;    /* null: not read */
     const struct sonde__script *script; /* null: not read, or there is none */
     char channel[64];                   /* the kernel function that it waits in, or "" */
-    struct sonde__cause *cause;         /* to be filled */
+    struct sonde__cause *cause;         /* the result */
 };
 
-/* Each fills look->cause if the call is one of its kind, and returns whether it is. */
+/* Each fills look->cause and returns true if the call is of its kind. */
 bool cause_look_futex(struct cause_look *look);
 bool cause_look_fd(struct cause_look *look);
 bool cause_look_set(struct cause_look *look);
@@ -39,27 +39,27 @@ bool cause_look_path(struct cause_look *look);
 bool cause_look_child(struct cause_look *look);
 bool cause_look_connect(struct cause_look *look);
 
-/* What a thread of causes->pid waits for in this call. */
+/* Find what a thread of causes->pid waits for in this call. */
 void cause_look_call(struct cause_look *look);
-/* As it is now; the stack is not read. False: it is not blocked in a call. */
+/* The current cause, without the stack. False: the thread is not blocked in a call. */
 bool cause_look_now(struct sonde__causes *causes, uint64_t tid, struct sonde__cause *ret_cause);
 /* How often the thread has got a CPU; 0: not known. */
 uint64_t cause_slices(int32_t pid, uint64_t tid);
 
 size_t cause_read(const struct cause_look *look, uint64_t address, void *ret_bytes, size_t size);
 
-/* "fd 7 /data/app.db" and the like into `text`; sockets with both addresses. ret_peer: the socket
- * with its other end, if it is one (its kind is "" else); null: the other end is not looked for. */
+/* Write "fd 7 /data/app.db" and the like to `text`, a socket with both addresses. ret_peer: the
+ * socket and its other end (kind "": not a socket); null: do not search the other end. */
 void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32_t fd,
                   const struct sonde__host_fd *what, struct sonde__host_socket *ret_peer);
-/* Who has the other end of a socket: its inode is `peer`. */
+/* Name the owner of a socket's other end, by its inode `peer`. */
 void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket *socket);
 
-/* Processes that have something open, this one included. */
+/* Processes that have an object open, including this one. */
 struct cause_holders {
     const struct sonde__host_holder *list;
     size_t count;
-    bool certain; /* all processes were looked into */
+    bool certain; /* all processes were read */
     uint32_t hidden;
     bool cut;
 };
@@ -69,21 +69,22 @@ struct cause_holders cause_find_holders(struct sonde__causes *causes, uint8_t ki
 
 struct sonde__text cause_resource(struct sonde__cause *cause);
 struct sonde__text cause_owner(struct sonde__cause *cause);
-/* Whatever names a file, an address or a command goes through one of these. */
+/* Every path, address and command goes through one of these. */
 void cause_put_path(struct sonde__text *text, const char *path);
 void cause_put_address(struct sonde__text *text, const char *address);
 void cause_put_command(struct sonde__text *text, const char *command);
 
-/* What a printf() format says, as far as there is room. */
+/* Append printf() output; cut at the end of the buffer. */
 void cause_put(struct sonde__text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "thread 4711 (name)" */
 void cause_put_thread(struct sonde__text *text, int32_t pid, uint64_t tid);
 /* "process 4711 (command)" */
 void cause_put_process(struct sonde__text *text, int32_t pid);
-/* The same of one of `count` processes: "process 4711 (command) and 2 more" */
+/* "process 4711 (command) and 2 more", for one of `count` processes */
 void cause_put_processes(struct sonde__text *text, int32_t pid, uint32_t count);
-/* ", 3 processes could not be looked into": what makes a list of holders doubtful, or nothing. */
+/* "; 3 processes could not be looked into" if the list of holders may be incomplete; else
+ * nothing. */
 void cause_put_doubt(struct sonde__text *text, const struct cause_holders *holders);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits for processes: children, and those that have locks of files. */
+/* Waits for processes: children, and owners of file locks. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cause_private.h"
 
-/* Children that are looked for, and that are named. */
+/* How many children are read, and how many are named. */
 enum { CHILDREN_MAX = 64, CHILDREN_SHOWN = 3 };
 /* waitid(2) */
 enum { WAIT_FOR_ALL = 0, WAIT_FOR_ONE = 1, WAIT_FOR_FD = 3 };
@@ -14,7 +14,7 @@ enum { WAIT_FOR_ALL = 0, WAIT_FOR_ONE = 1, WAIT_FOR_FD = 3 };
 /* fcntl(2) */
 enum { SET_LOCK_WAIT = 7, SET_FILE_LOCK_WAIT = 38 };
 
-/* which: a remark on them, or "" */
+/* which: a remark about the children, or "". */
 static void tell_children(struct cause_look *look, const int32_t *pids, size_t count,
                           const char *which)
 {
@@ -34,9 +34,9 @@ static void tell_children(struct cause_look *look, const int32_t *pids, size_t c
     cause->owner_pid = count == 1 ? pids[0] : 0;
 }
 
-/* Does the call block its thread until the child executes a program? Else clone(2) waits for
- * memory, or for whatever the child has been given. The flags of clone3(2) are the first word of
- * its argument. */
+/* Does the call block its thread until the child executes a program? Other clone(2) calls wait for
+ * memory, or for what the child is given. The flags of clone3(2) are the first word of its
+ * argument. */
 static bool starts_and_waits(const struct cause_look *look)
 {
     uint64_t flags = 0;
@@ -52,7 +52,7 @@ static bool starts_and_waits(const struct cause_look *look)
     return (flags & HOLDS_PARENT) != 0;
 }
 
-/* The process that the call names; 0 or less: it names none. */
+/* The process in the call's argument; 0 or less: none. */
 static int32_t wanted_child(const struct cause_look *look, bool waits_id)
 {
     struct sonde__host_fd what;
@@ -88,7 +88,7 @@ bool cause_look_child(struct cause_look *look)
     return true;
 }
 
-/* Who has the lock: the kernel's list names the process that took it. */
+/* The holder of the lock: the kernel's list names the process that took it. */
 static void tell_holder(struct cause_look *look, const struct sonde__host_lock *holder)
 {
     struct sonde__cause *cause = look->cause;

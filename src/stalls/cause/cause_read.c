@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What several kinds of waits read: memory of the program, and who has a file open. */
+/* Reads for several kinds of waits: memory of the program, and which processes have a file open. */
 #include <string.h>
 
 #include "cause_private.h"

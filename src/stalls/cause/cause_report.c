@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A cause as a wait of a report. */
+/* Converts a cause to a wait of a report. */
 #include <string.h>
 
 #include "cause_private.h"
@@ -58,10 +58,10 @@ bool sonde__cause_to_report(const struct sonde__cause *cause, int32_t pid, uint3
             cause->owner_pid == pid ? process : process_of(report, cause->owner_pid);
     }
     bool has_owner = cause->owner_tid != 0 || cause->owner_pid > 0;
-    sonde__cause_text(cause, text, sizeof text); /* also why the owner is not known */
+    sonde__cause_text(cause, text, sizeof text); /* includes why the owner is not known */
     ret_wait->resource = sonde__report_string(report, has_owner ? cause->resource : text);
     if (cause->peer[0] != '\0') {
-        bool hides = (sonde__scrub_used()->on & SONDE__SCRUB_PEERS) != 0; /* an address alone */
+        bool hides = (sonde__scrub_used()->on & SONDE__SCRUB_PEERS) != 0; /* just an address */
         ret_wait->peer = sonde__report_string(report, hides ? "<peer>" : cause->peer);
     }
     return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits for sockets: the address of the other end, and the process that has it. */
+/* Waits for sockets: the address of the other end, and its process. */
 #include <string.h>
 
 #include "cause_private.h"
@@ -52,7 +52,7 @@ void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket 
 }
 
 /* A connecting socket has no address in the kernel's lists yet if it is a Unix socket, or if the
- * queue of the listener is full. Then the address is read from the call's argument. */
+ * listener's queue is full. Then the address is read from the call's argument. */
 bool cause_look_connect(struct cause_look *look)
 {
     uint8_t address[ADDRESS_BYTES_MAX];

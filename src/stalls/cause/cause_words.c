@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The texts of causes. Every path, address and command line in them, and so in a report, passes one
- * of three functions below: a rule that scrubs them belongs there. */
+/* The texts of causes. Every path, address and command line in them, and so in a report, goes
+ * through one of three functions below: scrubbing rules belong there. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include "host_process.h"
 #include "scrub.h"
 
-/* Bytes of a path, and of a command line, that are shown: its end names the file, its beginning the
- * program. */
+/* How many bytes of a path and of a command line are shown. The end of a path names the file; the
+ * beginning of a command line names the program. */
 enum { PATH_SHOWN = 120, COMMAND_SHOWN = 60 };
 
 struct sonde__text cause_resource(struct sonde__cause *cause)
@@ -29,7 +29,7 @@ struct sonde__text cause_owner(struct sonde__cause *cause)
     return text;
 }
 
-/* Where UTF-8 text may be cut: not inside a character. */
+/* A place to cut UTF-8 text, not inside a character. */
 static const char *to_character(const char *at)
 {
     while (((uint8_t)*at & 0xc0) == 0x80) {
@@ -38,7 +38,7 @@ static const char *to_character(const char *at)
     return at;
 }
 
-/* What is cut off may be what tells a rule of scrubbing that a name follows: it comes first. */
+/* Scrub before cutting: the part that is cut off may be what tells a rule that a name follows. */
 void cause_put_path(struct sonde__text *text, const char *path)
 {
     char buffer[PATH_MAX];

@@ -43,10 +43,9 @@ struct sonde__watch_loop {
     uint64_t longs_seen;  /* turns over the threshold (probe_page.h) */
     uint64_t unsure_seen; /* likewise */
     uint64_t held_ns;     /* when the program was last seen stopped or traced; 0: never */
-    uint64_t
-        over_ns; /* begin of a turn that does not count because the loop is over; 0: none known */
-    uint64_t attended_ns;            /* likewise, because another thread attends to the loop */
-    struct sonde__watch_clock clock; /* of its thread */
+    uint64_t over_ns;     /* begin of a turn that does not count: the loop is over; 0: none known */
+    uint64_t attended_ns; /* likewise, because another thread attends to the loop */
+    struct sonde__watch_clock clock;        /* of its thread */
     struct sonde__host_thread_look latest;  /* the last look */
     bool is_old;                            /* the thread has turned since */
     struct sonde__host_thread_look look;    /* the last one in this turn */
@@ -118,14 +117,13 @@ struct sonde__watch_session {
     enum sonde__watch_means means;
     /* when the last round began, and its planned wait; UINT64_MAX: no limit */
     uint64_t round_ns, planned_ns;
-    uint64_t due_ns;       /* when this round was due; 0: the watch slept until woken */
-    uint64_t unsure_count; /* long turns that no look saw, and that may have been no stall */
-    uint64_t
-        attended_turns;  /* turns that did not count because other threads attended to the loops */
-    uint32_t late_count; /* rounds that were late by more than the threshold */
-    uint64_t late_ns;    /* the longest delay */
-    uint64_t checked_ns; /* when rarely changing state of the program was last checked */
-    bool checks;         /* this round checks it */
+    uint64_t due_ns;         /* when this round was due; 0: the watch slept until woken */
+    uint64_t unsure_count;   /* long turns that no look saw, and that may have been no stall */
+    uint64_t attended_turns; /* turns not counted because other threads attended to the loops */
+    uint32_t late_count;     /* rounds that were late by more than the threshold */
+    uint64_t late_ns;        /* the longest delay */
+    uint64_t checked_ns;     /* when rarely changing state of the program was last checked */
+    bool checks;             /* this round checks it */
     struct sonde__watch_loop loops[SONDE__PROBE_SLOTS];
     /* the launch of the program (watch_launch.h) */
     bool launches; /* it is watched and has not ended */
