@@ -26,7 +26,7 @@ bool sonde__watch_parse_place(const char *place, int32_t *ret_fd, uint32_t *ret_
 int sonde__watch_attend(const struct sonde__watch_options *options, const char *place,
                         struct sonde_error *ret_error)
 {
-    /* 1.7 MB, which no other command should have; freed by the end of the process */
+    /* 1.7 MB, only for this command; the end of the process frees it */
     struct sonde__watch_session *session = calloc(1, sizeof *session);
     const size_t size =
         SONDE__PROBE_WORKERS_OFFSET + (size_t)SONDE__PROBE_WORKERS * SONDE__PROBE_WORKER_BYTES;

@@ -14,7 +14,7 @@
 struct sonde__watch_sampler {
     struct sonde__target *target;
     struct sonde__causes *causes;
-    uint8_t sampler;  /* enum sonde__report_sampler: how a running thread would be sampled */
+    uint8_t sampler;  /* enum sonde__report_sampler, for a running thread */
     uint64_t own_tid; /* 0: the program is in another process */
     uint64_t other_tid;
     sonde__watch_ask *ask;
@@ -113,13 +113,12 @@ void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler)
 {
     struct sonde_error error;
     if (sonde__target_refresh(sampler->target, &error) != SONDE_OK) {
-        return; /* the old list of images stays in use */
+        return; /* keep the old list of images */
     }
 }
 
-/* Remove the frames of the probe's wrappers: they are not the program's. waits: the thread is in a
- * system call. Then an innermost frame of the probe is the wait itself, which the probe made in
- * place of libc. */
+/* Remove the frames of the probe's wrappers. waits: the thread is in a system call. Then an
+ * innermost frame of the probe is the wait itself, which the probe makes instead of libc. */
 static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_stack *stack,
                             bool waits)
 {
@@ -138,7 +137,7 @@ static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_s
     stack->count = kept;
 }
 
-/* A passive read does not tell how a running thread would have been sampled; the watch knows. */
+/* A passive read does not show how a running thread would have been sampled; the watch knows. */
 uint8_t sonde__watch_way_of(uint8_t way, const struct sonde__sample *sample)
 {
     switch (sample->capture.by) {
@@ -166,7 +165,7 @@ struct sonde__target *sonde__watch_sampler_freeze(struct sonde__watch_sampler *s
     return sonde__target_freeze(sampler->target, &frozen) == SONDE_OK ? frozen : NULL;
 }
 
-/* The thread's state was read a moment earlier; what the capture saw is newer. */
+/* The thread's state was read before the capture; what the capture saw is newer. */
 static char state_met(char letter, uint8_t by)
 {
     /* only a running thread is captured this way; ptrace also reads stopped ones */

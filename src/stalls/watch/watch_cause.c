@@ -17,7 +17,7 @@ static bool is_known(const struct sonde__watch_stall *stall, const struct sonde_
     return false;
 }
 
-/* Returns the tid of who has it; 0: nobody to go on with. */
+/* Returns the tid of the owner; 0: the chain ends. */
 static uint64_t look(struct sonde__causes *causes, const struct sonde__sample *sample,
                      struct sonde__watch_stall *stall)
 {

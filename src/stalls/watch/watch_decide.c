@@ -37,7 +37,7 @@ static void begin_spell(struct sonde__watch_decision *d, uint64_t since_ns)
                                         .sample_ns = SONDE__WATCH_SAMPLE_FIRST_NS};
 }
 
-/* Time from the last look to `to_ns` in which the program could go on. */
+/* Count the time from the last look to `to_ns` in which the program could go on. */
 static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
                        const struct sonde__watch_look *look)
 {
@@ -55,8 +55,8 @@ static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
     d->tick_ns = sonde__base_max(d->tick_ns, to_ns);
 }
 
-/* When the turn ended. Without its stamp: where it was last seen, or for a stall, which is reported
- * in any case, when the next turn began or now. */
+/* When the turn ended. Without a stamp: when it was last seen; for a stall, which is reported in
+ * any case, when the next turn began or now. */
 static uint64_t end_of(const struct sonde__watch_decision *d, const struct sonde__watch_look *look)
 {
     uint64_t latest = look->busy ? look->since_ns : look->now_ns;
@@ -116,10 +116,10 @@ static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
 enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
                                              const struct sonde__watch_look *look)
 {
-    /* clocks tick: a turn that begins in the tick of the last one has the same stamp */
+    /* clocks tick: a turn that begins in the same tick as the last one has the same stamp */
     bool ended = !look->busy || look->since_ns != d->since_ns || look->ended_ns != 0;
     if (d->phase != SONDE__WATCH_IDLE && ended) {
-        return end_spell(d, look); /* the next look sees a turn that has begun since */
+        return end_spell(d, look); /* the next look sees a turn that has begun meanwhile */
     }
     if (!look->busy) {
         return SONDE__WATCH_NOTHING;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --timeout applies to the first program only: a program that starts others has limits of its own
- * for them. */
+/* --timeout applies to the first program only: a program that starts others sets its own limits for
+ * them. */
 #include "watch_follow.h"
 
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void add(struct words *w, const char *format, ...)
     w->follow->words += w->fits;
 }
 
-/* All in one word, because words are few. */
+/* All tags go into one word, because the number of words is limited. */
 static void add_tags(struct words *w, const struct sonde__watch_options *o)
 {
     char text[SONDE__WATCH_TAGS_BYTES + 1] = "";

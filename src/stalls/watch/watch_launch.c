@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The launch is a loop of the watch like others, with a slot of the watch's own, which is busy
- * until the launch is over. */
+/* The launch is handled like a loop. Its slot belongs to the watch, and is busy until the launch
+ * ends. */
 #include "watch_launch.h"
 
 #include "host_clock.h"
@@ -31,7 +31,7 @@ void sonde__watch_launch_drop(struct sonde__watch_session *s)
     s->launches = false;
 }
 
-/* The main thread's loop; null: it has none yet. The program may write here: load once. */
+/* The main thread's loop; null: none yet. The program may write here: load once. */
 static const struct sonde__probe_slot *find_loop(const struct sonde__watch_session *s,
                                                  struct sonde__probe_candidate *ret_loop)
 {
@@ -51,7 +51,7 @@ static const struct sonde__probe_slot *find_loop(const struct sonde__watch_sessi
     return NULL;
 }
 
-/* The launch ended where the loop waited first. */
+/* The launch ended at the loop's first wait. */
 static void end(struct sonde__watch_session *s, const struct sonde__probe_candidate *loop,
                 uint64_t now_ns)
 {
@@ -82,7 +82,7 @@ uint64_t sonde__watch_launch_inspect(struct sonde__watch_session *s, uint64_t no
         end(s, &loop, now_ns);
         return UINT64_MAX;
     }
-    if (slot != NULL) { /* the launch is over, if this is the loop */
+    if (slot != NULL) { /* if this is the loop, the launch has ended */
         *ret_busy = true;
         return SONDE__WATCH_LAUNCH_RIPE_NS - (now_ns - s->launch_known_ns);
     }

@@ -12,10 +12,10 @@
 #include "watch_report.h"
 #include "watch_scopes.h"
 
-/* For the durations of stalls whose samples do not fit any more: some hundred parts. */
+/* For durations of stalls whose samples no longer fit: some hundred parts. */
 #define RESERVE_BYTES ((size_t)32 << 10)
-/* A sample that lasts is written again when the stall is longer by this part: some ten times for
- * each doubling. */
+/* A sample that lasts is written again when the stall has grown by 1/50: some ten times for each
+ * doubling. */
 #define STAY_PART 50u
 #define STAY_NS   10000000u
 
@@ -24,9 +24,9 @@ struct sonde__watch_live {
     struct sonde__report *report; /* header and dictionaries */
     struct sonde__report_writer *writer;
     struct sonde__drain *drain; /* null: no stall yet */
-    bool is_used;               /* parts were written since the file began */
+    bool is_used;               /* parts were written since the file was emptied */
     bool is_full;
-    bool has_failed; /* no memory; nothing is written any more */
+    bool has_failed; /* no memory; no more is written */
 };
 
 static struct sonde__report *make_report(const struct sonde__report *like)
@@ -42,7 +42,7 @@ static struct sonde__report *make_report(const struct sonde__report *like)
     return report;
 }
 
-/* A writer that begins with an empty file. */
+/* Empty the file, and create its writer. */
 static bool begin_file(struct sonde__watch_live *live, const struct sonde__report *like)
 {
     struct sonde__report *report = make_report(like);
@@ -105,7 +105,7 @@ static uint32_t stack_of(struct sonde__watch_session *s, const struct sonde__sam
                : 0;
 }
 
-/* Samples from `first` on. */
+/* Convert the samples from `first` on. */
 static struct sonde__report_sample *
 make_samples(struct sonde__watch_session *s, const struct sonde__watch_stall *stall, uint32_t first)
 {
@@ -126,7 +126,7 @@ static void make_thread(struct sonde__drain *drain, struct sonde__target *images
     ret_thread->end = sample->stack.end;
 }
 
-/* Those of the child that is waited for. Returns how many. */
+/* Convert the threads of the child that the thread waits for. Returns their number. */
 static uint32_t make_child(struct sonde__watch_live *live, const struct sonde__watch_child *child,
                            struct sonde__report_thread *threads)
 {
@@ -148,7 +148,7 @@ static uint32_t make_child(struct sonde__watch_live *live, const struct sonde__w
     return child->thread_count;
 }
 
-/* Of the program, and of the child. */
+/* Convert the threads of the program and of the child. */
 static struct sonde__report_thread *make_threads(struct sonde__watch_session *s,
                                                  const struct sonde__watch_stall *stall,
                                                  uint32_t *ret_count)
@@ -203,7 +203,7 @@ static void write_part(struct sonde__watch_session *s, const struct sonde__repor
     }
 }
 
-/* Is there room for samples? What is left is for durations. */
+/* Is there room for samples? The reserve is for durations. */
 static bool has_room(struct sonde__watch_session *s)
 {
     struct sonde__watch_live *live = s->live;
@@ -213,7 +213,7 @@ static bool has_room(struct sonde__watch_session *s)
     return !live->is_full;
 }
 
-/* What is new of the samples, and the last one, which may be longer. */
+/* Write the new samples, and the last one again, which may have grown. */
 static void write_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                           struct sonde__report_stall *part)
 {

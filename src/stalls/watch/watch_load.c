@@ -5,9 +5,9 @@
 
 #include "base_math.h"
 
-/* Sooner than this after the first one, a reading says little. */
+/* A reading sooner than this after the first one shows little. */
 #define FIRST_NS 50000000u
-/* A part of the turn by which its last reading may come late. */
+/* The last reading of a turn may be late by this part of the turn. */
 #define LATE_PART 8u
 
 void sonde__watch_load_begin(struct sonde__watch_load *load, int32_t pid, uint64_t tid,

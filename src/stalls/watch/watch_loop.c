@@ -10,14 +10,13 @@
 #include "watch_shared.h"
 
 #define MS 1000000ull
-/* Without a turn for this long, during this many other waits, a loop is given up for another. */
+/* A loop is given up for another one after this long without a turn and this many other waits. */
 #define ABANDON_NS    (30000 * MS)
 #define ABANDON_WAITS 32u
 
-/* A loop whose descriptor is closed never turns again, and its thread keeps nobody waiting,
- * whatever it does: it read the output of a child to its end, or closed its event loop. A stall
- * right after such a close is missed; the alternative would be to report programs that only let
- * time pass. */
+/* A loop whose descriptor is closed never turns again, and its thread keeps nobody waiting: it has
+ * read the output of a child to its end, or closed its event loop. A stall right after such a close
+ * is missed; the alternative is to report programs that only let time pass. */
 static bool is_over(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                     const struct sonde__watch_look *look)
 {
@@ -34,9 +33,9 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
            ((epoll || timer) && now == SONDE__HOST_OTHER);
 }
 
-/* Has the thread been blocked since the last look, and not run? Then nothing about it has changed:
- * to stop it, or to attach a debugger that stops it, would have made it run. Only in a process of
- * our own is the file kept open. */
+/* Has the thread been blocked since the last look, without running? Then nothing has changed: a
+ * stop, or a debugger that stops it, would have made it run. The file is kept open only if
+ * s->waiter is set. */
 static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__os_schedstat before = loop->clock.stat;
@@ -45,7 +44,8 @@ static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loo
            (loop->latest.state == 'S' || loop->latest.state == 'D');
 }
 
-/* Look at its thread, unless that has been idle since the last look. False: nothing is known. */
+/* Look at the loop's thread, unless it has been idle since the last look. False: nothing is
+ * known. */
 static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                            struct sonde__watch_look *look, struct sonde__host_thread_look *ret)
 {
@@ -62,7 +62,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     }
     if (!look->busy && loop->decision.phase == SONDE__WATCH_IDLE && loop->clock.is_open &&
         loop->latest.state != '\0') {
-        *ret = loop->latest; /* it turns: only its time is of interest, which has_slept_on() read */
+        *ret = loop->latest; /* it turns, so only its time matters, which has_slept_on() has read */
         ret->cpu_ns = loop->clock.stat.cpu_ns;
         ret->runqueue_ns = loop->clock.stat.runqueue_ns;
         loop->is_old = true;
@@ -85,7 +85,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     return true;
 }
 
-/* The turn that is known, or begins with this look. thread: null: not known. */
+/* Inspect the current turn, which may begin with this look. thread: null: not known. */
 static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                          struct sonde__watch_look *look,
                          const struct sonde__host_thread_look *thread)
@@ -100,7 +100,7 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
     }
     if (begins && loop->kind == SONDE__REPORT_STALL_SCOPE &&
         !sonde__watch_scope_begin(loop, look->since_ns)) {
-        look->busy = false; /* the next look sees which it is */
+        look->busy = false; /* the next look sees which scope it is */
         return;
     }
     if (begins) {
@@ -116,7 +116,7 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
         loop->first_ns = look->now_ns;
         sonde__watch_begin_turn(s, loop);
     }
-    /* by its own stamps, and not because something else proved to be the loop */
+    /* by its own stamps, and not because another wait proved to be the loop */
     bool ended = d->phase != SONDE__WATCH_IDLE && !lasts && look->ended_ns != 0 &&
                  loop->slot->loop_changes == loop->loop_changes;
     enum sonde__watch_action action = sonde__watch_decide(d, look);
@@ -139,7 +139,7 @@ static void give_up(struct sonde__watch_loop *loop)
     }
 }
 
-/* Is this turn none, since the loop is over or others attend to it? */
+/* Does this turn not count, because the loop is over or other threads attend to it? */
 static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                        const struct sonde__watch_look *look)
 {
@@ -179,7 +179,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         return UINT64_MAX;
     }
     uint64_t ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_acquire);
-    if (ended_ns != 0) { /* the turn that was seen is over, by now if not before */
+    if (ended_ns != 0) { /* the turn that was seen has ended by now */
         beat = atomic_load_explicit(&slot->beat, memory_order_acquire);
     }
     struct sonde__watch_look look = {
@@ -201,7 +201,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
                 !sonde__watch_is_paused(s, look.since_ns);
     inspect_turn(s, loop, &look, seen);
     if (look.busy && d->phase == SONDE__WATCH_IDLE) {
-        loop->account = before; /* one turn has ended, and the next one has begun */
+        loop->account = before; /* one turn has ended and the next has begun */
         inspect_turn(s, loop, &look, seen);
     }
     sonde__watch_find_missed(s, loop, former_ns, now_ns);

@@ -4,12 +4,12 @@
 #include "host_clock.h"
 #include "watch_sampling.h"
 
-/* A program that was seen stopped less than this ago is stopped again and again: then stamps alone
- * do not tell a stall. */
+/* A program that was seen stopped less than this ago may be stopped repeatedly. Then stamps alone
+ * do not prove a stall. */
 #define STOPS_NS 60000000000ull
 
-/* The program may write here at any time: copied, then checked. False: it was overwritten
- * meanwhile, or is no turn. */
+/* The program may write here at any time: copy, then check. False: it was overwritten meanwhile, or
+ * is no turn. */
 static bool copy_long(const struct sonde__probe_slot *slot, uint64_t number,
                       struct sonde__probe_long *ret_turn)
 {
@@ -44,7 +44,7 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         loop->kind == SONDE__REPORT_STALL_SCOPE ? (uint64_t)turn->long_ns : s->options.threshold_ns;
     uint64_t lasted_ns = sonde__watch_missed_time(&missed, threshold_ns);
     if (turn->changes != loop->slot->loop_changes) {
-        return; /* another wait proved to be the loop: what was taken for a turn was none */
+        return; /* another wait proved to be the loop, so this was no turn */
     }
     if (lasted_ns >= threshold_ns) {
         sonde__watch_report_missed(s, loop, turn, lasted_ns);
@@ -68,9 +68,9 @@ void sonde__watch_find_missed(struct sonde__watch_session *s, struct sonde__watc
         return;
     }
     if (count < loop->longs_seen) {
-        loop->longs_seen = 0; /* another thread of the same number */
+        loop->longs_seen = 0; /* another thread with the same tid */
     }
-    /* the one before the oldest may be written just now */
+    /* the program may be writing the one before the oldest */
     if (count - loop->longs_seen >= SONDE__PROBE_LONGS) {
         s->unsure_count += count - loop->longs_seen - (SONDE__PROBE_LONGS - 1);
         loop->longs_seen = count - (SONDE__PROBE_LONGS - 1);

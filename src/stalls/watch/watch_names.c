@@ -10,12 +10,12 @@
 #include "mem_heap.h"
 #include "symfile_cache.h"
 
-/* The program's end waits for its report: larger code is not searched for tail calls. */
+/* Larger code is not searched for tail calls, because the program's end waits for its report. */
 #define CODE_BYTES_MAX ((uint64_t)8 << 20)
 
 struct sonde__watch_names {
     struct sonde__symfile_options options;
-    struct sonde__symfile_cache *symbols; /* made with the first target, whose root it has */
+    struct sonde__symfile_cache *symbols; /* created with the first target, and uses its root */
     bool is_made;
     struct sonde__drain *drain;
     struct sonde__target *target;
@@ -88,7 +88,7 @@ void sonde__watch_resolve_thread(struct sonde__watch_names *names,
                                  struct sonde__report_thread *ret_thread)
 {
     sonde__drain_thread(names->drain, sonde__target_images(names->target), sample, ret_thread);
-    ret_thread->end = sample->stack.end; /* of one that moved each time it was read, too */
+    ret_thread->end = sample->stack.end; /* also for a thread that moved each time it was read */
 }
 
 void sonde__watch_place(struct sonde__watch_names *names, uint64_t pc, char *ret_text,

@@ -25,7 +25,7 @@
 #include "watch_spooled.h"
 
 struct sonde__watch_output {
-    struct sonde__report *report; /* stalls and dictionaries, of the whole watch */
+    struct sonde__report *report; /* stalls and dictionaries of the whole watch */
     struct sonde__watch_names *names;
     const struct sonde__watch_options *options;
     struct sonde__report_writer *writer; /* the file; null: none */
@@ -34,13 +34,13 @@ struct sonde__watch_output {
     struct sonde__drain_origin origin; /* texts of the header */
     int32_t parent_pid;
     uint64_t stalls;
-    uint64_t written; /* of them, one by one */
+    uint64_t written; /* those reported one by one */
     struct sonde__watch_equals equals;
     uint32_t forgotten; /* stalls in reports before this one */
     bool stacks;        /* stacks were written, too */
     int write_error;    /* of the report: errno */
-    bool journal;       /* stderr is the journal's; then: */
-    bool in_line;       /* the last text had no end of line */
+    bool journal;       /* stderr goes to the journal; then: */
+    bool in_line;       /* the last text had no newline */
     bool of_stall;      /* it is about a stall */
     char who[300];      /* "NAME[PID]: " where programs are followed, else "" */
 };
@@ -79,7 +79,7 @@ static void say_lost_report(struct sonde__watch_output *output)
 }
 
 /* The parent of a followed program may read its stderr, so text goes to the stderr of the first
- * program as long as that lives. */
+ * program while that lives. */
 static bool write_bytes(struct sonde__watch_output *output, const char *bytes, size_t size)
 {
     int32_t root = output->options->root;
@@ -87,7 +87,7 @@ static bool write_bytes(struct sonde__watch_output *output, const char *bytes, s
            sonde__host_write_all(2, bytes, size);
 }
 
-/* For the journal, each line begins with its priority: a warning for a stall, else a notice. */
+/* For the journal, each line begins with its priority: warning for a stall, else notice. */
 static bool write_stderr(void *ctx, const char *bytes, size_t size)
 {
     struct sonde__watch_output *output = ctx;
@@ -151,7 +151,7 @@ static void set_header(struct sonde__watch_output *output, struct sonde__report 
                          path != NULL ? path : output->header.executable);
 }
 
-/* The live file has the last stalls, and stays for the next start. */
+/* The live file keeps the last stalls for the next start. */
 static void give_up_spool(struct sonde__watch_output *output)
 {
     struct sonde__watch_spooled *spool = output->options->spooled;
@@ -214,7 +214,8 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
                                     &output->spool) != SONDE_OK) {
         options->spooled->has_failed = true;
     }
-    flush_report(output); /* the header: a watch that is killed at once leaves a report, too */
+    flush_report(
+        output); /* write the header, so that a watch that is killed at once leaves a report */
     *ret_output = output;
     return SONDE_OK;
 }
@@ -236,7 +237,7 @@ void sonde__watch_output_say(struct sonde__watch_output *output, const char *for
     }
 }
 
-/* A report without a file need not be kept. */
+/* A report that goes to no file need not be kept. */
 static void renew_report(struct sonde__watch_output *output)
 {
     struct sonde__report *report;
@@ -248,7 +249,7 @@ static void renew_report(struct sonde__watch_output *output)
     }
 }
 
-/* The stall that was added last: to the caller, or as text. */
+/* Show the stall that was added last: to the caller, or as text. */
 static void show_stall(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
 {
     const struct sonde__report_view view = {.color = output->options->color,
@@ -267,7 +268,7 @@ static void show_stall(struct sonde__watch_output *output, const struct sonde__w
     }
 }
 
-/* A stall that is only counted, as a line. */
+/* Print a line for a stall that is only counted. */
 static void show_again(struct sonde__watch_output *output, const struct sonde__watch_equal *equal,
                        uint64_t duration_ns)
 {
@@ -281,7 +282,7 @@ static void show_again(struct sonde__watch_output *output, const struct sonde__w
     (void)write_stderr(output, line, strlen(line));
 }
 
-/* Stalls that were only counted: a message of their fingerprint, with what is new. */
+/* Add a message of the stalls of this fingerprint that were counted since the last one. */
 static void add_count(struct sonde__watch_output *output, struct sonde__watch_equal *equal)
 {
     if (equal->open.count == 0 || output->options->report_fd < 0) {
@@ -299,15 +300,15 @@ static void add_count(struct sonde__watch_output *output, struct sonde__watch_eq
     sonde__watch_equal_written(equal);
 }
 
-/* In the spool folder counts are exact at each moment, as long as there is room for them. */
+/* In the spool folder counts are always exact, as long as there is room for them. */
 static bool counts_at_once(const struct sonde__watch_output *output)
 {
     return output->options->spooled != NULL &&
            sonde__report_stall_count_count(output->report) < SONDE__REPORT_STALL_COUNTS_MAX / 2;
 }
 
-/* Is it one of many equal ones, and not the last? Then it is counted. The names that tell go into a
- * report of their own, so that a program that stalls for days costs no memory. */
+/* Count the stall if it is one of many equal ones, and not the last. Its names go into a scratch
+ * report, so a program that stalls for days needs no more memory. */
 static bool is_counted(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
 {
     struct sonde__report *scratch;
@@ -379,7 +380,7 @@ static void add_thread(struct sonde__watch_output *output, const struct sonde__s
     sonde__report_add_thread(report, &thread);
 }
 
-/* Of the program, or of a process that descends from it. */
+/* Add the threads of the program, or of a process that descends from it. */
 static void add_threads(struct sonde__watch_output *output, const struct sonde__watch_stall *all,
                         struct sonde__target *images, struct sonde__report *report)
 {
@@ -472,7 +473,7 @@ void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *
     flush_report(output);
 }
 
-/* Recorded calls so far, as text only: the report has each once, at the end of the program. */
+/* Recorded calls so far, as text only: the report gets each once, at the end of the program. */
 static void show_calls(struct sonde__watch_output *output, const void *memory)
 {
     const struct sonde__watch_plugin *plugin = output->options->plugin;
@@ -505,7 +506,7 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
     flush_report(output);
 }
 
-/* Of other runs: no note in the report of this one. */
+/* A line about other runs is no note in this run's report. */
 static void tell(void *ctx, const char *line)
 {
     struct sonde__watch_output *output = ctx;
@@ -531,7 +532,7 @@ static bool write_json(void *ctx, const char *bytes, size_t size)
     return write_report(ctx, bytes, size) == SONDE_OK;
 }
 
-/* What is left of the report's file: its end, or all of it as JSON. */
+/* Write the rest of the report's file: its end, or all of it as JSON. */
 static void finish_report(struct sonde__watch_output *output)
 {
     const struct sonde__report_view view = {.images = true};

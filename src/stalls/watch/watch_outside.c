@@ -18,51 +18,52 @@
 #include "watch_session.h"
 
 #define MS 1000000ull
-/* Looks are made so rarely that they cost less than one part in so many of a CPU. */
+/* Looks may use 1/125 of a CPU. */
 #define COST_PART 125u
-/* What one round may add to the mean: samples of a stall are paid from their own budget. */
+/* Upper limit of what one round adds to the mean cost: samples of a stall have a budget of their
+ * own. */
 #define COST_MAX_NS (MS / 2)
-/* New threads are looked for so often. */
+/* How often new threads are looked for. */
 #define LIST_NS (500 * MS)
-/* A thread that has run lately may do so again; before that the looks are rarer. */
+/* After a thread has run, looks are more frequent for this time. */
 #define LATELY_NS (2000 * MS)
-/* A counter of calls that has not been needed for so long is closed. */
+/* A counter of calls is closed when it has not been needed for this time. */
 #define COUNT_NS (5000 * MS)
-/* How often a thread is read again that ran while it was read. */
+/* How often a thread is read if it runs meanwhile. */
 enum { ATTEMPTS = 3 };
 
 struct thread {
     uint64_t tid;
     int32_t wait_fd, stat_fd;
-    struct sonde__probe_slot *slot; /* null: it has not waited in a way that matters */
+    struct sonde__probe_slot *slot; /* null: no wait of it could be a loop's */
     struct sonde__os_schedstat stat;
-    struct sonde__os_wait wait, idle_wait; /* the last one, and that of its loop */
+    struct sonde__os_wait wait, idle_wait; /* the last wait, and the loop's wait */
     struct sonde__watch_outside_places places;
-    uint64_t seen_ns; /* of what follows; 0: never */
+    uint64_t seen_ns; /* when the following was read; 0: never */
     bool blocked;
-    bool idle; /* in a wait that enter() has noted: leave() comes next */
-    bool held; /* no loop of it is learned any more: it runs code of Go, or is one of a pool */
+    bool idle; /* in a wait that enter() has noted; leave() follows */
+    bool held; /* no loop is learned: the thread runs Go code, or is in a pool */
     bool of_go;
     uint64_t voluntary; /* switches; UINT64_MAX: not read */
     uint64_t transfers; /* reads and writes; UINT64_MAX: not read */
-    uint64_t calls;     /* of its loop's wait, while they are counted; UINT64_MAX: not read */
-    struct sonde__host_count count; /* of them */
-    bool counts;                    /* it is open */
-    uint64_t needed_ns;             /* a turn of it was long then */
-    uint64_t away_ns;    /* it was in its loop's wait until then, as far as it was seen; 0: it is */
-    uint64_t turn_ns;    /* it may have been back there then */
-    uint64_t longest_ns; /* of the times between */
-    bool guessed;        /* that it may have been there is a guess */
+    uint64_t calls;     /* calls of its loop's wait, while counted; UINT64_MAX: not read */
+    struct sonde__host_count count; /* of calls */
+    bool counts;                    /* `count` is open */
+    uint64_t needed_ns;             /* when a turn was last long */
+    uint64_t away_ns;               /* when it was seen to leave its loop's wait; 0: it is there */
+    uint64_t turn_ns;               /* when it may last have been back there */
+    uint64_t longest_ns;            /* longest time between two of these */
+    bool guessed;                   /* a return to the wait is a guess */
 };
 
 struct sonde__watch_outside {
     struct sonde__watch_outside_calls calls;
     struct thread threads[SONDE__PROBE_SLOTS];
     uint32_t count;
-    uint64_t listed_ns, ran_ns; /* threads were listed; one had run */
-    bool no_counts;             /* calls may not be counted */
-    bool is_judged;             /* counts.is_go is known, and was said */
-    uint64_t cpu_ns, cost_ns;   /* CPU time at the last look, and mean time from look to look */
+    uint64_t listed_ns, ran_ns; /* when threads were listed; when one had last run */
+    bool no_counts;             /* counting calls is not allowed */
+    bool is_judged;             /* counts.is_go is known, and was reported */
+    uint64_t cpu_ns, cost_ns;   /* CPU time at the last look, and the mean cost of a look */
     struct sonde__watch_outside_counts counts;
 };
 
@@ -185,8 +186,8 @@ struct look {
     uint64_t transfers, calls; /* likewise */
 };
 
-/* False: the thread is gone. It may run while it is read: then it is read again, and the last time
- * counts as running. */
+/* False: the thread has ended. A thread that runs while it is read is read again; after the last
+ * attempt it counts as running. */
 static bool read_thread(const struct sonde__watch_session *s, const struct thread *t,
                         bool voluntary, struct look *ret_look)
 {
@@ -224,8 +225,8 @@ static bool read_thread(const struct sonde__watch_session *s, const struct threa
     return true;
 }
 
-/* When the loop's wait was left, or entered, between two looks. What the thread ran in between and
- * waited for a CPU is known; of the rest, half. */
+/* When the thread left or entered the loop's wait between two looks. The time that it ran and
+ * waited for a CPU is known; the rest is halved. */
 static uint64_t moment_between(const struct thread *t, const struct look *look, bool was_running,
                                bool is_running)
 {
@@ -250,14 +251,15 @@ static void end_turn(struct thread *t, uint64_t now_ns)
     }
 }
 
-/* It may have been back in its loop's wait at at_ns. */
+/* The thread may have been back in its loop's wait at at_ns. */
 static void note_turn(struct thread *t, uint64_t at_ns)
 {
     t->longest_ns = sonde__base_max(t->longest_ns, sonde__base_minus(at_ns, t->turn_ns));
     t->turn_ns = at_ns;
 }
 
-/* It is there. Were all of its possible turns too short for a stall, and all together not? */
+/* The thread is in its loop's wait. Count the time away if it reached the threshold, but no
+ * possible turn in it did. */
 static void close_doubt(struct sonde__watch_session *s, struct thread *t, uint64_t now_ns)
 {
     uint64_t threshold_ns = s->options.threshold_ns;
@@ -270,8 +272,9 @@ static void close_doubt(struct sonde__watch_session *s, struct thread *t, uint64
     t->away_ns = 0;
 }
 
-/* A thread that waits for other threads where it also waits for events, no deeper, takes turns at
- * them with others (Erlang's schedulers): it has no loop of its own. */
+/* Does the thread wait for other threads where it also waits for events, and no deeper in the
+ * stack? Then it waits for events by turns with others (Erlang's schedulers), and has no loop of
+ * its own. */
 static bool is_of_pool(const struct sonde__watch_session *s, const struct thread *t,
                        const struct sonde__probe_wait *wait)
 {
@@ -289,7 +292,7 @@ static void take_loop_from(struct thread *t)
     atomic_store_explicit(&t->slot->beat, SONDE__PROBE_IDLE, memory_order_release);
 }
 
-/* A worker's loop of a few turns may be no loop of its own. */
+/* A worker's loop with few turns may be no loop of its own. */
 static void doubt_worker(const struct sonde__watch_session *s, struct thread *t)
 {
     if (t->tid != (uint64_t)s->pid &&
@@ -309,7 +312,7 @@ static void leave(const struct sonde__watch_session *s, struct thread *t, uint64
     }
 }
 
-/* The thread waits, and not as it did at the last look. */
+/* The thread is in a new wait. */
 static void enter(struct sonde__watch_session *s, struct thread *t, const struct look *look,
                   uint64_t at_ns)
 {
@@ -353,9 +356,9 @@ static bool is_known(uint64_t before, uint64_t now)
     return before != UINT64_MAX && now != UINT64_MAX;
 }
 
-/* It was away from its loop at the last look and is now. Where calls of the loop's wait are
- * counted, they tell. Else: it gave up its CPU where it waits now, and anywhere else once for each
- * further switch, perhaps in its loop's wait; it read or wrote, as most loops do with each turn. */
+/* The thread was away from its loop at the last look and still is. A counter of the wait's calls
+ * decides, if there is one. Otherwise it may have turned if it gave up its CPU more often than in
+ * the wait that is seen now, or if it read or wrote, as most loops do in each turn. */
 static bool may_have_turned(const struct thread *t, const struct look *look)
 {
     uint64_t seen = look->blocked ? 1 : 0;
@@ -366,7 +369,7 @@ static bool may_have_turned(const struct thread *t, const struct look *look)
            (is_known(t->transfers, look->transfers) && look->transfers != t->transfers);
 }
 
-/* Its calls are not counted yet, and can be, as far as is known. */
+/* Are its calls not counted yet, but can be as far as known? */
 static bool can_count(const struct sonde__watch_session *s, const struct thread *t)
 {
     int64_t number = sonde__os_wait_call(&t->idle_wait).number;
@@ -375,7 +378,7 @@ static bool can_count(const struct sonde__watch_session *s, const struct thread 
            !sonde__probe_is_weak(t->slot->loop.kind);
 }
 
-/* It has been away at two looks in a row: from now on nothing is to be guessed. */
+/* The thread was away at two looks in a row: count its calls from now on, instead of guessing. */
 static void start_counting(struct sonde__watch_session *s, struct thread *t)
 {
     const struct sonde__os_call call = sonde__os_wait_call(&t->idle_wait);
@@ -398,7 +401,7 @@ static void take_look(struct sonde__watch_session *s, struct thread *t, const st
     if (t->idle) {
         leave(s, t, moment_between(t, look, false, !look->blocked));
     } else if (was_away && !can_count(s, t) && may_have_turned(t, look)) {
-        /* before the count begins, one look's time may belong to the turn before */
+        /* before the count begins, the time of one look may belong to the previous turn */
         end_turn(t, t->seen_ns);
         note_turn(t, look->now_ns);
         t->guessed = t->guessed || !is_known(t->calls, look->calls);
@@ -443,8 +446,7 @@ static bool look_at(struct sonde__watch_session *s, struct thread *t)
     return true;
 }
 
-/* Goroutines are no threads. The threads of C that a Go program may have are looked at all the
- * same. */
+/* Goroutines are no threads. The C threads that a Go program may have are still watched. */
 static void judge_program(struct sonde__watch_session *s)
 {
     struct sonde__watch_outside *o = s->outside;

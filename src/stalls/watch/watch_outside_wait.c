@@ -58,14 +58,14 @@ void sonde__watch_outside_calls_init(struct sonde__watch_outside_calls *calls)
     }
 }
 
-/* futex(2): the operation without its flags. Of the C libraries, glibc's conditions and semaphores
- * wait by WAIT_BITSET, everybody's mutexes by WAIT: that says nothing, for it is part of something
- * else, which may be the wait on a condition. */
+/* futex(2): the operation without its flags. glibc's conditions and semaphores wait by WAIT_BITSET.
+ * Mutexes of all C libraries wait by WAIT, which shows nothing: it may be part of a wait on a
+ * condition. */
 enum { FUTEX_OPERATION = 0x7f, FUTEX_WAIT_FOR_BITS = 9 };
-/* glibc's condition has two words that are waited for in turns, side by side. */
+/* glibc's condition has two adjacent words that are waited for by turns. */
 #define FUTEX_PAIR 7u
 
-/* The first descriptor of a poll: its array may be anywhere. */
+/* The first descriptor of a poll identifies it, because its array may be anywhere. */
 static uint64_t first_descriptor(struct sonde__target *target, uint64_t address)
 {
     int32_t fd;
@@ -81,7 +81,7 @@ static void be(struct sonde__probe_wait *wait, uint32_t kind, uint64_t object, b
     wait->learn = wait->note = true;
 }
 
-/* What is waited for, by the call alone. caller_ stands for the object of a mere pause. */
+/* Find the object of the wait from the call alone. For a mere pause, the caller is the object. */
 static bool describe_call(enum call call, const uint64_t args[6], struct sonde__target *target,
                           uint64_t tid, struct sonde__probe_wait *wait)
 {
@@ -143,8 +143,8 @@ static bool is_libc(const struct sonde__image *image)
            sonde__base_starts_with(name, "libpthread") || sonde__base_starts_with(name, "ld-musl");
 }
 
-/* The frame that waits: the first one outside libc, or the one that called a function of the
- * program that makes the call. */
+/* The frame that waits: the first one outside libc, or the caller of a function of the program that
+ * makes the call. */
 static uint32_t find_caller(const struct sonde__image_set *images,
                             const struct sonde__target_place *place)
 {
@@ -157,14 +157,14 @@ static uint32_t find_caller(const struct sonde__image_set *images,
     return i < place->count ? i : place->count - 1;
 }
 
-/* The probe's rules for weak kinds (preload/waits.c): a worker that waits for work is no event
+/* The probe's rules for weak kinds (preload/waits.c): a worker that waits for work has no event
  * loop. */
 static void judge(struct sonde__probe_wait *wait, const struct sonde__image *of, bool main)
 {
     const char *name = name_of(of);
     bool lock = wait->kind == SONDE__PROBE_FUTEX;
     if (wait->kind == SONDE__PROBE_POLL && sonde__base_starts_with(name, "libxcb")) {
-        wait->learn = wait->note = false; /* a round trip, or the loop: not told apart */
+        wait->learn = wait->note = false; /* a round trip or the loop: these look the same */
     } else if (sonde__probe_is_weak(wait->kind)) {
         wait->note = !(lock && (of == NULL || sonde__probe_is_runtime(name)));
         wait->learn = wait->learn && wait->note && main;
@@ -194,13 +194,13 @@ static int find_call(const struct sonde__watch_outside_calls *calls, int64_t num
     return -1;
 }
 
-/* Of no use for a thread that is not watched otherwise (describe(): any). */
+/* Is the wait useless for a thread that is not watched otherwise (describe(): any)? */
 static bool is_of_workers(enum call call)
 {
     return call == FUTEX || call == SLEEP || call == CHILD;
 }
 
-/* All but its place, which *wait_is has. */
+/* Describe everything but the place, which is already in *wait_is. */
 static void describe_again(enum call call, struct sonde__target *target, uint64_t tid, bool main,
                            const struct sonde__os_wait *wait, struct sonde__probe_wait *wait_is)
 {
@@ -249,7 +249,7 @@ bool sonde__watch_outside_describe(const struct sonde__watch_outside_calls *call
         i = places->next++ % SONDE__WATCH_OUTSIDE_PLACES;
         places->list[i].wait = *wait;
         places->list[i].is = is;
-    } else if (call != READ) { /* its time-out, or what it points to, may have changed */
+    } else if (call != READ) { /* its time-out, or the memory that it points to, may have changed */
         describe_again((enum call)call, target, tid, main, wait, &places->list[i].is);
     }
     *ret_wait = places->list[i].is;
