@@ -34,8 +34,8 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
 }
 
 /* Has the thread been blocked since the last look, without running? Then nothing has changed: a
- * stop, or a debugger that stops it, would have made it run. The file is kept open only if
- * s->waiter is set. */
+ * stop, or a debugger that stops it, would have made it run. Only a supervisor (s->waiter) keeps
+ * the file open. */
 static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__os_schedstat before = loop->clock.stat;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde watch PID`: the watch of a process that runs already, in the process that asked for it. */
+/* `sonde watch PID`: watches a running process from the process that runs the command. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns
     return sonde__host_wait(s->waiter, timeout_ns, false);
 }
 
-/* Everything that can fail before there is anything to report. */
+/* Do everything that can fail before there is anything to report. */
 static enum sonde_status prepare(struct sonde__watch_session *s, struct sonde_error *ret_error)
 {
     const struct sonde__target_options options = {
@@ -60,7 +60,8 @@ static enum sonde_status prepare(struct sonde__watch_session *s, struct sonde_er
     s->page->slot_count = SONDE__PROBE_SLOTS;
     atomic_store(&s->page->pid, s->pid);
     SONDE_TRY(sonde__watch_sampler_open(s->pid, &options, &s->sampler, ret_error));
-    sonde__watch_sampler_close(s->sampler); /* that of the options' sampler comes later */
+    sonde__watch_sampler_close(
+        s->sampler); /* the sampler that the options ask for is opened later */
     s->sampler = NULL;
     sonde__host_heed_terminal();
     s->watchdog_ns = sonde__watch_watchdog_of(s->pid);
@@ -105,7 +106,7 @@ enum sonde_status sonde__watch_pid(const struct sonde__watch_options *options, i
     s->options = *options;
     s->options.argv = argv;
     s->options.path = path;
-    s->options.probe = ""; /* none is needed */
+    s->options.probe = ""; /* not needed */
     s->carry = SONDE__WATCH_CARRIES;
     s->pid = pid;
     s->page_fd = -1;

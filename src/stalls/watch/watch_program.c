@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ELF program headers and #! lines, as far as loading the probe needs them: System V gABI 4.1
- * chapter 5; execve(2), "Interpreter scripts". Only the headers are read, not the file. */
+/* ELF program headers and #! lines, as far as loading the probe needs them. Sources: System V gABI
+ * 4.1 chapter 5; execve(2), "Interpreter scripts". Only the headers of the file are read. */
 #include "watch_program.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { PT_DYNAMIC_ = 2, PT_INTERP_ = 3, PT_LOAD_ = 1 };
 enum { DT_NEEDED_ = 1, DT_STRTAB_ = 5 };
-/* More program headers than any linker writes; the rest is ignored. */
+/* More program headers than any linker writes. Further ones are ignored. */
 #define HEADERS_MAX 128u
 #define NEEDED_MAX  64u
 #define DYNAMIC_MAX 512u
@@ -38,7 +38,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-/* "#!/usr/bin/env python3" -> interpreter and argument, as execve() cuts them. */
+/* Split "#!/usr/bin/env python3" into interpreter and argument as execve() does. */
 static void parse_script(const char *line, struct sonde__watch_image *image)
 {
     size_t n = 0;

@@ -29,7 +29,7 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_names *name
     return samples;
 }
 
-/* How the loop was identified: all else in the report depends on it. */
+/* How the loop was identified. Everything else in the report depends on it. */
 static void describe_loop(struct sonde__watch_names *names, const struct sonde__watch_ended *ended,
                           char *text, size_t capacity)
 {
@@ -110,7 +110,7 @@ static struct sonde__report_wait *make_waits(struct sonde__report *report,
     return waits;
 }
 
-/* Adds those of the child to the threads of the program. */
+/* Add the threads of the child to those of the program. */
 static void add_child(struct sonde__watch_names *names, struct sonde__report *report,
                       const struct sonde__watch_child *child, struct sonde__report_thread *threads)
 {
@@ -130,7 +130,7 @@ static void add_child(struct sonde__watch_names *names, struct sonde__report *re
     sonde__watch_names_end(names);
 }
 
-/* Those of the program, and room for those of the child. */
+/* Convert the threads of the program, and leave room for those of the child. */
 static struct sonde__report_thread *make_threads(struct sonde__watch_names *names,
                                                  const struct sonde__watch_stall *stall)
 {
@@ -142,7 +142,7 @@ static struct sonde__report_thread *make_threads(struct sonde__watch_names *name
     return threads;
 }
 
-/* Is it in libc's exit()? */
+/* Is the stack in libc's exit()? */
 static bool is_exiting(const struct sonde__report *report, uint32_t stack)
 {
     for (uint32_t id = stack; id != 0; id = sonde__report_node(report, id)->parent) {
@@ -158,7 +158,7 @@ static bool is_exiting(const struct sonde__report *report, uint32_t stack)
     return false;
 }
 
-/* A turn that never ended, because the program was asked to end in it: most of it is the exit. */
+/* Did the turn never end because the program was asked to end? Then most of it is the exit. */
 static bool is_exit(const struct sonde__report *report, const struct sonde__report_stall *stall)
 {
     uint64_t exit_ns = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A round: events, clocks, every loop, then a pause until something is due. While all threads are
- * idle nothing is due: the watch sleeps until a thread that becomes busy wakes it. */
+ * idle nothing is due, and the watch sleeps until a thread that becomes busy wakes it. */
 #include "watch_rounds.h"
 
 #include "host_clock.h"
@@ -21,16 +21,16 @@
 #include "watch_workers.h"
 
 #define MS 1000000ull
-/* How long all threads must be idle before the long sleep: else a program with a timer of half a
- * second would pay a wake-up call each time. */
+/* How long all threads must be idle before the long sleep. Without this, a program with a timer of
+ * half a second would pay for a wake-up call each time. */
 #define SLEEP_AFTER_NS (2000 * MS)
-/* The pause between looks for a sign of the probe, and what the program has had of time or of a CPU
- * when that is given up: where processors are short, programs start after many seconds. */
+/* The pause between checks whether the probe has started, and the time and CPU time of the program
+ * after which this is given up. Where processors are scarce, programs start after many seconds. */
 #define START_TICK_NS    (20 * MS)
 #define START_MAX_NS     (5000 * MS)
 #define START_MAX_CPU_NS (1000 * MS)
 #define START_LAST_NS    (60000 * MS)
-/* After SIGABRT, before SIGKILL. A core of some GB takes its time. */
+/* From SIGABRT to SIGKILL: a core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
 
 void sonde__watch_say_doubt(struct sonde__watch_session *s)
@@ -42,7 +42,7 @@ void sonde__watch_say_doubt(struct sonde__watch_session *s)
     }
 }
 
-/* A seccomp filter is never removed. */
+/* Does the thread have a seccomp filter? The answer is kept, because a filter is never removed. */
 static bool is_confined(struct sonde__watch_session *s, uint64_t tid)
 {
     struct sonde__host_thread_look look;
@@ -53,7 +53,7 @@ static bool is_confined(struct sonde__watch_session *s, uint64_t tid)
     return atomic_load(&s->page->confined) != 0;
 }
 
-/* All threads as they are now. */
+/* Show the current stacks of all threads. */
 static void show_stacks(struct sonde__watch_session *s, const char *why)
 {
     struct sonde__watch_stall all;
@@ -94,7 +94,7 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     }
 }
 
-/* Once a turn, shortly before a service manager would end the program. */
+/* Show stacks once a turn, shortly before a service manager would end the program. */
 static void watch_watchdog(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < s->used; i++) {
@@ -125,7 +125,7 @@ static bool may_read_plugin(const struct sonde__watch_session *s)
     return plugin != NULL && plugin->look != NULL && s->plugin_memory != NULL && s->writer != NULL;
 }
 
-/* Until the plugin is read next; UINT64_MAX: never. */
+/* The time until the plugin is read next; UINT64_MAX: never. */
 static uint64_t until_look(const struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t period_ns = may_read_plugin(s) ? s->options.plugin->period_ns : 0;
@@ -137,7 +137,8 @@ static void watch_plugin(struct sonde__watch_session *s, uint64_t now_ns)
 {
     if (until_look(s, now_ns) == 0) {
         s->looked_ns = now_ns;
-        if (sonde__watch_writer_is_idle(s->writer)) { /* else the last look is not over */
+        if (sonde__watch_writer_is_idle(
+                s->writer)) { /* else the last look is still being written */
             sonde__watch_writer_look(s->writer, s->plugin_memory, false);
         }
     }
@@ -166,7 +167,7 @@ static bool any_loop_known(const struct sonde__watch_session *s)
     return false;
 }
 
-/* Has the program had time enough to start? */
+/* Has the program had enough time to start? */
 static bool must_have_started(const struct sonde__watch_session *s, uint64_t now_ns)
 {
     struct sonde__host_thread_look look;
@@ -176,7 +177,7 @@ static bool must_have_started(const struct sonde__watch_session *s, uint64_t now
             look.cpu_ns > START_MAX_CPU_NS);
 }
 
-/* False until the probe has started, and if the program cannot carry one. */
+/* False until the probe has started, and if the program cannot load one. */
 static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
 {
     if (s->carry != SONDE__WATCH_CARRIES || s->options.probe == NULL) {
@@ -202,8 +203,9 @@ static void forget_stalls(struct sonde__watch_session *s)
     }
 }
 
-/* After exec the page belongs to a program that is gone, and its last state may be "busy". The
- * probe removed itself from the environment, so the new program has none, or one of its own. */
+/* Has the process executed another program? Then the page belongs to a program that is gone, and
+ * its last state may be "busy". The probe removed itself from the environment, so the new program
+ * has no probe, or one of its own. */
 static bool has_replaced_itself(struct sonde__watch_session *s)
 {
     uint64_t mark = sonde__host_program_mark(s->pid);
@@ -220,7 +222,7 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
     return true;
 }
 
-/* How long a thread of the watch has waited for a CPU since the last call. */
+/* How long a thread of the watch waited for a CPU since the last call. */
 static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
 {
     struct sonde__os_schedstat before = clock->stat;
@@ -230,8 +232,8 @@ static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
                : 0;
 }
 
-/* What the watch itself did since the last round: that explains why it is late, and is paid from
- * its budget. */
+/* Account for what the watch did since the last round: it explains why the watch is late, and is
+ * charged to its budget. */
 static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t cpu_ns = sonde__host_cpu_ns(), spent_ns = cpu_ns - s->cpu_ns;
@@ -244,7 +246,7 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
     s->cpu_ns = cpu_ns;
 }
 
-/* For the program, which may ask. */
+/* Count the current stalls for the program, which may read the number. */
 static void count_stalled(struct sonde__watch_session *s)
 {
     uint32_t stalled = s->stalled != NULL ? sonde__watch_scopes_stalled(s) : 0;
@@ -295,7 +297,8 @@ static void say_signals(struct sonde__watch_session *s)
     }
 }
 
-/* A turn that began and ended while the watch got no CPU is known by its own stamps only. */
+/* Note that the watch got no CPU: of a turn that began and ended meanwhile, only its own stamps are
+ * known. */
 static void note_pause(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t passed_ns = now_ns - s->round_ns;
@@ -385,7 +388,8 @@ static bool may_wake(struct sonde__watch_session *s)
     return !is_confined(s, (uint64_t)s->pid);
 }
 
-/* At its exit the program waits for what is not written yet. Returns true if there is nothing. */
+/* The program waits at its exit for what is not written yet. Returns true if nothing is left to
+ * write. */
 static bool settle(struct sonde__watch_session *s)
 {
     bool is_open = !sonde__watch_writer_is_idle(s->writer);
@@ -415,8 +419,8 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
         wait_ns = period;
     }
     if (asleep) {
-        /* A thread may have read the word just before it was set to 1. A look one period later sees
-         * it; only then may the sleep be unlimited. */
+        /* A thread may have read the word just before it was set to 1. The look one period later
+         * sees that thread; only then may the sleep be unlimited. */
         uint32_t events = s->wait(s, period < limit ? period : limit, true);
         if (events != 0) {
             return events;
@@ -440,7 +444,7 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
     return s->wait(s, s->planned_ns, false);
 }
 
-/* A program without a probe has executed another one, which is as good. */
+/* A program without a probe has executed another one, which can be watched just as well. */
 static void begin_anew(struct sonde__watch_session *s)
 {
     s->replaced = false;
@@ -452,7 +456,7 @@ static void begin_anew(struct sonde__watch_session *s)
     sonde__watch_say(s->writer, "the process has executed another program, which is watched now");
 }
 
-/* After the looks of this round, if there is no probe. */
+/* Look from outside if there is no probe. Returns the time after the looks. */
 static uint64_t look_outside(struct sonde__watch_session *s, uint64_t now_ns)
 {
     if (s->outside == NULL) {
@@ -506,7 +510,7 @@ static void watch(struct sonde__watch_session *s)
         } else if (runs && s->replaced) {
             runs = false;
             if (s->options.root != 0) {
-                break; /* the next program has its own supervisor; the first one stays, since all
+                break; /* the next program has its own supervisor; the first one stays, because all
                           text goes through it */
             }
         }

@@ -15,7 +15,7 @@
 #include "watch_program.h"
 #include "watch_supervise.h"
 
-/* Same name as in preload/preload.h, which shares no header with this. */
+/* The same name as in preload/preload.h; no header is shared. */
 #define PAGE_VARIABLE "SONDE_RUN_PAGE"
 
 /* The loader uses the last LD_PRELOAD. */
@@ -29,9 +29,9 @@ static const char *find_preload(char *const *envp)
     return found;
 }
 
-/* The program's environment: ours and two entries at its end, which the constructor of the probe
- * removes. An LD_PRELOAD that was there stays; the last one names the probe and then what that one
- * names. Null: out of memory. */
+/* The program's environment: ours, with two entries at its end that the probe's constructor
+ * removes. An existing LD_PRELOAD stays; the last one names the probe, then the libraries of the
+ * existing one. Null: out of memory. */
 static char **make_environment(const struct sonde__watch_options *options, int32_t page_fd)
 {
     size_t count = 0;
@@ -88,13 +88,11 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
     }
     longer[0] = name;
     longer[1] = script;
-    memcpy(longer + 2, argv + 1, count * sizeof *longer); /* with the null */
+    memcpy(longer + 2, argv + 1, count * sizeof *longer); /* including the null */
     snprintf(path, capacity, "%s", program);
     return longer;
 }
 
-/* Is a signal the only way to sample running threads? Then the probe sets its handler when the
- * program starts. */
 bool sonde__watch_wants_signal(const struct sonde__watch_options *options)
 {
     return options->sampler == SONDE__WATCH_SAMPLER_SIGNAL ||
@@ -102,13 +100,13 @@ bool sonde__watch_wants_signal(const struct sonde__watch_options *options)
             !sonde__host_may_ptrace());
 }
 
-/* To a multiple of every page size that Linux has. */
+/* Round up to a multiple of every page size that Linux has. */
 static size_t round_up(size_t size)
 {
     return (size + 65535u) / 65536u * 65536u;
 }
 
-/* Make the page with what follows it, and start the supervisor. */
+/* Create the page and what follows it, and start the supervisor. */
 static enum sonde_status begin_watch(struct sonde__watch_session *session, int32_t *ret_page_fd,
                                      struct sonde_error *ret_error)
 {
@@ -122,7 +120,7 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     void *memory;
     enum sonde_status status = sonde__host_shared_create(
         size + (size_t)workers * SONDE__PROBE_WORKER_BYTES, ret_page_fd, &memory, ret_error);
-    if (status != SONDE_OK && workers != 0) { /* a limit of memory, or of the size of files */
+    if (status != SONDE_OK && workers != 0) { /* a limit of memory or file size */
         workers = 0;
         size = SONDE__PROBE_FOLLOW_OFFSET + sizeof(struct sonde__probe_follow);
         status = sonde__host_shared_create(size, ret_page_fd, &memory, ret_error);
@@ -176,11 +174,11 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         return exit_code;
     }
     session.options = *options;
-    static char absolute[PATH_MAX]; /* the supervisor works in another folder */
+    static char absolute[PATH_MAX]; /* the supervisor has another working directory */
     session.options.path = realpath(path, absolute) != NULL ? absolute : path;
     session.carry = probe_fits(path);
     if (begin_watch(&session, &page_fd, ret_error) != SONDE_OK) {
-        /* a followed program was not started for the watch: it runs without one */
+        /* a followed program was not started for the watch, so it runs unwatched */
         return options->root != 0 ? sonde__host_become(path, options->argv, envp, ret_error) : 125;
     }
     /* never freed: this process becomes the program or ends */

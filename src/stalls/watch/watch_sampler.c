@@ -16,7 +16,7 @@ bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
         return false;
     }
     static const uint32_t ways[] = {
-        /* from outside, the program is stopped on request only */
+        /* AUTO from outside never stops the program: that is done on request only */
         [SONDE__WATCH_SAMPLER_AUTO] = SONDE__TARGET_BY_PERF,
         [SONDE__WATCH_SAMPLER_PERF] = SONDE__TARGET_BY_PERF,
         [SONDE__WATCH_SAMPLER_PTRACE] = SONDE__TARGET_BY_PTRACE,

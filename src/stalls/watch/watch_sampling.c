@@ -17,7 +17,7 @@
 
 #define MS 1000000ull
 
-/* From here on the probe records the end of the turn, which no look may observe. */
+/* From here on the probe records the end of the turn, which may fall between two looks. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__probe_slot *slot = loop->slot;
@@ -51,15 +51,15 @@ static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_l
     }
 }
 
-/* Is it still in the turn that is being sampled? A sample of the loop's own wait is never kept. */
+/* Is the thread still in the sampled turn? A sample of the loop's own wait is never kept. */
 static bool is_still_busy(const struct sonde__watch_loop *loop)
 {
     return atomic_load(&loop->slot->beat) ==
            sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_BUSY);
 }
 
-/* How long the thread ran between two looks; UINT64_MAX: it has waited meanwhile. A thread that
- * waits for a CPU does not move. */
+/* How long the thread ran between two looks; UINT64_MAX: it has waited in between. Waiting for a
+ * CPU does not move a thread. */
 static uint64_t moved_between(const struct sonde__host_thread_look *from,
                               const struct sonde__host_thread_look *to)
 {
@@ -92,8 +92,8 @@ static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
     };
 }
 
-/* A running thread may have had to wait for a CPU until it could be sampled, and ran a little then.
- */
+/* Add what the thread ran since the look: it may have waited for a CPU until it could be sampled,
+ * and run a little. */
 static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
                           struct sonde__watch_loop *loop)
 {
@@ -105,7 +105,7 @@ static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
                : moved_ns;
 }
 
-/* at_ns on the decision's clock is counted_ns. */
+/* counted_ns is the decision's time at at_ns. */
 static void find_borders(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                          uint64_t at_ns, uint64_t counted_ns, struct sonde__watch_gap *gap)
 {
@@ -151,7 +151,7 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     sonde__watch_cause_change(s->sampler, &loop->stall);
 }
 
-/* The stacks of the child that the thread waits for. */
+/* Capture the stacks of the child that the thread waits for. */
 static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_stall *stall)
 {
     bool perf = s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
@@ -165,7 +165,7 @@ static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_st
     }
 }
 
-/* A deadlock has no end after which it could be reported. */
+/* Circles are reported at once: a deadlock has no end at which to report it. */
 static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__cause_circle circle;
@@ -180,7 +180,7 @@ static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop
     }
 }
 
-/* missed: it was not looked at; null: it was. */
+/* missed: the turn, if no look saw it; else null. */
 static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
                                             const struct sonde__watch_loop *loop,
                                             const struct sonde__probe_long *missed,
@@ -208,7 +208,7 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
     if (!is_scope) {
         ended.loop.object = wait->object;
         ended.loop.caller = wait->caller;
-    } else if (missed != NULL) { /* the one that is open now may have been entered elsewhere */
+    } else if (missed != NULL) { /* the scope that is open now may have been entered elsewhere */
         sonde__watch_scope_name(missed, ended.scope, sizeof ended.scope);
     } else {
         ended.loop.caller = loop->scope_caller;
@@ -217,7 +217,7 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
     return ended;
 }
 
-/* As the program is now. Where memory runs out, nothing is said. */
+/* Keep what the program tells about itself now. If memory runs out, nothing is kept. */
 static void note_program(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                          struct sonde__watch_stall *stall)
 {
@@ -231,7 +231,7 @@ static void note_program(struct sonde__watch_session *s, const struct sonde__wat
     }
 }
 
-/* To the program, with the stack of the thread. */
+/* Report the begin of the stall to the program, with the stack of the thread. */
 static void tell_begin(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
     struct sonde__watch_stall threads;
@@ -270,7 +270,7 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
     tell_begin(s, loop);
 }
 
-/* Why a stall has no stack; why one lacks samples, each reason once per watch. */
+/* Report why a stall has no stack or lacks samples, each reason once per watch. */
 static void say_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
 {
     const char *note = NULL;
@@ -289,7 +289,7 @@ static void say_unread(struct sonde__watch_session *s, const struct sonde__watch
     }
 }
 
-/* What a thread that was blocked at the last look did afterwards is not known. */
+/* It is not known what a thread did after the last look if it was blocked then. */
 static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                         uint64_t duration_ns)
 {
@@ -304,9 +304,9 @@ static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
 }
 
-/* Other code than a loop waits on a condition or sleeps again and again, and then goes on with
- * something else. That it was a loop shows when the thread comes back to the very wait. One that
- * hangs until it is killed is reported too; one that runs to its end by itself had come out. */
+/* Code that is no loop may wait on a condition or sleep repeatedly, and then go on with something
+ * else. Only a return to the same wait proves that it was a loop. A thread that hangs until it is
+ * killed is reported, too; if the program exits by itself, the thread has left its loop. */
 static bool has_left(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                      bool open)
 {

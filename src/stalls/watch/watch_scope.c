@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One scope, and what is asked of all: nothing here needs the loops (watch_scopes.c does). */
+/* Functions for one scope, and queries of all scopes that do not need the loops (watch_scopes.c
+ * does). */
 #include "base_math.h"
 #include "base_text.h"
 #include "probe_scope.h"
@@ -7,7 +8,7 @@
 
 #define MS 1000000u
 
-/* The label is the program's: a string that lives as long as it. */
+/* The label is a string of the program, and lives as long as the program. */
 static void put_scope(struct sonde__text *text, uint64_t label, int64_t limit_ns)
 {
     const char *name = (const char *)(uintptr_t)label;

@@ -58,7 +58,7 @@ uint64_t sonde__watch_scopes_inspect(struct sonde__watch_session *s, uint64_t no
                atomic_load(&thread->levels[thread->used].slot->turns) != 0) {
             thread->used++;
         }
-        /* inner ones first: what is reported of them does not count for the outer ones */
+        /* inner scopes first: time reported for them does not count for the outer ones */
         for (uint32_t level = thread->used; level-- > 0;) {
             uint64_t next = sonde__watch_loop_inspect(s, &thread->levels[level], now_ns, ret_busy);
             wait = next < wait ? next : wait;

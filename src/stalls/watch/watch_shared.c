@@ -3,8 +3,8 @@
 
 #include "probe_turn.h"
 
-/* The last wait of its thread, which the program may change at any time: for another thread, where
- * the loop waits, too. What waits in a callback stands further in. */
+/* Does the thread wait for another thread at the place where its loop waits? A wait in a callback
+ * is deeper in the stack. The program may change the slot at any time. */
 static bool sleeps_at_its_loop(const struct sonde__probe_slot *slot)
 {
     uint32_t rival = *(const volatile uint32_t *)&slot->rival;
@@ -25,7 +25,7 @@ static bool is_at(const volatile struct sonde__probe_candidate *wait, uint64_t d
     return wait->kind == SONDE__PROBE_EPOLL && wait->object == descriptor;
 }
 
-/* Has its thread waited at the descriptor? It may not have done so often enough for a loop. */
+/* Has the thread waited at the descriptor, even too rarely for a loop? */
 static bool knows(const struct sonde__probe_slot *slot, uint64_t descriptor)
 {
     bool found = is_at(&slot->loop, descriptor);

@@ -10,7 +10,7 @@
 #include "watch_live.h"
 #include "watch_spooled.h"
 
-/* Both live as long as the session's process, or its watch. */
+/* Both live as long as the session's process or its watch. */
 struct spool {
     struct sonde__spool_session session;
     struct sonde__watch_spooled spooled;
@@ -20,7 +20,7 @@ bool sonde__watch_spool_open(struct sonde__watch_session *s, struct sonde_error 
 {
     struct spool *spool;
     *ret_error = (struct sonde_error){0};
-    /* of a program with more rights than its user nothing is kept */
+    /* nothing is kept of a program with more rights than its user */
     if (s->options.spool == NULL || s->plugin_memory != NULL ||
         s->carry == SONDE__WATCH_PRIVILEGED) {
         return false;
@@ -76,7 +76,7 @@ void sonde__watch_spool_end(struct sonde__watch_session *s)
     sonde__watch_live_destroy(s->live);
     s->live = NULL;
     sonde__spool_end(s->spool, spooled->is_used, spooled->is_used && spooled->has_failed);
-    free(s->spool); /* the first member of struct spool */
+    free(s->spool); /* frees struct spool, whose first member it is */
     s->spool = NULL;
     s->options.spooled = NULL;
 }

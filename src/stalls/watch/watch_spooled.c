@@ -12,7 +12,8 @@
 
 #define MS 1000000u
 
-/* Equal stalls are counted anyway (watch_equal.h); what is larger takes the room of other runs. */
+/* Equal stalls are only counted (watch_equal.h). A larger report would take the room of other
+ * runs. */
 const struct sonde__report_writer_options sonde__watch_spool_caps = {.bytes_max = (uint64_t)8
                                                                                   << 20};
 
@@ -35,7 +36,7 @@ static enum sonde_status find_names(void *ctx, struct sonde__report *report)
     return status;
 }
 
-/* The last stalls of the report are those that were recovered. */
+/* The recovered stalls are the last ones of the report. */
 static void say_finished(void *ctx, const struct sonde__spool_finished *finished)
 {
     const struct finishing *finishing = ctx;

@@ -47,7 +47,7 @@ static bool make_room(struct sonde__watch_stall *stall)
     return true;
 }
 
-/* Adjacent times of one reason are one. */
+/* Add an uncovered time. When the list is full, the last one grows. */
 static void add_uncovered(struct sonde__watch_stall *stall, uint64_t from_ns, uint64_t to_ns,
                           const struct sonde__watch_gap *gap, uint32_t reason)
 {
@@ -75,20 +75,20 @@ static bool stays(const struct sonde__watch_gap *gap)
     return gap->moved_ns == 0;
 }
 
-/* How many times the planned pause a thread may have moved on between two samples that still stand
- * for all of it, half each. */
+/* If a thread moved for at most this many planned intervals between two samples, each sample covers
+ * half of the time. */
 #define NEAR_STEPS 4u
-/* The clock of the turn's end has steps of up to so much. */
+/* Largest step of the clock that stamps a turn's end. */
 #define TICK_NS 5000000u
 
-/* Has the thread moved by no more than two samples stand for? */
+/* Has the thread moved so little that the two samples cover the time between them? */
 static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__watch_gap *gap)
 {
     return sonde__base_min(between_ns, gap->moved_ns) <= NEAR_STEPS * step_ns;
 }
 
-/* The time before the first sample: some of it, or back to the first look, if the thread has hardly
- * run since: one that waits for a CPU does not move. */
+/* Cover the time before the first sample: half an interval, or back to the first look if the thread
+ * has hardly run since. Waiting for a CPU does not move a thread. */
 static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns,
                            const struct sonde__watch_gap *gap)
 {
@@ -107,9 +107,8 @@ static bool knows_borders(const struct sonde__watch_stall *stall, uint64_t count
            gap->came_ns <= counted_ns;
 }
 
-/* Give the time since the last sample to it, to the next one, whose begin is returned, or to
- * nobody.
- */
+/* Divide the time since the last sample between that sample and the next one, and leave the rest
+ * uncovered. Returns the begin of the next sample's time. */
 static uint64_t cover_gap(struct sonde__watch_stall *stall, uint64_t counted_ns,
                           const struct sonde__watch_gap *gap)
 {
@@ -183,8 +182,8 @@ void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_
     stall->last_step_ns = step_ns;
 }
 
-/* The end is stamped by a clock of some ms, so the last sample may come after it. Returns until
- * when the rest stands for the stall. */
+/* Drop what lies after the end: it is stamped by a clock of some ms, so the last sample may be
+ * later. Returns the end of the time that the remaining samples cover. */
 static uint64_t cut(struct sonde__watch_stall *stall, uint64_t duration_ns)
 {
     uint64_t until_ns = 0;

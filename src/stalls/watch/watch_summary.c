@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Slots keep what they learned when their thread has ended, so the whole run is told. */
+/* Slots keep what they learned after their thread has ended, so the summary covers the whole
+ * run. */
 #include "watch_summary.h"
 
 #include <inttypes.h>
@@ -28,9 +29,9 @@ void sonde__watch_count_text(uint64_t count, char *ret_text)
 
 struct summary {
     uint32_t loops;
-    uint32_t threads; /* that waited in any way that the probe sees */
+    uint32_t threads; /* threads with a wait that the probe sees */
     uint64_t turns;
-    /* of the threads without a loop: the one that waited most */
+    /* the thread without a loop that waited most often */
     const struct sonde__probe_slot *most;
     uint32_t waits;
 };
@@ -61,7 +62,7 @@ static void sum_up(const struct sonde__watch_session *s, struct summary *sum)
     }
 }
 
-/* A turn that lasted a quarter of the threshold was looked at, and then its own stamps tell. */
+/* A turn of a quarter of the threshold was seen by a look; its own stamps give its length. */
 static void say_watched(struct sonde__watch_session *s, const struct summary *sum)
 {
     char turns[32];
@@ -77,7 +78,7 @@ static void say_watched(struct sonde__watch_session *s, const struct summary *su
         s->stalls == 1 ? "" : "s");
 }
 
-/* Turns that are long enough to be seen, and what they cost. */
+/* Report turns that are long enough to be seen, and the frames that they cost. */
 static void say_lengths(struct sonde__watch_session *s)
 {
     struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
@@ -114,7 +115,7 @@ static const char *describe_wait(const struct sonde__probe_slot *slot)
     }
 }
 
-/* What a watch without a probe did, and what it cannot tell. */
+/* Report what a watch without a probe did, and its limits. */
 static void say_outside(struct sonde__watch_session *s)
 {
     const struct sonde__watch_outside_counts counts = sonde__watch_outside_counts(s->outside);
@@ -186,7 +187,8 @@ static void say_nothing_found(struct sonde__watch_session *s, const struct summa
     }
 }
 
-/* It was executed by a call that the probe sees, and nothing stood in the way. */
+/* Has the process executed another program by a call that the probe sees, and was every such
+ * program followed? */
 static bool has_followed(const struct sonde__watch_session *s)
 {
     return s->follow != NULL && s->page->follows != SONDE__PROBE_FOLLOWS_NONE &&
@@ -200,11 +202,11 @@ void sonde__watch_say_summary(struct sonde__watch_session *s)
     uint64_t lost = atomic_load(&s->page->slots_lost);
     if (s->options.quiet || s->plugin_memory != NULL || s->options.on_stall != NULL ||
         s->options.probe == NULL || (s->carry != SONDE__WATCH_CARRIES && !replaced)) {
-        return; /* said at the start, or nobody asked for stalls */
+        return; /* the reason was reported at the start, or stalls were not asked for */
     }
     sum_up(s, &sum);
     if (s->options.root != 0 && s->options.follow && sum.loops == 0 && !s->options.verbose) {
-        return; /* a program that starts a thousand others gets no thousand lines */
+        return; /* no thousand lines for a program that starts a thousand others */
     }
     if (sum.loops > 0) {
         say_watched(s, &sum);

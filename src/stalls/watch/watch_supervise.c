@@ -15,7 +15,7 @@ static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns
     return sonde__host_wait(s->waiter, timeout_ns, sleeping);
 }
 
-/* For a program that ended while it had no supervisor. */
+/* The `wait` for a program that ended while it had no supervisor. */
 static uint32_t wait_for_nothing(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
 {
     (void)s, (void)timeout_ns, (void)sleeping;
@@ -23,8 +23,8 @@ static uint32_t wait_for_nothing(struct sonde__watch_session *s, uint64_t timeou
 }
 
 /* Take over from a supervisor that was killed; only for plugins, whose data is in shared memory.
- * The report has a header, and perhaps records that the plugin wrote meanwhile, the last of them
- * cut. Returns the signal that killed it, or 0. */
+ * The report may already have a header and records of the plugin, the last one cut. Returns the
+ * signal that killed the supervisor, or 0. */
 static int stand_by(struct sonde__watch_session *s)
 {
     bool has_ended = false;
@@ -56,7 +56,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
             _exit(1);
         }
         s->waiter = NULL;
-        s->wait = wait_for_nothing; /* the program has ended since; its shared memory is here */
+        s->wait = wait_for_nothing; /* the program has ended, but its shared memory is still here */
     }
     bool no_spool = !sonde__watch_spool_open(s, &error) && error.status != SONDE_OK;
     if (sonde__watch_writer_create(&s->options, pid, &s->writer) != SONDE_OK) {
@@ -88,7 +88,8 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     bool sends = s->spool != NULL && s->options.sender != NULL;
     sonde__watch_session_run(s);
     sonde__watch_release_worker(s);
-    if (sends) { /* the program has its exit status by now; that the sender fails is in its state */
+    if (sends) { /* the program has its exit status by now; a failure of the sender is in the
+                    sender's state */
         enum sonde_status status = sonde__host_spawn_apart(s->options.sender);
         (void)status;
     }

@@ -7,12 +7,12 @@
 #include "mem_heap.h"
 
 #define NS_PER_US 1000u
-/* A longer period than a day is none for us, and no sum of nanoseconds overflows. */
+/* Periods of more than a day are ignored, so no sum of nanoseconds overflows. */
 #define PERIOD_MAX_US 86400000000u
-/* Environments are mostly some KiB; at most 2 MiB by default. */
+/* Most environments have some KiB; the default limit is 2 MiB. */
 #define ENVIRONMENT_MAX ((size_t)2 << 20)
 
-/* A decimal number that fills the value; 0: it is none. */
+/* A decimal number that fills the value; 0: not a number. */
 static uint64_t number_of(const char *text, const char *end)
 {
     uint64_t value = 0;

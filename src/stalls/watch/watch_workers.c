@@ -8,12 +8,12 @@
 #include "host_run.h"
 #include "watch_follow.h"
 
-/* A worker that has begun waits for events within this time. */
+/* A worker begins to wait for events within this time of its start. */
 #define EXPECTED_NS 30000000000ull
 
 enum { WORDS = SONDE__PROBE_FOLLOW_WORDS + 8 };
 
-/* The words are made here again: those in shared memory are the program's by now. */
+/* Build the words again: those in shared memory may have been changed by the program. */
 static bool start(struct sonde__watch_session *s, uint32_t index, int32_t pid)
 {
     static struct sonde__probe_follow own;
@@ -95,7 +95,7 @@ void sonde__watch_release_worker(struct sonde__watch_session *s)
     int32_t pid = s->pid;
     struct sonde__host_thread_look look;
     if (s->worker == NULL || (!s->replaced && sonde__host_look_thread(pid, (uint64_t)pid, &look))) {
-        return; /* it runs on, and writes there */
+        return; /* the child still runs, and writes there */
     }
     memset(s->page, 0, sizeof *s->page);
     (void)atomic_compare_exchange_strong(&s->worker->pid, &pid, 0);

@@ -12,7 +12,7 @@
 
 enum item_kind { LINE, STALL, BEGIN, STACKS, LOOK, PLUGIN, TIDY };
 
-#define LINE_BYTES 480 /* as much as a line of the output takes */
+#define LINE_BYTES 480 /* the limit of a line of the output */
 
 struct item {
     struct item *next;
@@ -34,9 +34,9 @@ struct sonde__watch_writer {
     bool has_failed;      /* the thread could not start */
     /* under the lock: */
     struct item *first, **last;
-    uint32_t items, samples; /* queued, with the one that is being written */
+    uint32_t items, samples; /* queued, including the one being written */
     bool closing;
-    uint64_t stalls_lost, others_lost; /* did not fit, and not reported yet */
+    uint64_t stalls_lost, others_lost; /* dropped, and not reported yet */
 };
 
 enum sonde_status sonde__watch_writer_create(const struct sonde__watch_options *options,
@@ -116,7 +116,7 @@ static void say_lost(struct sonde__watch_output *output, uint64_t stalls, uint64
     }
 }
 
-/* Under the lock, which is released meanwhile. */
+/* Call it under the lock, which is released while the item is written. */
 static void write_first(struct sonde__watch_writer *writer)
 {
     struct item *item = writer->first;
@@ -156,9 +156,8 @@ static void *run(void *arg)
 
 /* --- the queue --- */
 
-/* Under the lock. Waits until the thread has its number, so that a list of threads can leave it
- * out.
- */
+/* Call it under the lock. Waits until the thread has stored its tid, so that lists of threads can
+ * leave it out. */
 static bool has_thread(struct sonde__watch_writer *writer)
 {
     if (atomic_load(&writer->tid) != 0 || writer->has_failed) {
@@ -203,7 +202,7 @@ static void push(struct sonde__watch_writer *writer, struct item *item)
     }
 }
 
-/* Null, and counted: memory ran out. */
+/* Null: memory ran out; the loss is counted. */
 static struct item *make_item(struct sonde__watch_writer *writer, enum item_kind kind)
 {
     struct item *item = calloc(1, sizeof *item);
