@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a hook adds to a call of a library's function: through a linkage stub to the function
- * itself, to a thunk that passes straight on, and to a thunk whose recorder does nothing. Then what
- * a recorder costs that counts stacks (bench_record.c). */
+/* What a hook adds to a call of a library function. The call goes through a linkage stub to the
+ * function itself, to a thunk that passes it straight on, or to a thunk whose recorder does
+ * nothing. Then the cost of a recorder that counts stacks (bench_record.c). */
 #include <stddef.h>
 
 #include "bench_audit_api.h"
@@ -10,7 +10,7 @@
 #include "harness.h"
 #include "probe_hook.h"
 
-/* The linkage stubs are our own, so that each has a slot of its own for the same function. */
+/* The linkage stubs are our own, so that each has its own slot for the same function. */
 enum { PLAIN, OFF, ON, METHODS };
 void *bench_audit_slots[METHODS];
 int bench_audit_plain(int value);
@@ -29,7 +29,7 @@ STUB("bench_audit_plain", 0);
 STUB("bench_audit_off", 8);
 STUB("bench_audit_on", 16);
 
-enum { CALLS = 64 }; /* an operation of the harness is this many */
+enum { CALLS = 64 }; /* per operation of the harness */
 
 #define RUN(name)                                                                                  \
     static void run_##name(void *unused)                                                           \

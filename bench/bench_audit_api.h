@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A function of a library that does next to nothing. */
+/* A library function that does next to nothing. */
 #ifndef SONDE_BENCH_AUDIT_API_H
 #define SONDE_BENCH_AUDIT_API_H
 

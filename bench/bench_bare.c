@@ -24,7 +24,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of many captures, of one stack or of ever another one. */
+/* The median of many captures. step 0: of one stack; else the stack changes each time. */
 static double median_of(uint64_t step)
 {
     static double times[TIMES];
@@ -43,7 +43,7 @@ static int take_nothing(void)
     return 0;
 }
 
-/* Without what reading the clock takes, which is more than a stack that the memo holds. */
+/* Without the cost of reading the clock, which exceeds that of a stack in the memo. */
 static double median(uint64_t step)
 {
     int (*what)(void) = take;

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-/* A chain of `depth` calls, each to one of three functions as `way` says, two bits a call; the last
- * one calls `leaf`. */
+/* A chain of `depth` calls. `way` chooses one of three functions for each call, by two bits; the
+ * last one calls `leaf`. */
 int bench_bare_chain(int depth, uint64_t way, void (*leaf)(void));
 
-/* capture: by sonde, the number of frames, or 0 where the stack is not whole. */
+/* capture: captures by sonde; returns the number of frames, or 0 if the stack is not whole. */
 void bench_bare(int (*capture)(void));
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search for blocks in this process and in another one, beside the rate at which this machine
- * reads that memory (in turns, medians); and what it takes to tell what one block holds, of a kind
- * that is seen for the first time (cold) and again (warm). Blocks are made by hand, as clang lays
- * them out: any compiler builds this. */
+/* The search for blocks in this process and in another one, compared with the rate at which this
+ * machine reads that memory (alternating, medians); and the cost of finding what a block holds, for
+ * the first block of a kind (cold) and for later ones (warm). Blocks are made by hand, as clang
+ * lays them out, so that any compiler builds this. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 enum { BYTES = 512 << 20, BLOCKS = 100000, KINDS = 512, ROUNDS = 9 };
 enum { FLAGS = (int)(SONDE_BLOCK_HEAP | SONDE_BLOCK_HAS_HELPERS | 1) };
 
-/* The runtime: what a program with blocks has. */
+/* Stands in for the runtime of a program with blocks. */
 void *_NSConcreteStackBlock[32];
 void _Block_object_assign(void *to, const void *value, int kind);
 void _Block_object_dispose(const void *value, int kind);
@@ -202,7 +202,7 @@ static void inspect(void)
         if (sonde_blocks_open(&blocks, NULL) != SONDE_OK) {
             return;
         }
-        /* the symbols are there when the second kind is seen */
+        /* symbols are loaded before the second kind is seen */
         (void)!sonde_block_inspect(blocks, (uintptr_t)block_at(0), &block);
         cold[i] = inspect_all(blocks);
         warm[i] = inspect_all(blocks);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The file is made here, by clang and LLVM's linker: functions with blocks among four times as many
- * without, compiled once and linked until they are 30 MB. That is some ten thousand blocks; shipped
- * libraries of this size have dozens. The whole program is measured, its start and its output
- * included, in its processor time: other programs cost less of that than of the clock. */
+/* clang and LLVM's linker make the file: functions with blocks among four times as many without,
+ * compiled once and linked repeatedly up to 30 MB. It has some ten thousand blocks; shipped
+ * libraries of this size have dozens. The CPU time of the whole program is measured, with start and
+ * output; other programs disturb CPU time less than wall time. */
 #include "bench_blocks_file.h"
 
 #include <stdbool.h>
@@ -71,7 +71,7 @@ static off_t size_of(const char *folder, const char *name)
     return stat(path, &status) == 0 ? status.st_size : 0;
 }
 
-/* One link tells what a copy adds. */
+/* The first link shows how much a copy adds. */
 static bool make_file(const char *folder)
 {
     char command[PATH_BYTES];
@@ -101,7 +101,7 @@ static bool make_file(const char *folder)
     return false;
 }
 
-/* Seconds of processor time of one run; negative: it failed. */
+/* CPU seconds of one run; negative: it failed. */
 static double run_once(const char *program, const char *folder)
 {
     struct rusage usage;

@@ -3,7 +3,7 @@
 #ifndef SONDE_BENCH_BLOCKS_FILE_H
 #define SONDE_BENCH_BLOCKS_FILE_H
 
-/* Prints blocks.file30mb.s, or says why it cannot. */
+/* Prints blocks.file30mb.s, or why it could not be measured. */
 void bench_blocks_file(void);
 
 #endif

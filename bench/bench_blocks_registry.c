@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A process makes and releases blocks, and retains and releases one, by one thread or several at
- * the same time (each with blocks of its own), as it is and under `sonde run --blocks`, in turns.
- * The figures are a thread's processor time, which other programs cost less of than of the clock,
- * and which shows what threads cost each other by writing to the same memory. The runtime is a
- * library (the small one of examples/); the stack has a handful of frames and is known after the
- * first block.
- */
+/* A process makes and releases blocks, and retains and releases a block, on one thread or several
+ * at once (each with its own blocks). Runs without sonde and under `sonde run --blocks` alternate.
+ * The figures are a thread's CPU time: other programs disturb it less than wall time, and it shows
+ * what threads cost each other by writing to the same memory. The runtime is a library (the small
+ * one of examples/); the stack has a handful of frames and is known after the first block. */
 #include "bench_blocks_registry.h"
 
 #include <pthread.h>

@@ -3,9 +3,9 @@
 #ifndef SONDE_BENCH_BLOCKS_REGISTRY_H
 #define SONDE_BENCH_BLOCKS_REGISTRY_H
 
-/* Prints blocks.registry.*, or says why it cannot. */
+/* Prints blocks.registry.*, or why it could not be measured. */
 void bench_blocks_registry(void);
-/* What is measured, in a process of its own: `bench_blocks registry THREADS`. */
+/* The measured process: `bench_blocks registry THREADS`. */
 int bench_blocks_registry_run(int threads);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Capture of the current thread against other unwinders in one run: a stack that is captured again
- * and again (also by the tables alone, and in place), stacks that change, cold memory, new threads,
- * two threads; and the building of tables. */
+/* Capture of the current thread, compared with other unwinders in one run: a stack that is captured
+ * repeatedly (also by tables alone, and in place), stacks that change, cold memory, new threads,
+ * two threads. Then building tables. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
 
 #define FRAMES_MAX 1024
 #define IMAGES_MAX 256
-/* Of call frame information, of a library whose table is measured by itself. */
+/* Libraries with more call frame information than this are also measured alone. */
 #define LARGE_BYTES 100000
 
 enum { OURS, TABLE, IN_PLACE, GLIBC, UNW_BACKTRACE, UNW_STEP, LLVM_STEP, FP_LOOP, METHODS };
@@ -70,7 +70,7 @@ static void run_in_place(void *unused)
     walk_with(&set_in_place, &counts[IN_PLACE]);
 }
 
-/* The frames, or 0 where it is not whole. */
+/* The number of frames, or 0 if the stack is not whole. */
 static int capture_whole(void)
 {
     struct sonde_stack stack;
@@ -132,7 +132,8 @@ static void run_fp_loop(void *unused)
     counts[FP_LOOP] = bench_fp_loop(leaf_frame);
 }
 
-/* The registers of the frame that called getcontext(): its rows hold while that frame lives. */
+/* The registers of the frame that called getcontext(). Its rows are valid while that frame
+ * lives. */
 static void set_registers(const ucontext_t *uc)
 {
     memset(&walk, 0, sizeof walk);
@@ -208,8 +209,7 @@ static void at_leaf(void *ctx)
     report(depth, ns);
 }
 
-/* Bytes of records up to the terminator: what is mapped behind them is not call frame information.
- */
+/* Bytes of records up to the terminator: the rest of the mapping is not call frame information. */
 static uint64_t record_bytes(const struct sonde__image *image)
 {
     struct sonde__cfi_fde fde;
@@ -240,7 +240,7 @@ static void build_one(void *ctx)
     }
 }
 
-/* The table of one image. Returns nanoseconds. */
+/* Build the table of one image. Returns nanoseconds. */
 static double bench_table(struct build *build, const struct sonde__image *image)
 {
     struct bench_method method = {"build", build_one, build};
@@ -279,7 +279,7 @@ static void bench_tables(void)
         return;
     }
     for (uint32_t i = 0; i < set.image_count; i++) {
-        /* one by one: a batch is short then, and a busy machine disturbs few */
+        /* one image at a time: batches are short, and a busy machine disturbs few */
         ns += bench_table(&build, &set.images[i]);
         uint64_t image_bytes = record_bytes(&set.images[i]);
         double ratio = image_bytes > 0 ? (double)build.table_bytes / (double)image_bytes : 0;
@@ -316,7 +316,7 @@ static void bench_stacks_that_change(void)
 int main(void)
 {
     static const unsigned depths[] = {10, 30, 100, 256};
-    /* for the tables: some large libraries, if they are here */
+    /* some large libraries for the tables, if they are installed */
     static const char *const libraries[] = {"libstdc++.so.6", "libcrypto.so.3", "libglib-2.0.so.0",
                                             "libpython3.11.so.1.0"};
     pthread_attr_t attr;

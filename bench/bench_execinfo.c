@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The drop-in for glibc's backtrace functions (libsonde-execinfo.so), against glibc's own. */
+/* The drop-in for glibc's backtrace functions (libsonde-execinfo.so), compared with glibc's own. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>

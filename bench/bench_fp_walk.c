@@ -12,7 +12,7 @@ enum { FRAMES = 256, REACH = 65536 };
 static uint64_t pcs[FRAMES];
 static uint64_t outermost;
 
-/* From the frame at `low` outward. */
+/* Walk from the frame at `low` outward. */
 static inline __attribute__((always_inline)) uint32_t walk(uint64_t low, uint64_t high,
                                                            uint32_t depth)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Index files of the largest debug information that Debian ships, beside llvm-symbolizer,
+/* Index files of the largest debug information that Debian ships, compared with llvm-symbolizer,
  * llvm-gsymutil, addr2line and eu-addr2line on the same addresses. `./dev bench index` fetches and
- * inflates the input (a gigabyte) and gives its place; without it there is nothing to measure.
+ * inflates the input (a gigabyte) and passes its path; without it nothing is measured.
  *
- * Times are processor time of the one thread that works, so that other programs cost less of it;
- * with two threads, and of one beside them, the time that passes. Each figure is a median. The
- * tools' times are those of the whole tool, text included, less what one address costs; ours that
- * of a look-up with all names and paths as pointers. */
+ * Times are CPU time of the working thread, which other programs disturb less; with two threads,
+ * and with one in comparison, wall time. Each figure is a median. A tool's time is that of the
+ * whole tool per further address, with its text; ours is that of a look-up with all names and paths
+ * as pointers. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -73,7 +73,7 @@ static double median(double *values, size_t count)
     return values[count / 2];
 }
 
-/* --- memory: the most that is ours alone, seen every millisecond --- */
+/* --- memory: our largest private memory, read every millisecond --- */
 
 static atomic_bool watching;
 static atomic_long most_kib;
@@ -124,7 +124,7 @@ static void convert(struct corpus *corpus, unsigned threads)
     }
 }
 
-/* The most memory that a conversion takes; also has the input in memory afterwards. */
+/* Peak memory of a conversion. Afterwards the input is in memory, too. */
 static double conversion_mb(struct corpus *corpus, unsigned threads)
 {
     pthread_t watcher;
@@ -203,7 +203,7 @@ static double measure_lookups(struct corpus *corpus)
     return result;
 }
 
-/* All of a first question: map the file, open it, look up, name. */
+/* The whole first query: map the file, open it, look up, name. */
 static void measure_cold(struct corpus *corpus, const char *folder)
 {
     struct sonde__symindex_frame frames[FRAMES_MAX];
@@ -243,7 +243,7 @@ static void measure_cold(struct corpus *corpus, const char *folder)
 
 /* --- peers --- */
 
-/* Processor time of a shell command; negative: it failed. */
+/* CPU seconds of a shell command; negative: it failed. */
 static double command_s(const char *command)
 {
     struct rusage usage;
@@ -274,8 +274,9 @@ static void write_addresses(const struct corpus *corpus, const char *path, size_
     fclose(file);
 }
 
-/* Microseconds of one more address, of `more`, when `first` were asked already and most units have
- * been read; `format` takes another file and the addresses. 0: the tool is not there, or failed. */
+/* Microseconds per further address: the tool runs with `first_count` addresses, after which most
+ * units have been read, and with `more` added. `format` takes another file and the addresses. 0:
+ * the tool is not installed, or failed. */
 static double tool_us(const struct corpus *corpus, const char *folder, const char *format,
                       const char *other, const char *suffix, size_t first_count, size_t more)
 {
@@ -376,7 +377,7 @@ static void measure(const char *key, const char *path, const char *folder)
     sonde__host_file_unmap(&corpus.file);
 }
 
-/* What it costs beside that the same file is shipped with its sections compressed. */
+/* The extra cost if the same file is shipped with compressed sections. */
 static void measure_inflation(const char *key, const char *path)
 {
     struct sonde__host_file file;

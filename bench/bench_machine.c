@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What this machine can do at most, in the same run as the figures: they are ratios of these.
+/* The limits of this machine, measured in the same run: figures are given as ratios of these.
  *
- * The chase is a walk through a random cycle of cache lines, each load waiting for the one before.
- * That of DRAM misses the TLB, too, as walks through other programs' memory do. */
+ * The chase walks a random cycle of cache lines, each load waiting for the previous one. The chase
+ * in DRAM misses the TLB, too, as walks of other programs' memory do. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -105,7 +105,7 @@ int bench_unw_step(void)
 
 int bench_llvm_step(void)
 {
-    return step_all(&llvm, -1); /* its own number for the pc */
+    return step_all(&llvm, -1); /* -1: its register number of the pc */
 }
 
 void bench_peers_touch(void)

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Other unwinders, opened by path: linking libunwind would replace backtrace(). Each captures the
- * calling thread's stack and returns the number of frames. */
+/* Other unwinders. They are opened by path, because linking libunwind would replace backtrace().
+ * Each captures the calling thread's stack and returns the number of frames. */
 #ifndef SONDE_BENCH_PEERS_H
 #define SONDE_BENCH_PEERS_H
 
 #define PEER_FRAMES_MAX 1024
 
-/* Opens what is there. */
+/* Open the installed ones. */
 void bench_peers_open(void);
-/* The calling thread's buffer is in memory. */
+/* Bring the calling thread's buffer into memory. */
 void bench_peers_touch(void);
 
 int bench_glibc_backtrace(void);
-/* libunwind; 0 when it is not installed */
+/* libunwind; 0: not installed. */
 int bench_unw_backtrace(void);
 int bench_unw_step(void);
-/* LLVM's, which takes another's place when it is installed: unpacked, and named by the environment
- * (SONDE_BENCH_LLVM_LIBUNWIND); 0 without */
+/* LLVM's libunwind, whose package would replace another one. It is unpacked instead, and the
+ * environment names it (SONDE_BENCH_LLVM_LIBUNWIND); 0: not set. */
 int bench_llvm_step(void);
-/* frame pointers, bounds checked, from a frame's own; right only in code that keeps them */
+/* A walk of frame pointers with bounds checks, from a function's own frame. It is right only in
+ * code that keeps them. */
 int bench_fp_loop(const void *start);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The same stack again and again, and each node of a random tree of calls, in code without frame
- * pointers, beside a walk of the frame pointers of as many functions in code that has them; and
- * several threads that record the same stack at a time. Thread CPU time, in turns, medians. */
+/* Recording the same stack repeatedly, and at each node of a random tree of calls, in code without
+ * frame pointers. Compared with a walk of the frame pointers of as many functions in code that has
+ * them. Then several threads that record the same stack at once. Thread CPU time, alternating,
+ * medians. */
 #include "bench_record.h"
 
 #include <pthread.h>
@@ -83,8 +84,8 @@ static int capture_node(void)
     return sonde_stack_capture(&stack, 0) == SONDE_OK ? (int)stack.count : 0;
 }
 
-/* A walk of frame pointers ends where the code that has them does: as many frames more as there are
- * outside of that. */
+/* A walk of frame pointers ends where code with frame pointers ends, so its chain is longer by the
+ * frames outside of that code. */
 enum { BELOW = 10, OUTSIDE = 6 };
 
 static void chain_and_tree(void *run)
@@ -130,7 +131,7 @@ static void *record_in_thread(void *ret_ns)
     return NULL;
 }
 
-/* The dearest of so many threads, nanoseconds of CPU a call. */
+/* CPU nanoseconds a call of the slowest of `count` threads. */
 static double with_threads(int count)
 {
     pthread_t threads[THREADS_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --record` on stock programs: what a recorded call costs them, and what a recorded
- * stack takes. Programs are run in turns; of each the CPU time that the kernel has counted. */
+/* `sonde run --record` on stock programs: the cost of a recorded call, and the size of a recorded
+ * stack. Programs alternate; the kernel counts the CPU time of each. */
 #include "bench_record_programs.h"
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ enum { ROUNDS = 7, ARGUMENTS = 16, CALLS = 400000, TRACED_CALLS = 2000, HEAP_CAL
 static char source[128], sonde[4096], folder[] = "/tmp/sonde-bench-XXXXXX", list[128], report[128],
                                       text[128];
 
-/* CPU seconds of the program and those that it waited for; below 0: it failed. Its standard error
- * goes to `text`. */
+/* CPU seconds of the program and its children that it waited for; negative: it failed. Its standard
+ * error goes to `text`. */
 static double run(const char *const argv[])
 {
     struct rusage usage;
@@ -71,7 +71,8 @@ static void write_list(const char *names)
     write_file(list, names);
 }
 
-/* perl: so many calls from one place, with and without; and hardly any, for what starting takes. */
+/* perl: nanoseconds that `before` adds to a call, from many calls in one place; a run with one call
+ * gives the cost of starting, which is subtracted. */
 static double perl_ns(const char *const *before, const char *body, unsigned calls)
 {
     char many[128], none[128];
@@ -193,7 +194,7 @@ void bench_record_programs(void)
             bench_note("ltrace is not here");
         }
     }
-    /* a turn allocates once, and heaptrack keeps the stack of that */
+    /* each turn allocates once, and heaptrack keeps the stack of the allocation */
     static const char *const allocate = "my $x = 'a' x 2000; undef $x";
     write_list("malloc\n");
     double recorded = perl_ns(record, allocate, HEAP_CALLS);

@@ -2,7 +2,7 @@
 #ifndef SONDE_BENCH_RECORD_PROGRAMS_H
 #define SONDE_BENCH_RECORD_PROGRAMS_H
 
-/* Keys audit.perl.*, audit.vs_strace_k and audit[.PROGRAM].{memory,report}.bytes_per_stack. */
+/* Prints audit.perl.*, audit.vs_strace_k and audit[.PROGRAM].{memory,report}.bytes_per_stack. */
 void bench_record_programs(void);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The strings of a whole stack: of one that is new, of one that was seen, and with the capture
- * beside glibc's backtrace() + backtrace_symbols() and GNUstep's callStackSymbols. In processor
- * time of the thread, medians. `first` is with the files of symbols open: only the strings are new.
- */
+/* The strings of a whole stack: of a new stack, of a stack seen before, and with the capture,
+ * compared with glibc's backtrace() + backtrace_symbols() and GNUstep's callStackSymbols. CPU time
+ * of the thread, medians. For `first`, the symbol files are open and only the strings are new. */
 #include "bench_strings.h"
 
 #include <dlfcn.h>
@@ -76,7 +75,7 @@ static double glibc_us(int depth)
 }
 
 /* +[NSThread callStackSymbols] of the GNUstep library that ./dev bench names. Its array is made in
- * a pool, which is part of what a call costs. */
+ * a pool; the pool is part of a call's cost. */
 static struct {
     void *(*message)(void *object, void *selector); /* the runtime's: which function */
     void *thread, *pool;                            /* classes */

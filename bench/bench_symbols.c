@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names in process: building the index, and look-ups against a linear scan and against dladdr.
- * Peers and the index run interleaved; each figure is the median of the rounds, in processor time
- * of the thread. Addresses are random over all of the code, padding included; of each answer the
- * name's address and the offset in the function are used. `ns` is for look-ups that do not wait for
- * each other, `latency_ns` for such that do. `build_ms` is in memory that the process has used
- * before, `build_new_memory_ms` in pages that the kernel has to hand out first. */
+/* Names in process: building the index, and look-ups compared with a linear scan and with dladdr.
+ * Peers and the index run interleaved; each figure is the median of the rounds, in CPU time of the
+ * thread. Addresses are random over all of the code, padding included; of each answer the name's
+ * address and the offset in the function are used. `ns` is for look-ups that do not wait for each
+ * other, `latency_ns` for look-ups that do. `build_ms` is in memory that the process has used
+ * before, `build_new_memory_ms` in new pages of the kernel. */
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
@@ -23,8 +23,8 @@
 
 static volatile uint64_t sink;
 
-/* Processor time of this thread: other programs cost less of it than of the clock. A look-up is too
- * short for the harness' calls through a pointer. */
+/* CPU time of this thread, which other programs disturb less than wall time. A look-up is too short
+ * for the harness's calls through a pointer. */
 static double now_ns(void)
 {
     struct timespec t;
@@ -83,7 +83,7 @@ static struct made_symbol *make_symbols(size_t count, char **ret_names, uint64_t
     return symbols;
 }
 
-/* The sum of what look-ups answer, so that none can be left out. */
+/* The sum of the answers, so that the compiler cannot drop a look-up. */
 static inline uint64_t look_up(const struct sonde__symbol_index *index, uint64_t vaddr)
 {
     struct sonde__symbol symbol;
@@ -92,7 +92,7 @@ static inline uint64_t look_up(const struct sonde__symbol_index *index, uint64_t
                : 0;
 }
 
-/* What the articles that we started from do for every frame. */
+/* A linear scan for every frame, as in the articles that we started from. */
 static const char *scan(const struct made_symbol *symbols, size_t count, uint64_t vaddr)
 {
     const struct made_symbol *best = symbols;
@@ -106,12 +106,13 @@ static const char *scan(const struct made_symbol *symbols, size_t count, uint64_
     return best->name;
 }
 
-/* Build the index, twice where it is to have memory that was used before. */
+/* Build the index; twice if its memory is to have been used before. */
 static double time_build(const struct sonde__elf *elf, bool new_memory,
                          struct sonde__symbol_index **index)
 {
     double start = 0;
-    /* blocks of a mapping of their own each, which a free gives back; or none such */
+    /* new memory: each large block is a mapping of its own, which a free gives back; else none
+     * is */
     mallopt(M_MMAP_THRESHOLD, new_memory ? 64 << 10 : 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     for (int i = 0; i < (new_memory ? 1 : 2); i++) {
@@ -153,7 +154,7 @@ static void bench_made(size_t count, const char *label)
         }
         find[round] = (now_ns() - start) / LOOKUPS;
         start = now_ns();
-        for (size_t i = 0; i < LOOKUPS; i++) { /* each look-up waits for the one before */
+        for (size_t i = 0; i < LOOKUPS; i++) { /* each look-up waits for the previous one */
             sum += look_up(index, MADE_TEXT + offsets[i % ADDRESSES] + (sum & 1));
         }
         chained[round] = (now_ns() - start) / LOOKUPS;
@@ -182,9 +183,9 @@ static void bench_made(size_t count, const char *label)
     free(symbols);
 }
 
-/* dladdr() and the index on the same library and addresses. Random addresses are mostly code that
- * .dynsym does not name, for which the index looks up the bounds of its FDE; `named_ns` and
- * `stack50` are of the others. */
+/* dladdr() and the index on the same library and addresses. Most random addresses are code that
+ * .dynsym does not name; for these the index looks up the bounds of the FDE. `named_ns` and
+ * `stack50` are for the others. */
 static void bench_dladdr(const char *path)
 {
     enum { LOOKUPS = 1 << 16, ASKED = 20, FRAMES = 50 };

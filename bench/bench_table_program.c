@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables of all that a program starts with, from its files: what the first look at another
- * process costs. */
+/* Tables of all images that a program starts with, from its files: the cost of the first look at
+ * another process. */
 #include "bench_table_program.h"
 
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #ifndef SONDE_BENCH_TABLE_PROGRAM_H
 #define SONDE_BENCH_TABLE_PROGRAM_H
 
-/* Keys capture.table.PROGRAM.*: of the program at `path` and the libraries that it starts with. */
+/* Prints capture.table.PROGRAM.*, for the program at `path` and the libraries that it starts
+ * with. */
 void bench_table_program(const char *path);
 
 #endif

@@ -20,11 +20,11 @@ enum {
     DEPTH = 64,
     FILES = 2 * (BLOCKED + 8),
     SNAPSHOTS = 101,
-    SETTLE_US = 20000, /* for threads that were woken to be in their wait again */
+    SETTLE_US = 20000, /* until woken threads wait again */
     RETRIES = 5,
 };
 
-static uint32_t generation; /* the blocked threads sleep on it */
+static uint32_t generation; /* the blocked threads wait on it */
 static uint32_t arrived;
 static int is_over;
 
@@ -81,7 +81,7 @@ static void start(pthread_t *threads, uint32_t count, void (*leaf)(void *))
     wait_arrived(count);
 }
 
-/* Wake all that sleep; with is_over they end. */
+/* Wake all blocked threads; with is_over they end. */
 static void wake_all(void)
 {
     __atomic_store_n(&arrived, 0, __ATOMIC_RELEASE);
@@ -100,7 +100,7 @@ static void end(pthread_t *threads, uint32_t count)
 
 struct snapshots {
     struct sonde_snapshot last;
-    uint32_t whole; /* stacks of the last snapshot that reach their root and hold the chain */
+    uint32_t whole; /* stacks of the last snapshot that reach their root and contain the chain */
     double total_ms[SNAPSHOTS];
     double stop_ms[SNAPSHOTS];
     uint32_t count;
@@ -162,7 +162,7 @@ static void need(bool is_true, const char *what, const struct snapshots *p)
     }
 }
 
-/* Nobody is signalled for them, and all are there. */
+/* All blocked threads are there, and none was signalled. */
 static void need_blocked(const struct snapshots *p)
 {
     need(p->whole >= BLOCKED && p->last.held == 0 && p->last.consistent != 0,
@@ -182,7 +182,8 @@ static void bench_blocked(void)
         need_blocked(&same);
     }
     for (uint32_t i = 0; i < SNAPSHOTS; i++) {
-        take(&again, FILES, 1 + i % 2); /* with other limits: nothing that was read before counts */
+        take(&again, FILES,
+             1 + i % 2); /* with other limits, so that earlier results are not used */
         need_blocked(&again);
         need(again.last.unchanged == 0, "threads count as unchanged", &again);
     }
@@ -212,7 +213,7 @@ static void bench_busy(void)
     uint32_t consistent = 0;
     start(threads, BUSY, spin_leaf);
     for (uint32_t i = 0; i < SNAPSHOTS; i++) {
-        for (uint32_t retry = 0;; retry++) { /* another program may have had both CPUs */
+        for (uint32_t retry = 0;; retry++) { /* another program may have used both CPUs */
             take(&p, FILES, 0);
             if (p.whole >= BUSY && p.last.held == BUSY) {
                 break;
@@ -221,7 +222,7 @@ static void bench_busy(void)
             p.count--;
         }
         consistent += p.last.consistent;
-        usleep(20000); /* the threads go on with their work in between */
+        usleep(20000); /* the threads work in between */
     }
     bench_print(quantile(p.stop_ms, p.count, 50), "ms", "capture.busy8.stop_ms");
     bench_print(quantile(p.stop_ms, p.count, 95), "ms", "capture.busy8.stop_p95_ms");

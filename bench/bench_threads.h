@@ -3,7 +3,7 @@
 #ifndef SONDE_BENCH_THREADS_H
 #define SONDE_BENCH_THREADS_H
 
-/* Prints its figures; ends the program where a snapshot is wrong. */
+/* Prints its figures. Ends the program if a snapshot is wrong. */
 void bench_threads(void);
 
 #endif

@@ -7,7 +7,8 @@
 
 enum { TREE_DEPTH = 14, WIDE_FUNCTIONS = 32 };
 
-/* No constant has the tag of an async frame (bits 63:60 == 1): one may be in the frame pointer. */
+/* No constant has the tag of an async frame (bits 63:60 == 1), because a constant may be in the
+ * frame pointer. */
 static uint32_t next_random(struct bench_tree *tree)
 {
     tree->random = tree->random * 6364136223846793005u + 0x243f6a8885a308d3u;
@@ -39,7 +40,7 @@ static node_function *const nodes[16] = {node_0, node_1, node_2, node_3, node_4,
                                          node_e, node_f};
 // clang-format on
 
-/* A number around each call, so that the compiler does not make one call of them. */
+/* A number around each call keeps the compiler from merging the calls. */
 static node_function *const wide_nodes[WIDE_FUNCTIONS];
 
 // clang-format off

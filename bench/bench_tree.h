@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A random tree of calls, the same each time, every node of which captures. Of 16 functions with
- * frames of many sizes; wide: of 32 with 64 call sites each, more than any program has in use at a
- * time. */
+/* A random tree of calls, the same each time, in which every node captures. It has 16 functions
+ * with frames of many sizes; the wide one has 32 with 64 call sites each, more than any program
+ * uses at a time. */
 #ifndef SONDE_BENCH_TREE_H
 #define SONDE_BENCH_TREE_H
 
@@ -22,7 +22,7 @@ void bench_tree_keep(struct bench_tree *tree);
 void bench_tree_wide_omit(struct bench_tree *tree);
 void bench_tree_wide_keep(struct bench_tree *tree);
 
-/* CPU time of a node that captures, without what the tree itself takes. */
+/* CPU time of a node that captures, without the cost of the tree. */
 struct bench_tree_run {
     int (*capture)(void);
     int nodes;

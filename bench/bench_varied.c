@@ -167,7 +167,7 @@ static void run_first(const char *key, const struct bench_unwinder *unwinders, u
             pthread_t thread;
             pthread_attr_t attr;
             (void)pthread_attr_init(&attr);
-            if (on_new_stack) { /* stays: no later thread comes to the same place */
+            if (on_new_stack) { /* never unmapped, so that no later thread gets the same place */
                 void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
                 if (stack == MAP_FAILED || pthread_attr_setstack(&attr, stack, STACK_BYTES) != 0) {
@@ -248,7 +248,7 @@ static double run_workers(int (*capture)(void), unsigned count)
     return sum;
 }
 
-/* Work that touches no memory: what the machine itself gives to two threads. */
+/* Work that touches no memory: how two threads scale on this machine. */
 static int count_in_a_register(void)
 {
     int count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures of stacks that change, of cold memory, of new threads, and of two threads at a time;
- * each by several unwinders in turns. */
+/* Captures of changing stacks, in cold memory, on new threads, and on two threads at once; several
+ * unwinders alternate. */
 #ifndef SONDE_BENCH_VARIED_H
 #define SONDE_BENCH_VARIED_H
 
@@ -15,11 +15,11 @@ struct bench_unwinder {
 /* unwinders[0] is ours; the others are compared with it. */
 void bench_varied(const struct bench_unwinder *unwinders, unsigned count);
 void bench_cold(const struct bench_unwinder *unwinders, unsigned count);
-/* touch: brings the buffers of the calling thread into memory, which is not what is measured */
+/* touch: brings the calling thread's buffers into memory, which is not measured. */
 void bench_first_on_thread(const struct bench_unwinder *unwinders, unsigned count,
                            void (*touch)(void));
 void bench_scaling(const struct bench_unwinder *unwinders, unsigned count);
-/* What a load that waits for the load before it takes: no chain of frames is followed faster. */
+/* The time of a load that waits for the previous load: no chain of frames is followed faster. */
 void bench_chase(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the watch adds to one turn of a loop that is known: the wrapped epoll_wait against libc's
- * own, in turns, in a program that carries the probe as `sonde run` loads it. The turn itself,
- * without the wrapper and the call, is shown beside it. Then the calls of a program that has the
- * watch inside: a heartbeat, a scope (entered and left), a wait that is marked. */
+/* What the watch adds to one turn of a known loop: the wrapped epoll_wait compared with libc's own,
+ * alternating, in a program with the probe as `sonde run` loads it. The turn itself, without the
+ * wrapper and the call, is also shown. Then the calls of a program that watches itself: a
+ * heartbeat, a scope (entered and left), a marked wait. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void turn(void *ctx)
     }
 }
 
-/* Started again as `sonde run` would start it. */
+/* Start this program again as `sonde run` would. */
 static void start_with_probe(char *self)
 {
     char preload[4096], number[16], place[32];
@@ -75,15 +75,15 @@ static void start_with_probe(char *self)
     atomic_store(&shared->looked_ns, (uint64_t)INT64_MAX / 2); /* a supervisor that is never late */
     snprintf(slash, sizeof preload - (size_t)(slash - preload), "/../preload/libsonde-preload.so");
     snprintf(number, sizeof number, "%d", fd);
-    unsetenv("LD_PRELOAD"); /* the two stand behind the environment, in this order */
+    unsetenv("LD_PRELOAD"); /* both go to the end, in this order */
     unsetenv("SONDE_RUN_PAGE");
     setenv("SONDE_RUN_PAGE", number, 1);
     setenv("LD_PRELOAD", preload, 1);
-    snprintf(place, sizeof place, "%d", dup(fd)); /* the probe closes the one that it is given */
+    snprintf(place, sizeof place, "%d", dup(fd)); /* the probe closes this one */
     execv(self, argv);
 }
 
-/* Turns that the probe has counted: what is measured is a loop that it knows. */
+/* Turns that the probe has counted, to check that it knows the loop. */
 static uint64_t turns_of(const struct sonde__probe_page *shared)
 {
     uint64_t turns = 0;
@@ -160,7 +160,7 @@ static void measure_inside(void)
     }
 }
 
-/* A process that has had a second thread makes waits that can be cancelled, for good. */
+/* Once a process has had a second thread, its waits can be cancelled for good. */
 static void *do_nothing(void *ctx)
 {
     return ctx;

@@ -13,7 +13,7 @@
 
 #define ROUNDS   31
 #define COUNTED  16     /* operations under callgrind */
-#define BATCH_NS 300000 /* a thousand times what reading the clock costs */
+#define BATCH_NS 300000 /* a thousand times the cost of reading the clock */
 
 double bench_thread_ns(void)
 {
@@ -38,8 +38,8 @@ static uint64_t run_batch(const struct bench_method *method, unsigned times)
     return bench_now_ns() - start;
 }
 
-/* How many operations make a batch. Its time is taken twice: a first call may prepare something,
- * and other load may come between. */
+/* The number of operations of a batch. It is timed twice: the first call may initialize something,
+ * and other load may interfere. */
 static unsigned calibrate(const struct bench_method *method)
 {
     unsigned times = 1;
@@ -57,14 +57,14 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Under callgrind each method's instructions go to a dump of their own, named by the method; what
- * comes before is left out. False elsewhere. */
+/* Under callgrind, dump each method's instructions under its name, without what ran before. False:
+ * not under callgrind. */
 static bool count_instructions(const struct bench_method *methods, unsigned count)
 {
 #if defined(RUNNING_ON_VALGRIND)
     for (unsigned i = 0; RUNNING_ON_VALGRIND && i < count; i++) {
         if (methods[i].run != NULL) {
-            methods[i].run(methods[i].ctx); /* the first one may have something to prepare */
+            methods[i].run(methods[i].ctx); /* the first call may initialize something */
             CALLGRIND_ZERO_STATS;
             for (unsigned k = 0; k < COUNTED; k++) {
                 methods[i].run(methods[i].ctx);
