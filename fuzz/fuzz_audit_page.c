@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program has scribbled into the memory that it shares with `sonde run --record` or
- * `--blocks`: read all the same, in bounded time, and nothing outside of it; once as it stands, and
- * once while another thread writes it and the good record in turn.
+/* Memory that a program shares with `sonde run --record` or `--blocks`, with hostile content.
+ * Reading it takes bounded time and stays inside. It is read once unchanged, and once while another
+ * thread writes this content and the good record alternately.
  *
- * Input: pieces that are written over a good record: where (three bytes: which part, and where in
- * it), how many bytes (one), the bytes. */
+ * Input: pieces to write over a good record: place (three bytes: the part, and the offset in it),
+ * size (one byte), bytes. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -39,9 +39,9 @@ static struct sonde__registry registry_of(void)
     return (struct sonde__registry){memory + registry_at(), LINES};
 }
 
-/* Where a part begins, and how much of it is worth scribbling at: the page, the images, the blind
- * spots, the texts, the record, its depot and the first tables; of the registry its
- * counters, lines and entries. */
+/* Begin of a part, and the size that is worth overwriting. Parts: the page, the images, the blind
+ * spots, the texts, the record, its depot and the first tables; of the registry its counters, lines
+ * and entries. */
 static uint64_t part_at(unsigned which, uint64_t *ret_size)
 {
     static const struct {
@@ -104,7 +104,7 @@ static void make_record(void)
     }
 }
 
-/* Neighbours, by which they stand in few lines. */
+/* Neighbours, so that they share few lines. */
 static void make_registry(void)
 {
     struct sonde__registry registry = registry_of();
@@ -127,7 +127,7 @@ static void hear(void *ctx, const char *line)
     *(size_t *)ctx += strlen(line);
 }
 
-/* Twice: the second time has what the first one kept. */
+/* Read twice: the second time with what the first one kept. */
 static void read_blocks(struct sonde__report *report)
 {
     struct sonde__audit_blocks blocks = {.lines = LINES};
@@ -170,7 +170,7 @@ static void read_record(void)
     sonde__report_destroy(report);
 }
 
-/* What an input writes, and what stood there. */
+/* What an input writes, and the bytes that were there. */
 struct piece {
     uint64_t at;
     size_t size;

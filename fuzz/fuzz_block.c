@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: a block, its descriptor, layout, names and helpers, all of hostile bytes. The input
- * is the memory (at 0x1000, readable up to its end) and, as texts in it, the names. What comes out
- * is inside the block, and the work has bounds. */
+/* Fuzz target: a block with its descriptor, layout, names and helpers, all of hostile bytes. The
+ * input is the memory (at 0x1000, readable up to its end); the names are texts in it. Results lie
+ * inside the block, and the work is bounded. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -11,7 +11,7 @@
 
 #define BASE     0x1000u
 #define CAPTURES 64u
-/* Reads that one block may take: each instruction reads code once and a few words. */
+/* Limit of reads for one block: each instruction reads code once and a few words. */
 #define READS_MAX (64u * SONDE__BLOCK_STEPS_MAX)
 
 struct input {
@@ -33,7 +33,7 @@ static bool read_input(void *ctx, uint64_t address, void *buffer, size_t size)
     return true;
 }
 
-/* At some addresses the input itself is a name; at others, one that helpers call. */
+/* Some addresses have the input itself as their name; others have a name that helpers call. */
 static const char *name_of(void *ctx, uint64_t address)
 {
     static const char *const names[] = {
@@ -121,7 +121,7 @@ static void one_arch(struct input *input, unsigned arch)
     }
 }
 
-/* The input as a name, and as a signature. */
+/* Use the input as a name and as a signature. */
 static void texts(const uint8_t *data, size_t size)
 {
     char text[600], declared[400];

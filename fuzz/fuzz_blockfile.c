@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: the blocks of a file of any content, ELF, Mach-O or an archive of them, and what is
- * known of each descriptor: its text, its names, its layout and its helpers. */
+/* Fuzz target: blocks in a file of any content (ELF, Mach-O or an archive), and each descriptor's
+ * text, names, layout and helpers. */
 #include <string.h>
 
 #include "base_text.h"
@@ -53,7 +53,7 @@ static void walk(struct sonde__loaded *loaded)
     struct sonde__blockfile file;
     struct sonde_error error;
     uint64_t end = 0;
-    for (uint32_t i = 0; i < loaded->area_count; i++) { /* sorted, and apart */
+    for (uint32_t i = 0; i < loaded->area_count; i++) { /* sorted, without overlaps */
         FUZZ_MUST(loaded->areas[i].vaddr >= end);
         end = loaded->areas[i].vaddr + loaded->areas[i].size;
     }
@@ -71,7 +71,7 @@ static void walk(struct sonde__loaded *loaded)
     sonde__loaded_done(loaded);
 }
 
-/* Debug information of an object, in addresses. */
+/* Debug information of an object file, in addresses. */
 static void relocate(struct sonde__loaded *loaded, const struct sonde__elf *elf)
 {
     static const char name[] = ".debug_info";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: a heap of hostile bytes. The input is the memory (at 0x1000); its first half is an
- * image, so classes, descriptors and code may lie there. Every word of it is asked whether it is a
- * block or an object, and who holds what of the blocks is made and asked. What comes out is
- * consistent, and the work has bounds; without an image nothing is an object. */
+ * image, so classes, descriptors and code may lie there. Every word is tested for a block or an
+ * object; then the graph of what the blocks hold is built and queried. Results are consistent and
+ * the work is bounded. Without an image nothing is an object. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -13,10 +13,10 @@ enum {
     BASE = 0x1000,
     INPUT_MAX = 4096,
     ITEMS = 512,
-    VARIABLES_ASKED = 4, /* lists of thousands may be named by each object */
+    VARIABLES_ASKED = 4, /* each object may name lists of thousands */
     CYCLE_MAX = 32,
 };
-/* Reads of one call: lists of 4096 variables, of 32 classes, and who names them. */
+/* Limit of reads for one call: lists of 4096 variables, of 32 classes, and their names. */
 #define READS_MAX ((uint64_t)32 * 4096 * 8)
 
 struct input {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: a core file of any content. Its notes alone, for both architectures; then the whole
- * way of `sonde stacks --core`, without any file of this machine. */
+/* Fuzz target: a core file of any content. First its notes alone, for both architectures; then all
+ * that `sonde stacks --core` does, without files of this machine. */
 #include <sys/mman.h>
 #include <unistd.h>
 

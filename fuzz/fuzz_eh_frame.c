@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Call frame sections: list, look up, interpret, compile. The table and the rule read in place must
- * agree.
+/* Call frame sections: list, look up, interpret, compile. The table must agree with the rule that
+ * is read in place.
  *
  * Input: flags, size of .eh_frame_hdr in 4-byte units, then .eh_frame_hdr and the records. */
 #include <stdlib.h>
@@ -58,8 +58,8 @@ static void interpret(const struct sonde__cfi *cfi, unsigned arch, uint64_t vadd
     }
 }
 
-/* Every pc of a page, against the rules in place: only where both know the order (no .eh_frame_hdr,
- * whose order nobody checks). */
+/* Compare every pc of a page with the rules in place; only without .eh_frame_hdr, whose order
+ * nobody checks. */
 static void compare(const struct sonde__cfi *cfi, unsigned arch, const struct seen *seen)
 {
     const struct sonde__rules *table = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: an ELF of any content, as a file and as a loaded image. Everything that the reader
- * offers is walked, an index is built and asked; every string is read to its end. */
+/* Fuzz target: an ELF of any content, as a file and as a loaded image. Walks everything that the
+ * reader offers, builds and queries an index, and reads every string to its end. */
 #include "fuzz.h"
 #include "fuzz_read.h"
 #include "image_cfi.h"
@@ -8,9 +8,9 @@
 #include "image_elf_versions.h"
 #include "symbol_index.h"
 
-/* Items of one table that are walked: a table may have as many as the input has bytes. */
+/* Limit of items per table: a table may have as many as the input has bytes. */
 #define WALKED_MAX 300u
-/* Of segments, each of which is found again among all of them. */
+/* Limit of segments, each of which is looked up among all. */
 #define SEGMENTS_MAX 16u
 
 static volatile uint64_t sink;

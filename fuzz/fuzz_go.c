@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: the table of functions of a Go program, which lies in the memory of a process that
- * is looked at. What is found is inside the table, and a function holds what it was found by. */
+/* Fuzz target: the function table of a Go program, in the memory of the process that is read.
+ * Results lie inside the table, and a function contains the address that it was found by. */
 #include "fuzz.h"
 #include "image_go.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls in the code of an image that is anything: found and planned in bounded time, and no
- * jump is put over a place that something leads to.
+/* System calls in the code of an arbitrary image. They are found and planned in bounded time, and
+ * no jump overwrites the target of another instruction.
  *
- * Input: how many functions (one byte), their starts (two bytes each, of a page of code; each ends
- * at the next one), how many words of data (one byte), where they lead (two bytes each), the code.
- */
+ * Input: number of functions (one byte), their starts (two bytes each, in a page of code; each ends
+ * at the next one), number of data words (one byte), their targets (two bytes each), the code. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +28,8 @@ static void put(uint8_t *at, uint64_t value, unsigned size)
     }
 }
 
-/* Addresses and sizes are told as they are, in 8 bytes; the end of each is where the next begins,
- * or before it. */
+/* Records of call frame information for the functions. Addresses and sizes are absolute, in 8
+ * bytes; a function ends where the next begins, or before it. */
 static size_t make_frames(const uint16_t *starts, unsigned count)
 {
     static const uint8_t cie[CIE] = {CIE - 4, 0,   0, 0, 0,    0,  0, 0, 1,
@@ -48,11 +47,11 @@ static size_t make_frames(const uint16_t *starts, unsigned count)
     return used + 4;
 }
 
-/* What the image holds, by a decoding of our own. */
+/* The image as decoded by the target itself. */
 struct check {
     const uint8_t *code;
     size_t size;
-    uint8_t is_reached[CODE]; /* by something in this image */
+    uint8_t is_reached[CODE]; /* targets of something in this image */
 };
 
 static void reach(struct check *check, uint64_t vaddr)
@@ -62,7 +61,8 @@ static void reach(struct check *check, uint64_t vaddr)
     }
 }
 
-/* Where the instructions lead of each function, as it is decoded from its start to the next one. */
+/* Mark the targets of the instructions of each function, decoded from its start to the next
+ * function. */
 static void reach_all(struct check *check, const uint16_t *starts, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -137,7 +137,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (data++, size--; word_count < wanted && size > 2; data += 2, size -= 2) {
         words[word_count++] = BASE + VADDR + (unsigned)(data[0] | data[1] << 8) % CODE;
     }
-    uint8_t *code = malloc(size < CODE ? size + 1 : CODE); /* a copy: reads behind it are seen */
+    uint8_t *code =
+        malloc(size < CODE ? size + 1 : CODE); /* a copy, so that reads past its end are detected */
     if (code == NULL || count == 0) {
         free(code);
         return 0;

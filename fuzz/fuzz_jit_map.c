@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: the text of a perf map, which anybody may write. Ranges come out in order, and each
- * has the name that was said last for it. */
+/* Fuzz target: the text of a perf map, which anybody may write. Ranges are in order, and each has
+ * the last name given for it. */
 #include "fuzz.h"
 #include "jit_names.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: a Mach-O of any content, alone or in a container. Everything that the reader offers
- * is walked, every string read to its end. */
+/* Fuzz target: a Mach-O of any content, alone or in a container. Walks everything that the reader
+ * offers, and reads every string to its end. */
 #include "fuzz.h"
 #include "fuzz_read.h"
 #include "image_macho.h"
 
-/* Items of one table that are walked: a table may have as many as the input has bytes. */
+/* Limit of items per table: a table may have as many as the input has bytes. */
 #define WALKED_MAX 300u
 
 static volatile uint64_t sink;

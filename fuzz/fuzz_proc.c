@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: the texts of /proc, which hold names that anybody may choose: maps, stat, syscall,
- * schedstat. Each input is read as all of them. */
+/* Fuzz target: texts of /proc (maps, stat, syscall, schedstat), which contain names that anybody
+ * may choose. Each input is read as all of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0) {
         memcpy(text, data, size);
     }
-    text[size] = '\0'; /* as whoever reads the file leaves it: stat is read up to there */
+    text[size] = '\0'; /* as the reader of the file ends it: stat is parsed up to the NUL */
     read_maps(text, size);
     read_stat(text, size);
     free(text);

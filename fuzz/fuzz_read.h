@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a reader gave is used: a sanitizer sees what of it is not there. */
+/* Read the result of a reader, so that a sanitizer detects bytes that are not there. */
 #ifndef SONDE_FUZZ_READ_H
 #define SONDE_FUZZ_READ_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FUZZ_READ_MAX = 1000 }; /* of a text: another one may be the rest of it */
+enum { FUZZ_READ_MAX = 1000 }; /* length of text to read: further text may belong to others */
 
 static inline void fuzz_read_string(const char *s)
 {

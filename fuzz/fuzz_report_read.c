@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports from nobody: read, viewed, analysed, exported and written again. What is written again
- * must read back whole and the same; what is exported as JSON has no byte that JSON forbids.
+/* Hostile reports: read, viewed, analysed, exported and written again. A report written again must
+ * read back complete and unchanged; exported JSON has no byte that JSON forbids.
  *
- * Input: a report file; and, with the checksum that it would need, one record. */
+ * The input is read as a report file, and as one record, to which the checksum is added. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +19,10 @@ static bool count_bytes(void *ctx, const char *bytes, size_t size)
 {
     (void)bytes;
     *(size_t *)ctx += size;
-    return *(size_t *)ctx < (4u << 20); /* a deep stack many times is slow, not wrong */
+    return *(size_t *)ctx < (4u << 20); /* a deep stack repeated many times is slow, not wrong */
 }
 
-/* Brackets match, strings end, and hold no control character. */
+/* Brackets match; strings end and contain no control character. */
 struct brackets {
     size_t size;
     int depth;
@@ -81,7 +81,7 @@ static void write_again(const struct sonde__report *report, struct sonde__proto 
     }
 }
 
-/* Of the first stall, or of the threads. */
+/* The stack of the first stall, or of the threads. */
 static void make_envelope(const struct sonde__report *report)
 {
     bool has_stall = sonde__report_stall_count(report) > 0;

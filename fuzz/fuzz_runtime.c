@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: the memory of an interpreter, of any content. The input is what was read of one, as
- * recorded_memory.h describes it. */
+/* Fuzz target: memory of an interpreter, of any content. The input is a recording of what was read
+ * (recorded_memory.h). */
 #include "fuzz.h"
 #include "recorded_memory.h"
 
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         SONDE_OK) {
         return 0;
     }
-    for (int again = 0; again < 2; again++) { /* then with what is known */
+    for (int again = 0; again < 2; again++) { /* again, with what is known by now */
         sonde__runtime_read(runtime, recorded.tid, &script);
         check(&script);
     }

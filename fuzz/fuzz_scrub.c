@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: texts of a watched program through all rules. The output ends within its buffer, and
- * what was scrubbed has no value after "--password=". */
+/* Fuzz target: texts of a watched program through all rules. The output ends inside its buffer, and
+ * scrubbed text has no value after "--password=". */
 #include <string.h>
 
 #include "fuzz.h"

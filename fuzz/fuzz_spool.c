@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A spool folder with files from nobody: listed, finished, and trimmed to nothing. What is finished
- * has an end and reads back; whatever is there, no run is left to be finished twice, and reports
- * that are removed are counted.
+/* A spool folder with hostile files: listed, finished, and trimmed to nothing. A finished report
+ * has an end and reads back. Whatever the files are, no run is finished twice, and removed reports
+ * are counted.
  *
- * Input: a byte of flags, then the run's report, its live file and the counts, each but the last
- * behind its size of two bytes. Flag n: file n is one record, to which header and checksum are
- * added; flag n + 3: file n is missing. */
+ * Input: a byte of flags, then the run's report, its live file and the counts; each but the last
+ * after its size (two bytes). Flag n: file n is one record, to which header and checksum are added.
+ * Flag n + 3: file n is missing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ enum { FILES = 3 };
 static const char *const names[FILES] = {"20261123T164012Z-4242.sonde",
                                          "20261123T164012Z-4242.live", SONDE__SPOOL_COUNTS};
 
-/* In memory where that is possible: nothing is to be read from a disk. */
+/* In memory if possible, to avoid disk reads. */
 static int32_t open_folder(char *ret_path, size_t capacity)
 {
     static const char *const places[] = {"/dev/shm", "/tmp"};
@@ -88,10 +88,10 @@ static void check_finished(void *ctx, const struct sonde__spool_finished *finish
 static void check_failed(void *ctx, const char *name, const char *why)
 {
     (void)ctx, (void)name, (void)why;
-    FUZZ_MUST(false); /* nothing here can fail but the input */
+    FUZZ_MUST(false); /* only the input can fail here */
 }
 
-/* Can the run's report be read? One that cannot has nothing to count. */
+/* Can the run's report be read? Otherwise there is nothing to count. */
 static bool has_report(int32_t folder)
 {
     struct sonde__report *report;

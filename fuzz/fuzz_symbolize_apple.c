@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: a log of any content, read as Apple's. All of it comes out, in its order, and every
+/* Fuzz target: a log of any content, read as Apple's. All of it is output, in order, and every
  * frame lies in it. */
 #include "fuzz.h"
 #include "symbolize_apple.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: a log of any content. Every place that is found lies in the line, and the search
- * goes on behind it. */
+ * continues after it. */
 #include <string.h>
 
 #include "fuzz.h"

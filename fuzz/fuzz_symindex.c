@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: an index file of any content. The header's checksum is made right first, so that
- * what stands in it is believed; then everything is asked for. */
+/* Fuzz target: an index file of any content. The header's checksum is corrected first, so that the
+ * content is accepted; then everything is queried. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(copy, data, size);
     if (size >= 16) {
-        for (unsigned i = 0; i < 8 && size >= 24; i++) { /* the size, which cuts change */
+        for (unsigned i = 0; i < 8 && size >= 24; i++) { /* cutting changes the size */
             copy[SYMINDEX_AT_FILE_BYTES + i] = (uint8_t)((uint64_t)size >> 8 * i);
         }
         uint64_t header = sonde__base_le32(copy + SYMINDEX_AT_HEADER_BYTES);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: debug information of any content is converted; what was made opens, is intact, and
- * answers every address. */
+/* Fuzz target: debug information of any content is converted. The result opens, is intact, and
+ * answers for every address. */
 #include "fuzz.h"
 #include "image_elf.h"
 #include "mem_heap.h"

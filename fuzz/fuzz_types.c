@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: debug information of any content; types by many names, all members, texts and
- * functions of it are asked for, and blocks. What is said keeps to what the headers promise, and it
- * ends. */
+/* Fuzz target: debug information of any content. Queries types by many names, with all members,
+ * texts and functions, and blocks. Results keep the promises of the headers, and the queries
+ * end. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: a section __unwind_info of any content. Entries ascend, none is empty, and what is
- * found covers what was sought. Each encoding becomes a rule, or none; the input is the code, and
- * the call frame information, too. */
+/* Fuzz target: a section __unwind_info of any content. Entries ascend, none is empty, and a result
+ * covers the pc that was looked up. Each encoding becomes a rule or none; the input also serves as
+ * the code and the call frame information. */
 #include "fuzz.h"
 #include "unwind_encoding.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The walk over a made-up process: registers, stack and call frame records from the input. It must
- * end, keep to its limits, and read nothing that is not there.
+/* A walk in a made-up process with registers, stack and call frame records from the input. It must
+ * end, keep its limits, and read only what exists.
  *
  * Input: flags, capacity, outer, skip; pc, sp and fp as offsets (u16 each); size of the stack in
- * words (u16); the words; the rest is .eh_frame. A word below 0x10000 stands for itself; what its
- * high half says makes it an address of the stack or of the code. */
+ * words (u16); the words; the rest is .eh_frame. A word below 0x10000 is used as it is. The high
+ * half of a larger one makes it an address in the stack or in the code. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +28,12 @@ enum {
 #define STACK_MAX  2048
 #define FRAMES_MAX 64
 
-/* In heap memory of exactly its size, so that a sanitizer sees a load outside. */
+/* On the heap, with exactly its size, so that a sanitizer detects a load outside. */
 static uint64_t *stack;
 static size_t stack_words;
-static uint64_t stack_base; /* its address as the walk sees it */
+static uint64_t stack_base; /* its address for the walk */
 
-/* Code is a pattern that holds direct calls, indirect calls and stubs here and there. */
+/* Code is a pattern with some direct calls, indirect calls and stubs. */
 static uint8_t code_at(uint64_t offset)
 {
     static const uint8_t pattern[] = {0xff, 0xd0, 0xe8, 0xf4, 0xff, 0xff, 0xff, 0x90,

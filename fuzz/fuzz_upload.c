@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What others hand to a sender: an address, the headers and the body of an answer, the state in a
- * file. Nothing of it becomes a line break, an address of another host, or a wait of more than a
- * day.
+/* Input of a sender from others: an address, headers and body of a response, the state file. None
+ * of it may cause a line break, an address of another host, or a wait of more than a day.
  *
- * Input: a byte that says what it is: 0 an address, 1 a state, else an answer (that status, from
- * 100 on in steps of 4), whose headers are lines and end with an empty one; the body follows. */
+ * Input: a type byte: 0 an address, 1 a state, else a response (the byte gives the status, from 100
+ * in steps of 4) with header lines, an empty line and the body. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: what an xz stream of any content says of its size, and what comes out of it. Never
- * more than it says comes out where it is accepted. */
+/* Fuzz target: the size that an xz stream of any content states, and the output. An accepted stream
+ * never yields more than it states. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
 #include "fuzz.h"
 #include "inflate.h"
 
-/* The library is loaded before the harness counts the heap: what it takes is no leak of ours. */
+/* Load the library before the harness counts the heap: its memory is no leak of ours. */
 __attribute__((constructor)) static void load_library(void)
 {
     (void)dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Memory of an interpreter that was recorded while a thread of it was read, for tests and fuzzing:
- * its version (4 bytes, PY_VERSION_HEX; 0: it states it), the address of its runtime and the
- * thread's id (8 each), then pieces: address (8), size (4), bytes. All numbers are little-endian.
- */
+/* Memory of an interpreter, recorded while a thread was read, for tests and fuzzing. Format:
+ * version (4 bytes, PY_VERSION_HEX; 0: the memory states it), address of the runtime and thread id
+ * (8 bytes each), then pieces: address (8), size (4), bytes. All numbers are little-endian. */
 #ifndef SONDE_RECORDED_MEMORY_H
 #define SONDE_RECORDED_MEMORY_H
 
@@ -30,7 +29,7 @@ static inline bool recorded_open(const uint8_t *data, size_t size, struct record
     return true;
 }
 
-/* The bytes from `address` on: of the last piece that has the first of them. */
+/* The bytes from `address` on, from the last piece that contains the first of them. */
 static inline uint32_t recorded_copy(const struct recorded_memory *m, uint64_t address,
                                      uint8_t *ret, uint32_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Replays the kept inputs of one fuzz target, and what is left of each when it is cut. */
+/* Replays the kept inputs of one fuzz target, whole and cut short. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void replay(const char *path)
     size_t size = 0;
     char *data = test_read_file(path, &size);
     for (unsigned part = 0; part <= 8; part++) {
-        /* a copy of its own size, so that a sanitizer sees every read behind the end */
+        /* a copy of exactly its size, so that a sanitizer detects every read past the end */
         size_t cut = part == 8 ? size : size * part / 8;
         uint8_t *copy = malloc(cut + (cut == 0));
         CHECK(copy != NULL);
