@@ -57,7 +57,7 @@ int main(void)
         return 1;
     }
     work();
-    /* after a dlopen(): hook what it has loaded, too */
+    /* after a dlopen(), also hook the loaded library */
     if (sonde_audit_refresh(audit) != SONDE_OK ||
         sonde_audit_blind_spots(audit, print_blind, NULL) != 0) {
         return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which blocks live, who made them, and which grow in number? The block is laid out by hand and the
- * runtime is a small one (block_runtime.c), so that any compiler can build this; with clang
- * -fblocks they are `_Block_copy(^{ ... })` and libBlocksRuntime. */
+/* Which blocks are alive, who made them, and which grow in number? The block is laid out by hand
+ * and the runtime is a small one (block_runtime.c), so that any compiler can build this. With clang
+ * -fblocks, use `_Block_copy(^{ ... })` and libBlocksRuntime instead. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ __attribute__((noinline)) static void *subscribe(void)
         const void *descriptor;
     } block = {NULL, 0, 0, invoke, &descriptor};
     void *made = _Block_copy(&block);
-    __asm__ volatile("" : : : "memory"); /* no tail call: this function is to be in the stack */
+    __asm__ volatile("" : : : "memory"); /* no tail call: keep this function in the stack */
     return made;
 }
 
@@ -64,12 +64,12 @@ int main(void)
         sonde_block_registry_start(depot, &registry, &error) != SONDE_OK) {
         return 1;
     }
-    /* volatile: not unrolled, so that one stack makes all blocks */
+    /* volatile: the loop is not unrolled, so one stack makes all blocks */
     for (volatile int round = 0; round < 2; round++) {
         for (volatile int i = 0; i < 2; i++) {
             last = subscribe();
         }
-        /* after a dlopen(): hook what it has loaded, too */
+        /* after a dlopen(), also hook the loaded library */
         if (sonde_block_registry_refresh(registry) != SONDE_OK ||
             sonde_block_snapshot_take(registry, &snapshots[round]) != SONDE_OK) {
             return 1;
@@ -87,7 +87,7 @@ int main(void)
     }
     printf("%" PRIu64 " made, %" PRIu64 " ended\n", stat.made, stat.ended);
     sonde_block_registry_stop(registry);
-    _Block_release(subscribe()); /* not noted */
+    _Block_release(subscribe()); /* not recorded */
     sonde_block_snapshot_destroy(snapshots[0]);
     sonde_block_snapshot_destroy(snapshots[1]);
     sonde_block_registry_destroy(registry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The least that a blocks runtime does, for block_registry.c. */
+/* A minimal blocks runtime for block_registry.c. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block holds, read by callbacks. The block is made by hand, as a compiler for C lays it
- * out, so that any compiler can build this. A program that has blocks uses sonde_blocks_open()
- * instead of callbacks; for a core there is sonde_blocks_open_core(). */
+/* What a block holds, read by callbacks. The block is made by hand, as a C compiler lays it out, so
+ * that any compiler can build this. A program with blocks uses sonde_blocks_open() instead of
+ * callbacks; for a core, use sonde_blocks_open_core(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct literal {
     const void *invoke;
     const void *descriptor;
     int number;
-    void *other; /* a block that it has captured */
+    void *other; /* a block that the block has captured */
 };
 
 static const char encoding[] = "v12@?0i8";
@@ -25,7 +25,7 @@ static const struct {
 
 static int read_self(void *ctx, uint64_t address, void *buffer, size_t size_bytes)
 {
-    const uint64_t *bounds = ctx; /* this example's own memory only */
+    const uint64_t *bounds = ctx; /* only this example's own memory */
     if (address < bounds[0] || address + size_bytes > bounds[1] || address + size_bytes < address) {
         return 0;
     }
@@ -47,7 +47,7 @@ static int describe(void *ctx, uint64_t object, const char *class_name, char *te
     return 1;
 }
 
-/* List the blocks of a core file, as gcore or the kernel writes it. */
+/* List the blocks of a core file made by gcore or the kernel. */
 static int list_core(const char *path)
 {
     static struct sonde_block items[1000] = {{.struct_bytes = sizeof items[0]}};
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     if (sonde_block_unwrap(blocks, block.address, &wrapped) == SONDE_OK) { /* not this one */
         printf("  it runs %#llx\n", (unsigned long long)wrapped.function);
     }
-    /* in the process itself an object can be asked to describe itself */
+    /* in its own process, an object can be asked to describe itself */
     if (sonde_blocks_set_describer(blocks, describe, NULL) == SONDE_OK &&
         sonde_block_describe(blocks, block.address, 32, -1, text, sizeof text) == SONDE_OK) {
         printf("  +32 says: %s\n", text);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What to call at a debugger, in a process that is stopped anywhere:
+/* Functions to call from a debugger, wherever the process is stopped:
  *
  *     (gdb) call sonde_stacks_print()
  *     (gdb) call sonde_block_print(handler)
  *
- * The functions need no preparation, but they must be linked: a program with the static library
- * refers to them, as here, or is linked with -Wl,-u,sonde_block_print. The program may call them,
- * too. They write to standard error, which is standard output here. */
+ * The functions need no preparation, but they must be linked in: with the static library, the
+ * program refers to them, as here, or is linked with -Wl,-u,sonde_block_print. The program may call
+ * them, too. They write to standard error; this example sends that to standard output. */
 #include <unistd.h>
 
 #include <sonde/block.h>
 #include <sonde/text.h>
 
-/* A block made by hand, as a compiler for C lays it out, so that any compiler can build this. */
+/* A block made by hand, as a C compiler lays it out, so that any compiler can build this. */
 void *_NSConcreteStackBlock[32];
 struct literal {
     const void *isa;

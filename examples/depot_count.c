@@ -25,7 +25,7 @@ __attribute__((noinline)) static void often(void)
 __attribute__((noinline)) static void once(void)
 {
     look_up();
-    __asm__ volatile("" ::: "memory"); /* no tail call, so that this frame is there */
+    __asm__ volatile("" ::: "memory"); /* no tail call: keep this frame */
 }
 
 static int print(void *ctx, const struct sonde_audit_entry *entry)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* List the images of this process, and find the one of an address. */
+/* List the images of this process, and find the image of an address. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Look up functions, inlined calls, files and lines of a program's addresses, offline. Here the
- * program is this one. With arguments: FILE OFFSET... (hexadecimal). */
+/* Look up functions, inlined calls, files and lines of a program's addresses, offline. By default
+ * the program is this one. With arguments: FILE OFFSET... (hexadecimal). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         offsets[0] = (uintptr_t)main - bias;
         offsets[1] = (uintptr_t)print_offset - bias;
         print_offset(index, offsets[0]);
-        /* many at once, ids only; and functions missing because of tail calls: none here */
+        /* many addresses at once, ids only; with functions hidden by tail calls: none here */
         if (sonde_index_lookup_many(index, offsets, 2, frames, MANY, first, counts) != SONDE_OK) {
             return 1;
         }
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
         if (sonde_index_tails(index, offsets[0], offsets[1], &place, 1, &count) == SONDE_OK) {
             printf("%zu frames are missing\n", count);
         }
-        if (info.build_id_size != 0) { /* the same by the build-id, if it is known in this system */
+        if (info.build_id_size != 0) { /* the same by build-id, if this system knows it */
             struct sonde_index *same;
             if (sonde_index_open_build_id(info.build_id, info.build_id_size, NULL, 0, 1, &same,
                                           NULL) == SONDE_OK) {

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     if (report == NULL) {
         return 1;
     }
-    /* a damaged report has everything before the damage */
+    /* of a damaged report, everything before the damage is there */
     if (sonde_report_text(report, to_stdout, NULL, &error) != SONDE_OK ||
         sonde_report_json(report, count, &json_bytes, &error) != SONDE_OK) {
         fprintf(stderr, "%s\n", error.what);

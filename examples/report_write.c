@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Write a report of this process' stacks to standard output; `sonde show` and report_read.c read
+/* Write a report of this process's stacks to standard output. `sonde show` and report_read.c read
  * it. */
 #include <stdio.h>
 #include <unistd.h>
 
 #include <sonde/report.h>
 
-/* Any function can take the bytes: for a socket, a buffer, a compressor. */
+/* Any function can take the bytes and pass them to a socket, a buffer or a compressor. */
 static int count(void *ctx, const void *bytes, size_t size_bytes)
 {
     (void)bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stack of a program with Swift's async functions, as the program was written: the frames up to
+/* The stack of a program with Swift's async functions, as written in the source: the frames up to
  * the async function, then the functions that await it. Without async functions, the physical
  * stack. */
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which calls led here? Prints the calling thread's stack as numbers, and how each was found. */
+/* Which calls led here? Prints the calling thread's stack as addresses, and how each was found. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ static int print_stack(void)
     struct sonde_stack stack;
     enum sonde_status status;
 
-    /* Of a deeper stack the outermost 16 frames are kept, too. */
+    /* A deeper stack also keeps its outermost 16 frames. */
     sonde_stack_init(&stack, pcs, how, DEPTH, OUTER);
     status = sonde_stack_capture(&stack, 0);
     if (status != SONDE_OK) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The stack of a suspended coroutine, from its saved registers. Here the coroutine saves them
- * itself before it is suspended; a coroutine library has them in its own record. */
+ * before it is suspended; a coroutine library keeps them in its own record. */
 #include <stdio.h>
 #include <ucontext.h>
 
@@ -15,7 +15,7 @@ static struct sonde_registers suspended;
 
 static __attribute__((noinline)) void give_way(void)
 {
-    /* the caller of this function, as it will be when this one returns */
+    /* the caller of this function, as it will be after the return */
     suspended.pc = (uint64_t)__builtin_return_address(0);
     suspended.fp = *(uint64_t *)__builtin_frame_address(0);
     suspended.sp = (uint64_t)__builtin_frame_address(0) + 16;

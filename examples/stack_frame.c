@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A runtime records the frame pointer at each entry; from that the callers are found. */
+/* A runtime records the frame pointer at each entry. The callers are found from it. */
 #include <stdio.h>
 
 #include <sonde/stack.h>
@@ -23,7 +23,7 @@ static __attribute__((noinline)) int work(void)
     }
     if (sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) ==
         SONDE_OK) {
-        fputs(text, stdout); /* begins with the caller of enter() */
+        fputs(text, stdout); /* starts at the caller of enter() */
     }
     sonde_symbolizer_destroy(symbolizer);
     return 0;
@@ -40,7 +40,7 @@ static __attribute__((noinline)) int enter(int (*function)(void))
 static __attribute__((noinline)) int run_script(void)
 {
     int result = enter(work);
-    __asm__ volatile("" : "+r"(result)); /* keeps this frame: no tail call */
+    __asm__ volatile("" : "+r"(result)); /* no tail call: keep this frame */
     return result;
 }
 

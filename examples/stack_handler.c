@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What was the program doing when the signal came? The handler captures, main prints. */
+/* What was the program doing when the signal came? The handler captures; main prints. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

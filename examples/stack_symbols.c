@@ -61,7 +61,7 @@ int main(void)
         sonde_symbolizer_create(&symbolizer) != SONDE_OK) {
         return 1;
     }
-    /* also files, lines and inlined calls, if there is debug information */
+    /* with files, lines and inlined calls, if there is debug information */
     if (sonde_symbolizer_use_lines(symbolizer) != SONDE_OK ||
         sonde_demangler_use(&demangler) != SONDE_OK) {
         return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stack of any depth: here, of a recursion of ten thousand calls. */
+/* A stack of any depth: here a recursion of ten thousand calls. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@ static int depth_seen;
 static int recurse(int calls)
 {
     struct sonde_stack stack;
-    volatile int below = 0; /* each call keeps its frame */
+    volatile int below = 0; /* no tail call: each call keeps its frame */
     if (calls > 0) {
         below = recurse(calls - 1);
         return below + 1;

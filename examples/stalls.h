@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the examples of watched loops share: the injected stall, and a callback that prints. */
+/* Shared by the examples of watched loops: the injected stall, and a callback that prints. */
 #ifndef EXAMPLE_STALLS_H
 #define EXAMPLE_STALLS_H
 
@@ -18,7 +18,7 @@ static inline long long stalls_now_ms(void)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The name to look for. Prints what the truth is. */
+/* The function to look for in stacks. Prints the true duration. */
 static __attribute__((noinline)) void save_document(long ms)
 {
     long long begin_ms = stalls_now_ms();
@@ -37,7 +37,7 @@ static inline void print_stall(void *ctx, const struct sonde_stall *stall)
            (int)stall->tid, stall->text);
 }
 
-/* Null: no watch, which was said. */
+/* Null: there is no watch, and a message says why. */
 static inline struct sonde_watch *start_watch(int *count)
 {
     const struct sonde_watch_options options = {.struct_bytes = sizeof options,

@@ -122,7 +122,7 @@ TEST(threads_list)
     EXPECT("threads_list", "(main) (this one)");
 }
 
-/* One writes a report of itself, the other shows it. */
+/* One example writes a report of itself, another shows it. */
 TEST(report_write_and_read)
 {
     char path[4096], reader[4096];
@@ -137,12 +137,12 @@ TEST(report_write_and_read)
     CHECK_CONTAINS(run.out, "example_report_write");
     CHECK_CONTAINS(run.out, "main");
     CHECK_CONTAINS(run.out, "_start");
-    CHECK(strstr(run.out, "sonde_report_write") == NULL); /* nothing of sonde is in a stack */
+    CHECK(strstr(run.out, "sonde_report_write") == NULL); /* no frame of sonde is in a stack */
     CHECK_STR(run.err, "");
     test_run_done(&run);
 }
 
-/* An emulator does not show where threads wait; then the program reports that. */
+/* An emulator does not show where threads wait; the program reports that. */
 static void expect_worker(const char *name)
 {
     struct test_run run = run_example(name);
@@ -190,7 +190,7 @@ TEST(watch_loop)
     test_run_done(&run);
 }
 
-/* Returns false where an emulator does not show where threads wait. */
+/* Returns false if an emulator hides where threads wait. */
 static bool run_watched(const char *name, struct test_run *ret_run)
 {
     char path[4096];

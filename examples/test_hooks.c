@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loops of GLib, libuv, libevent and sd-event, of the installed libraries, under the hooks of
- * include/sonde/hooks: what the examples inject is found, in the right thread, with its duration
- * and stack, and nothing else. The truth is what the examples say by their own clock. */
+/* Loops of the installed GLib, libuv, libevent and sd-event, under the hooks of
+ * include/sonde/hooks. The watch reports what the examples inject, in the right thread, with its
+ * duration and stack, and nothing else. The truth is what the examples print, by their own
+ * clock. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -47,8 +48,8 @@ static unsigned count_of(const char *text, const char *part)
     return count;
 }
 
-/* Each "found" is of the "injected" before it: its thread, and its time, of which the turn has a
- * little more. The clock of turns ticks each 4 to 10 ms. */
+/* Each "found" belongs to the "injected" before it: the same thread, and its duration or a little
+ * more, the rest of the turn. The clock of turns ticks each 4 to 10 ms. */
 static void check_truth(const char *out, unsigned stalls)
 {
     char last[32];
@@ -73,7 +74,7 @@ static void check_truth(const char *out, unsigned stalls)
     snprintf(last, sizeof last, "stalls: %u\n", stalls);
     CHECK_CONTAINS(out, last);
     CHECK_EQ(found, stalls);
-    CHECK(count_of(out, "save_document") >= stalls); /* in the stacks */
+    CHECK(count_of(out, "save_document") >= stalls); /* the stacks have it */
 }
 
 TIMED_TEST(glib, 120)
@@ -85,7 +86,7 @@ TIMED_TEST(glib, 120)
     test_run_done(&run);
 }
 
-/* In callbacks that libuv calls from within its wait, and in others. */
+/* Stalls in callbacks that libuv calls from within its wait, and in others. */
 TIMED_TEST(libuv, 120)
 {
     struct test_run run = run_loop("watch_uv", NULL);
@@ -109,8 +110,7 @@ TIMED_TEST(libevent, 120)
     test_run_done(&run);
 }
 
-/* With notes, phase and tags, a stall of a worker's scope, and a pause in which nothing is a stall.
- */
+/* Notes, phase and tags; a stall of a worker's scope; and a pause in which nothing is a stall. */
 TIMED_TEST(sd_event, 120)
 {
     char folder[4096];
@@ -129,7 +129,7 @@ TIMED_TEST(sd_event, 120)
 
 /* --- systemd's watchdog --- */
 
-/* A socket as the service manager has it. */
+/* A socket like that of the service manager. */
 static int make_manager(char path[108])
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -158,7 +158,7 @@ static pid_t start_service(const char *manager, int out)
     return pid;
 }
 
-/* Messages that came until another line was printed; -1: the program ended before. */
+/* Counts messages until another line is printed; -1: the program ended before. */
 static int messages_until(int manager, int out, const char *line, char *text, size_t *used)
 {
     char message[256], *from = text + *used;
@@ -184,8 +184,8 @@ static int messages_until(int manager, int out, const char *line, char *text, si
     return messages;
 }
 
-/* While the worker hangs and the loop does not, no message comes: the loop's timer is asked five
- * times then. Without the hook the loop would go on sending. */
+/* While the worker hangs and the loop does not, no message comes, although the loop's timer fires
+ * five times. Without the hook the loop would continue to send. */
 TIMED_TEST(watchdog_messages_stop_while_a_worker_hangs, 120)
 {
     char manager_path[108], *text = calloc(1, 65536);
@@ -210,7 +210,7 @@ TIMED_TEST(watchdog_messages_stop_while_a_worker_hangs, 120)
     CHECK_CONTAINS(text, "watchdog: 1\n");
     CHECK(before >= 1);
     CHECK(until_worker >= 0);
-    CHECK(while_worker <= 1); /* at most the one that was on its way */
+    CHECK(while_worker <= 1); /* at most one, which was already sent */
     CHECK(after >= 2);
     free(text);
 }

@@ -50,7 +50,7 @@ int main(void)
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     int numbers[] = {3, 1, 2};
     action.sa_sigaction = on_signal;
-    /* open symbol files now, because the handler may not */
+    /* open symbol files now: the handler may not */
     if (sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
         sonde_symbolizer_prepare(symbolizer) != SONDE_OK ||
         sigaction(SIGUSR1, &action, NULL) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread's stack as strings: allocated for the caller, and made once for good. */
+/* The calling thread's stack as strings: allocated for the caller, or made once and kept. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         first = lines;
     }
 
-    /* of any stack, in any style */
+    /* any stack, in any style */
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     if (sonde_stack_capture(&stack, 0) != SONDE_OK ||
         sonde_symbolizer_create(&symbolizer) != SONDE_OK) {

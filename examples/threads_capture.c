@@ -44,7 +44,7 @@ int main(void)
     enum sonde_status status;
 
     options.struct_bytes = sizeof options;
-    options.flags = SONDE_CAPTURE_PASSIVE_ONLY; /* a thread that runs right now is left out */
+    options.flags = SONDE_CAPTURE_PASSIVE_ONLY; /* a running thread is left out */
     if (pipe(fds) != 0 || pthread_create(&worker, NULL, work, NULL) != 0 ||
         sonde_symbolizer_create(&symbolizer) != SONDE_OK) {
         return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What all threads do at one moment: running threads are parked until all have been captured. */
+/* What do all threads do at one moment? Running threads are parked until all have been captured. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static int print_thread(void *ctx, const struct sonde_thread *thread,
     return 0;
 }
 
-/* A thread of its own takes the snapshot. */
+/* A separate thread takes the snapshot. */
 static void *take_snapshot(void *symbolizer)
 {
     uint64_t pcs[DEPTH];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Keep a report of this process' stacks in a spool folder, and send what is there with libcurl
- * (libsonde-upload). Arguments: the folder, and a collector or a DSN. */
+/* Keep a report of this process's stacks in a spool folder, and send the folder's reports with
+ * libcurl (libsonde-upload). Arguments: the folder, and a collector or a DSN. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A sender in the background with a transport of the app's own: here a "server" in memory that is
- * in trouble once. Lists what waits, reads it, deletes one report, pauses the sender and wakes it.
+/* A sender in the background with the app's own transport: here a "server" in memory that fails
+ * once. Lists the waiting reports, reads one, deletes one, pauses the sender and wakes it.
  * Argument: the spool folder. */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static _Atomic unsigned stored;
 
-/* What an app's own HTTP client would do. */
+/* Stands in for an app's own HTTP client. */
 static void post(void *ctx, const struct sonde_upload_request *request,
                  struct sonde_upload_reply *reply)
 {
@@ -98,9 +98,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error.what);
         return 1;
     }
-    sonde_upload_pause(upload, 1); /* the user has turned it off */
+    sonde_upload_pause(upload, 1); /* the user turns it off */
     sonde_upload_pause(upload, 0); /* and on */
-    while (stored == 0) {          /* after a 503 it would wait for a minute: do not */
+    while (stored == 0) {          /* it would wait a minute after a 503: do not */
         const struct timespec pause = {.tv_nsec = 50000000};
         nanosleep(&pause, NULL);
         sonde_upload_wake(upload);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watch a libevent loop: a callback of a pipe takes 500 ms. A wait of half a second is no stall,
- * and signals and time-outs come as ever. */
+/* Watch a libevent loop: a callback of a pipe takes 500 ms. A wait of half a second is no stall.
+ * Signals and time-outs work as before. */
 #include <signal.h>
 
 #include <sonde/hooks/event.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watch a GLib main loop. A callback that takes 500 ms is reported; a callback that runs a nested
- * main loop for as long is not, because that loop waits. */
+/* Watch a GLib main loop. A callback that takes 500 ms is reported. A callback that runs a nested
+ * main loop for that long is not, because the nested loop waits. */
 #include <sonde/hooks/glib.h>
 
 #include "stalls.h"

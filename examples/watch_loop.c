@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Watch an event loop: one of its turns takes too long, and the function that blocked it is
- * printed. With an argument, also writes a report to that file, for `sonde show` and report_read.c.
- */
+ * printed. With an argument, also writes a report to that file, for `sonde show` and
+ * report_read.c. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include <sonde/watch.h>
 
-/* On the watch's thread, when the loop runs again. */
+/* Called on the watch's thread, when the loop runs again. */
 static void print_stall(void *ctx, const struct sonde_stall *stall)
 {
     int *count = ctx;
@@ -30,13 +30,13 @@ static void run_loop(void)
 {
     for (int turn = 0; turn < 20; turn++) {
         sonde_idle_enter();
-        poll(NULL, 0, 5); /* the loop's own wait: as long as it likes */
+        poll(NULL, 0, 5); /* the loop's own wait may take any time */
         sonde_idle_leave();
         if (turn == 10) {
             save_document();
         }
     }
-    sonde_idle_enter(); /* the loop is over, the thread is not */
+    sonde_idle_enter(); /* the loop has ended, but the thread has not */
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Deadlines for parts of a program, and a heartbeat: a worker without an event loop handles
- * requests, one of which takes too long. Its label is reported, and the function that took the
+/* Deadlines for parts of a program, and a heartbeat. A worker without an event loop handles
+ * requests, one of which takes too long. The report has its label and the function that took the
  * time. */
 #include <stdio.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 #include <sonde/scope.h>
 #include <sonde/watch.h>
 
-/* On the watch's thread. */
+/* Called on the watch's thread. */
 static void print_stall(void *ctx, const struct sonde_stall *stall)
 {
     int *count = ctx;
@@ -36,7 +36,7 @@ static void handle_request(int number)
         render_page(number == 2 && page == 1 ? 600 : 2);
     }
     if (number == 3) {
-        sonde_scope_ignore(); /* a question to the user: the request has no deadline any more */
+        sonde_scope_ignore(); /* the request asks the user, so it has no deadline any more */
         work(10);
     }
     sonde_scope_leave(request);
@@ -56,10 +56,10 @@ int main(void)
         return 1;
     }
     for (int number = 0; number < 5; number++) {
-        sonde_beat(); /* a worker that hangs outside of its scopes is a stall of five seconds */
+        sonde_beat(); /* a worker that hangs outside of its scopes stalls after five seconds */
         handle_request(number);
     }
-    sonde_idle_enter(); /* the worker has ended, the thread has not */
+    sonde_idle_enter(); /* the worker has ended, but the thread has not */
     sonde_watch_stop(watch);
     printf("stalls: %d\n", count);
     return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A service on sd-event under the watch: systemd is told that it is alive only while nothing is
- * stalled, the worker's scopes included; stalls are told when they begin; a report is kept in the
- * folder that is given, whoever ends the service. */
+/* A service on sd-event under the watch. systemd gets keep-alive messages only while nothing is
+ * stalled, the worker's scopes included. Stalls are printed when they begin. The given folder keeps
+ * a report, however the service ends. */
 #include <pthread.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static int on_pause(sd_event_source *source, uint64_t now_us, void *ctx)
     (void)source;
     (void)now_us;
     (void)ctx;
-    sonde_watch_pause(); /* what follows is known to take its time */
+    sonde_watch_pause(); /* the following is known to take long */
     save_document(400);
     sonde_watch_resume();
     return 0;

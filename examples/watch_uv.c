@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watch a libuv loop. A callback of a pipe takes 500 ms: libuv calls it from within its wait, and
- * it is reported all the same. So is a timer's. A wait of a second is not. */
+/* Watch a libuv loop. A callback of a pipe that takes 500 ms is reported, although libuv calls it
+ * from within its wait; so is one of a timer. A wait of a second is not. */
 #include <stdlib.h>
 
 #include <sonde/hooks/uv.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Slow storage for the demo: a FUSE file system that passes one folder through and takes its time
- * to make data durable, as a worn disk, a network share or a busy cloud volume does.
+/* Slow storage for the demo: a FUSE file system that passes one folder through and is slow to sync,
+ * like a worn disk, a network share or a busy cloud volume.
  *
  *     slowdisk FOLDER SYNC_MS MOUNTPOINT
  *
- * Only what SQLite needs; every fsync and fdatasync takes SYNC_MS milliseconds longer. */
+ * Implements only what SQLite needs. Every fsync and fdatasync takes SYNC_MS milliseconds
+ * longer. */
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
 
@@ -33,7 +34,7 @@ static const char *relative(const char *path)
 
 static int slow_getattr(const char *path, struct stat *st, struct fuse_file_info *file)
 {
-    if (file != NULL) { /* open: it may have no path any more */
+    if (file != NULL) { /* open: the file may have no path any more */
         return result(fstat((int)file->fh, st));
     }
     return result(fstatat(folder_fd, relative(path), st, AT_SYMLINK_NOFOLLOW));
@@ -129,8 +130,8 @@ static int slow_readdir(const char *path, void *list, fuse_fill_dir_t fill, off_
     return 0;
 }
 
-/* hard_remove: the kernel closes a file a moment after the program did; one that is removed in
- * between would otherwise have to be renamed. */
+/* hard_remove: the kernel closes a file a moment after the program did. Without this, a file that
+ * is removed in between would have to be renamed. */
 static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
     (void)connection;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Slow storage for the demo where no file system can be mounted: a seccomp filter on a command and
- * its children hands every fsync and fdatasync to this program, which lets it go on after a while
+ * its children passes every fsync and fdatasync to this program, which delays it
  * (seccomp_unotify(2)).
  *
  *     slowsync SYNC_MS COMMAND [ARGUMENT...]
@@ -57,7 +57,7 @@ static void serve(int listener, long sync_ms)
         struct seccomp_notif call = {0};
         struct seccomp_notif_resp answer = {0};
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) {
-            continue; /* the caller is gone */
+            continue; /* the caller has ended */
         }
         nanosleep(&pause, NULL);
         answer.id = call.id;
@@ -82,8 +82,8 @@ int main(int argc, char **argv)
         perror("slowsync");
         return 1;
     }
-    /* One table of descriptors for both until the child's exec: the listener that it makes is ours,
-     * and closed in the command. */
+    /* Parent and child share one descriptor table until the child's exec, so the listener that the
+     * child makes is ours. The command does not keep it: exec closes it there. */
     child = syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
     if (child == 0) {
         *listener = listen_to_syncs();
