@@ -1,10 +1,10 @@
-# LLVM's demangler of C++ (libc++abi, Apache-2.0 with LLVM exceptions): one object of its archive,
-# which needs nothing of a C++ runtime but what cli/demangle_llvm.c stands in for. Sets SONDE_LLVM_DEMANGLER to an
-# object file whose symbols have names of ours, or to "". Its memory comes from us (bounded), and its
-# failures come to us.
+# LLVM's C++ demangler (libc++abi, Apache-2.0 with LLVM exceptions): one object of its archive. The
+# few C++ runtime symbols that it needs are in cli/demangle_llvm.c. Sets SONDE_LLVM_DEMANGLER to an
+# object file whose symbols are renamed to ours, or to "". We supply its memory (bounded), and
+# handle its failures.
 #
-# ./dev setup unpacks Debian's package in the cache: libc++abi-19-dev cannot be installed beside
-# everything else.
+# ./dev setup unpacks Debian's package into the cache, because libc++abi-19-dev conflicts with other
+# packages.
 set(SONDE_LLVM_DEMANGLER "")
 set(cache "$ENV{SONDE_CACHE}")
 if(cache STREQUAL "")
@@ -35,7 +35,7 @@ if(SONDE_LIBCXXABI)
         OUTPUT_FILE ${folder}/packed.o RESULT_VARIABLE unpacked ERROR_QUIET)
     execute_process(COMMAND ${CMAKE_OBJCOPY} ${renamed} ${folder}/packed.o ${folder}/demangler.o
         RESULT_VARIABLE copied ERROR_QUIET)
-    # whole when linked with ours: another version may need more
+    # nothing is undefined when linked with ours: another version may need more
     execute_process(COMMAND ${CMAKE_C_COMPILER} -shared -fPIC -Wl,-z,defs -D_GNU_SOURCE
             -I${PROJECT_SOURCE_DIR}/include
             -o ${folder}/try.so ${PROJECT_SOURCE_DIR}/cli/demangle_llvm.c ${folder}/demangler.o
@@ -50,15 +50,15 @@ if(NOT SONDE_LLVM_DEMANGLER)
     message(STATUS "libc++abi.a of LLVM 19 (./dev setup build) not found: names of C++ are decoded by libiberty, which does not know all of C++20")
 endif()
 
-# Names of Rust, and those of C++ where the other is not there. Not in Debian's cross packages: the
-# cross build goes without.
+# libiberty decodes names of Rust, and those of C++ without LLVM's demangler. Debian has no cross
+# package of it, so the cross build does without.
 find_library(SONDE_IBERTY iberty)
 if(NOT SONDE_IBERTY)
     message(STATUS "libiberty (libiberty-dev) not found: names of Rust stay as in the file")
     set(SONDE_IBERTY "")
 endif()
 
-# What the program `sonde`, and tests that want names, are made of: SOURCES, and OBJECTS to link.
+# For the program `sonde` and tests with names: SOURCES to compile, LIBS to link.
 set(SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangler.c)
 if(SONDE_LLVM_DEMANGLER)
     list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle_llvm.c)

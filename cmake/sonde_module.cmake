@@ -1,11 +1,12 @@
 # sonde_module(FOLDER [ASYNC_SAFE] USES module...)
 #
 # One folder of src/ as an OBJECT library; the module is named by the last part of FOLDER.
-# src/FOLDER/sources.cmake sets `sources` (paths from that folder; ${SONDE_PORT}/... are a port's). Its headers are seen only by the modules that name it
-# in USES (nothing is inherited), so an include that the table of layers does not allow cannot
-# compile. ASYNC_SAFE modules run in signal handlers: they are compiled freestanding, without
-# vector registers, stack protector or lazy TLS; they may use ASYNC_SAFE modules only, and after
-# each build tools/ascheck.sh holds their undefined symbols against tools/async-safe.allow.
+# src/FOLDER/sources.cmake sets `sources` (paths from that folder; ${SONDE_PORT}/... are a port's).
+# Only modules that name it in USES see its headers (nothing is inherited), so an include that the
+# table of layers does not allow does not compile. ASYNC_SAFE modules run in signal handlers: they
+# are compiled freestanding, without vector registers, stack protector or lazy TLS; they may use
+# ASYNC_SAFE modules only, and after each build tools/ascheck.sh checks their undefined symbols
+# against tools/async-safe.allow.
 
 set(SONDE_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
                    -Wvla -Wundef -Wno-missing-field-initializers)
@@ -80,18 +81,18 @@ function(sonde_module path)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
             target_compile_options(${target} PRIVATE -fno-tree-loop-distribute-patterns)
             if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-                # copies of structs by moves: the string instructions need 30 cycles to begin
+                # copy structs by moves: string instructions need 30 cycles to begin
                 foreach(kind memcpy memset)
                     target_compile_options(${target} PRIVATE
                         -m${kind}-strategy=unrolled_loop:512:noalign,rep_8byte:-1:noalign)
                 endforeach()
-                # the loop over a memo's frames takes up to 7 % longer where it begins badly
+                # a badly aligned loop over a memo's frames takes up to 7 % longer
                 target_compile_options(${target} PRIVATE
                     -falign-loops=32 --param=align-loop-iterations=1)
             endif()
         endif()
         if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-            # atomics inline, not by calls of libgcc that look up the CPU's abilities
+            # inline atomics, instead of calls of libgcc that look up the CPU's features
             target_compile_options(${target} PRIVATE -mno-outline-atomics)
         endif()
         if(NOT SONDE_SANITIZE)
@@ -118,7 +119,7 @@ function(sonde_objects out)
 endfunction()
 
 # sonde_program(NAME SOURCES file... USES module... [LIBS lib...]): a program that users run. Like a
-# module it sees the headers of the modules that it names and no others.
+# module, it sees only the headers of the modules that it names.
 function(sonde_program name)
     cmake_parse_arguments(P "" "" "SOURCES;USES;LIBS" ${ARGN})
     if(SONDE_PORT STREQUAL "none")
@@ -136,9 +137,9 @@ endfunction()
 # sonde_test(NAME SOURCES file... USES module... [LIBS lib...] [LABELS label...] [TIMEOUT seconds]
 # [ALONE]): one test program on our harness, run by ctest (one line there; the program prints a line
 # per TEST and its own totals). Its label is unit or integration by its folder. Further labels:
-# portable (runs under an emulator too), sanitize (also under ASan), tsan (also under TSan). ALONE: what
-# it expects needs the processors (time limits, threads that must run at once): no other test runs
-# beside it, and ./dev test gives it a second try, which it reports.
+# portable (runs under an emulator too), sanitize (also under ASan), tsan (also under TSan). ALONE:
+# the test needs the processors for itself (time limits, threads that must run at once): no other
+# test runs at the same time, and ./dev test tries it a second time if it fails, and reports that.
 function(sonde_test name)
     cmake_parse_arguments(T "ALONE" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
     if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/integration|/examples")
@@ -171,8 +172,9 @@ function(sonde_test name)
     sonde_test_listed(${name} LABELS ${T_LABELS} USES ${T_USES})
 endfunction()
 
-# sonde_test_listed(NAME LABELS label... USES module...): a line of tests.list in the build folder, by
-# which ./dev test finds the tests of a module: name, folder, labels, modules whose headers it sees.
+# sonde_test_listed(NAME LABELS label... USES module...): adds a line to tests.list in the build
+# folder, where ./dev test finds the tests of a module: name, folder, labels, modules whose headers
+# it sees.
 function(sonde_test_listed name)
     cmake_parse_arguments(L "" "" "LABELS;USES" ${ARGN})
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
