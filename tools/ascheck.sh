@@ -1,14 +1,14 @@
 #!/bin/sh
 # ascheck.sh NM MODULE OBJECT...
-# Holds the undefined symbols of an async-safe module against tools/async-safe.allow (and, of a
-# Mach-O file, tools/async-safe-macho.allow).
-# What an object of the same call defines, and what is named sonde__MODULE_ for an async-safe
-# module, is allowed; everything else must stand on the list.
+# Checks the undefined symbols of an async-safe module against tools/async-safe.allow (for a Mach-O
+# file also tools/async-safe-macho.allow). Symbols that an object of the same call defines, and
+# sonde__MODULE_* of async-safe modules, are allowed; all others must be in the list.
 set -eu
 nm=$1 module=$2
 shift 2
 here=$(dirname "$0")
-# names() SELECTION: without the underscore that Mach-O puts before each (nothing of ours begins with one)
+# names() SELECTION: drops the underscore that Mach-O puts before each name (none of ours begins
+# with one)
 names() { awk "$1 {print \$NF}" | sed "s/^$prefix//" | sort -u; }
 prefix='' lists=$here/async-safe.allow
 case $(od -An -tx4 -N4 "$1") in

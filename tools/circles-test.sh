@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# circles-test.sh BUILD: no two files of the libraries and programs need each other, directly or over
-# others, by the symbols of their objects. Prints each circle; status 1 then.
+# circles-test.sh BUILD: checks by the symbols of objects that no two files of the libraries and
+# programs need each other, directly or through others. Prints each circle, and fails with status 1.
 set -euo pipefail
 build=${1:?usage: circles-test.sh BUILD}
 objects=$(mktemp)
@@ -13,7 +13,8 @@ done | while read -r object; do # not those of files that are gone
 done >"$objects"
 [ -s "$objects" ] || { echo "circles: nothing is built in $build" >&2; exit 1; }
 
-# "user definer" a line; a symbol that several programs define is the user's own program's, or src's
+# prints "user definer" lines; if several programs define a symbol, the user's own program or src
+# has it
 edges() {
     xargs nm -A <"$objects" | sed -E "s,^$build/,," | awk '
         { file = $1; sub(/:.*/, "", file); program = file; sub(/\/.*/, "", program); name = $NF; kind = $(NF - 1) }

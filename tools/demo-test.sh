@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs ./dev demo as a new user would and looks for what it promises: with its FUSE folder, and as on
-# a machine that mounts none.
+# Runs ./dev demo as a new user would, and checks for the promised output: with its FUSE folder, and
+# as on a machine without FUSE.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mkdir -p build

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# fresh-machine-test.sh [COMMAND...]: a minimal Debian 12 (debootstrap, plus git) in a folder, a clean
-# clone of this checkout in it, and there: ./dev demo, or the command given. Needs root; some minutes;
-# part of the long tests. The root is made once and kept in the cache; each run works on a copy.
+# fresh-machine-test.sh [COMMAND...]: a minimal Debian 12 (debootstrap, plus git) in a folder, a
+# clean clone of this checkout in it, and there: ./dev demo, or the command given. Needs root; some
+# minutes; part of the long tests. The root file system is made once and cached; each run works on a
+# copy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 here=$PWD
@@ -27,7 +28,7 @@ clean() {
 }
 trap clean EXIT
 cp -a "$base/." "$root"
-# the machine's own way to its package mirror
+# the machine's own package sources, name resolution and certificates
 rm -f "$root/etc/apt/sources.list"
 cp -a /etc/apt/sources.list* "$root/etc/apt/" 2>/dev/null || true
 cp -a /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"

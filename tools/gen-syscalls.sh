@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Writes src/machine/arch/arch_syscall_names.h: the names of the system calls of both architectures, from
-# the kernel headers that the two compilers see. Numbers from 451 on are the same on every
-# architecture (Documentation/process/adding-syscalls.rst); those that the installed headers do not
-# have yet are listed below. usage: tools/gen-syscalls.sh >src/machine/arch/arch_syscall_names.h
+# Writes src/machine/arch/arch_syscall_names.h: the names of the system calls of both architectures,
+# from the kernel headers that the two compilers see. Numbers from 451 on are the same on every
+# architecture (Documentation/process/adding-syscalls.rst); numbers that the installed headers lack
+# are listed below. usage: tools/gen-syscalls.sh >src/machine/arch/arch_syscall_names.h
 set -euo pipefail
 
 newer='451 cachestat 452 fchmodat2 453 map_shadow_stack 454 futex_wake 455 futex_wait

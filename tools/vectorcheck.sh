@@ -1,9 +1,9 @@
 #!/bin/sh
 # vectorcheck.sh OBJDUMP FILE
-# Disassembles FILE, all handler code linked together, and fails when an instruction names a vector
-# or floating-point register, or saves them: a hooked call's arguments lie there, and the stub does
-# not keep them. The compilers' -mgeneral-regs-only is not proof: a later option can undo it, and
-# assembler and library code do not know of it.
+# Disassembles FILE, all handler code linked together. Fails if an instruction names or saves a
+# vector or floating-point register: they hold arguments of a hooked call, and the stub does not
+# save them. -mgeneral-regs-only is no proof: a later option can undo it, and it does not apply to
+# assembler and library code.
 set -eu
 objdump=$1 file=$2
 listing=$("$objdump" -d --no-show-raw-insn "$file")
@@ -24,7 +24,7 @@ found=$(printf '%s\n' "$listing" | awk -v registers="$registers" '
     { sub(/[#<].*/, ""); sub(/\/\/.*/, "") }
     /^ *[0-9a-f]+:\t/ {
         line = $0; sub(/^[^\t]*\t/, "", line)
-        # operands only, and the mnemonic with its own blank
+        # check the operands, and the mnemonic with a blank before it
         mnemonic = line; sub(/[[:space:]].*/, "", mnemonic)
         operands = substr(line, length(mnemonic) + 1)
         if (operands ~ registers || (" " mnemonic) ~ registers) print name, line

@@ -1,8 +1,8 @@
 # ./dev bench [NAME...] [--against REV [--rounds N]]: release build, then each bench program; prints
-# "key value unit" lines, the machine's own limits first. `index` is run only when it is named: its input
-# is a gigabyte.
+# "key value unit" lines, the machine's own limits first. `index` runs only if it is named: its
+# input is a gigabyte.
 
-# bench_run FOLDER NAME: one bench program of the build in FOLDER.
+# bench_run FOLDER NAME: runs one bench program of the build in FOLDER.
 bench_run() {
     local program=$1/bench/bench_$2
     if [ "$2" = index ]; then
@@ -13,7 +13,7 @@ bench_run() {
     fi
 }
 
-# bench_names FOLDER NAME...: those that are asked for, or all but index.
+# bench_names FOLDER NAME...: prints the given names; without any, all but index.
 bench_names() {
     local folder=$1 program name
     shift
@@ -27,7 +27,7 @@ bench_names() {
     done
 }
 
-# build_against REV: its release build, in a worktree of its own below build/against; sets against.
+# build_against REV: makes a release build of REV in a worktree below build/against; sets against.
 build_against() {
     local commit tree
     commit=$(git rev-parse --verify --quiet "$1^{commit}") || die "bench: git knows no $1"
@@ -37,14 +37,14 @@ build_against() {
         git worktree add --detach "$tree" "$commit" >build/against.log 2>&1 || { cat build/against.log >&2; die "bench: no worktree of $1"; }
     fi
     say "building $1 in $tree ..." >&2
-    # all: commits from before the target `benches` have the programs there
+    # older commits have no target `benches`: their bench programs are in `all`
     (cd "$tree" && cmake --preset release && { cmake --build build/release --target programs benches || cmake --build build/release; }) \
         >build/against.log 2>&1 || { tail -40 build/against.log >&2; die "bench: building $1 failed"; }
 }
 
-# bench_medians: of lines "old|new key value unit" the lines "key old new ratio unit [mark]". Time and size
-# that are 3 % more, and rates that are 3 % less, are marked; what differs from round to round by more
-# than that (the median of the differences to the median) is no proof and says so.
+# bench_medians: turns lines "old|new key value unit" into lines "key old new ratio unit [mark]". A
+# time or size that is 3 % higher, or a rate that is 3 % lower, is marked. If rounds differ by more
+# than that (the median of the differences to the median), the result is marked as no proof.
 bench_medians() {
     awk '
         function median(values, n,    i, j, v) {
@@ -87,14 +87,14 @@ bench_medians() {
         }'
 }
 
-# bench_instructions WHICH FOLDER NAME: "WHICH NAME.instructions.METHOD value instructions" of the methods
-# that the program compares by its harness, of one operation each. Nothing where it does not.
+# bench_instructions WHICH FOLDER NAME: prints "WHICH NAME.instructions.METHOD value instructions",
+# per operation, for each method that the program compares by the harness.
 bench_instructions() {
     local out
     out=$(mktemp -d)
     (cd "$out" && timeout 600 valgrind --tool=callgrind --callgrind-out-file="$out/dump" "$OLDPWD/$2/bench/bench_$3") \
         >"$out/log" 2>&1 || true
-    # a dump a method, in their order; the last one is what came after
+    # one dump per method, in order; the last dump is what ran after them
     for file in $(find "$out" -name 'dump*' | sort -V); do
         awk -v w="$1" -v b="$3" '/^desc: Trigger: Client Request: /{sub(/.*Request: /, ""); gsub(/[ \t]/, "_"); name = $0}
             /^(totals|summary): / && name != "" {print w, b ".instructions." name, $2 / 16, "instructions"; exit}' "$file"

@@ -17,7 +17,7 @@ as_root() {
 # need PACKAGE...: Debian packages, installed when missing. Quiet when all are there.
 need() {
     local missing=() p
-    # one query for all; a name that dpkg does not know is missing, too
+    # one query for all; a name that dpkg does not know counts as missing
     mapfile -t missing < <(printf '%s\n' "$@" | grep -vxFf <(
         dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'))
     [ ${#missing[@]} = 0 ] && return 0
@@ -31,8 +31,8 @@ need() {
     rm -f "$log"
 }
 
-# want PACKAGE...: the same, but without them only some tests skip: large programs, which not every
-# release has.
+# want PACKAGE...: the same for large programs, which not every release has; without them only some
+# tests skip.
 want() {
     local p
     for p in "$@"; do
@@ -40,8 +40,8 @@ want() {
     done
 }
 
-# unpack PACKAGE...: Debian packages as test input, each unpacked in $cache/deb/PACKAGE, never
-# installed: some would replace packages of the machine, others start a server.
+# unpack PACKAGE...: unpacks Debian packages in $cache/deb/PACKAGE as test input. They are not
+# installed: some would replace packages of the machine, others would start a server.
 unpack() {
     local p folder
     for p in "$@"; do
@@ -61,9 +61,9 @@ unpack() {
     done
 }
 
-# from_npm GROUP: files of packages of the npm registry as test input, in $cache/npm/PACKAGE (a slash
-# of its name is a +), never installed; no script of theirs is run. Versions and checksums are pinned in
-# tools/npm-packages.list. Without npm or a registry the tests that need them skip.
+# from_npm GROUP: unpacks files of npm packages in $cache/npm/PACKAGE (a slash in the name becomes a
+# +) as test input. They are not installed, and none of their scripts is run. Versions and checksums
+# are pinned in tools/npm-packages.list. Without npm or a registry the tests that need them skip.
 from_npm() {
     local group package sum paths folder kept log
     while read -r group package sum paths; do
@@ -95,9 +95,9 @@ from_npm() {
     done < <(grep -v '^#' tools/npm-packages.list)
 }
 
-# corpora: the largest debug information of Debian, its sections inflated, and the stripped files;
-# corpus NAME: its path (libjvm.so, ceph-osd), shipped NAME: of the same as it came. A gigabyte: only
-# for benchmarks and --long.
+# corpora: fetches the largest debug information of Debian, with inflated sections, and the stripped
+# files: a gigabyte, only for benchmarks and --long. corpus NAME (libjvm.so, ceph-osd): prints the
+# path of the inflated file; shipped NAME: that of the file as shipped.
 corpora() {
     local image file
     unpack openjdk-17-jre-headless openjdk-17-dbg ceph-osd ceph-osd-dbg

@@ -1,8 +1,8 @@
 # ./dev demo: a release build, then a stock Debian program under `sonde run`.
 #
 # The program is /usr/bin/python3 with asyncio; examples/demo/orders.py commits to SQLite inside its
-# event loop. The storage is slow by examples/demo/slowdisk.c, a FUSE folder whose syncs take 150 ms
-# more; where FUSE is not to be had (containers), examples/demo/slowsync.c holds the syncs up instead.
+# event loop. examples/demo/slowdisk.c makes the storage slow: a FUSE folder whose syncs take 150 ms
+# longer. Without FUSE (containers), examples/demo/slowsync.c delays the syncs instead.
 
 demo_folder=
 demo_mounted=0
@@ -12,7 +12,7 @@ demo_clean() {
     [ -z "$demo_folder" ] || rm -rf "$demo_folder"
 }
 
-# Sets storage and slow (the command in front of sonde, where storage alone is not slow).
+# Sets storage, and slow: the command in front of sonde if storage alone is not slow.
 demo_storage() {
     local mount_error
     mkdir -p "$demo_folder/disk" "$demo_folder/slow"

@@ -1,4 +1,4 @@
-# ./dev format [--check]: clang-format 14 over every C file that git tracks or would track.
+# ./dev format [--check]: runs clang-format 14 on every C file that git tracks or would track.
 dev_format() {
     local files
     need clang-format

@@ -1,7 +1,8 @@
 # ./dev fuzz [NAME|all] [SECONDS] [RUNS]: libFuzzer targets, on their corpora; new finds go to build/fuzz-finds.
 # Targets run in parallel, one per processor: each has one thread.
 
-# fuzz_one TARGET SECONDS [RUNS]: runs one target, until either is over; its line, or the end of its log.
+# fuzz_one TARGET SECONDS [RUNS]: runs one target until either limit; prints its line, or the end of
+# its log.
 fuzz_one() {
     local target=$1 short=${1##*/fuzz_}
     mkdir -p "build/corpus/$short" "fuzz/regress/$short"

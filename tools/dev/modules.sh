@@ -3,9 +3,9 @@
 # cmake writes build/dev/tests.list: one line per test with its name, folder, labels and the modules whose
 # headers it sees.
 
-# tests_of MODULE: lines of tests.list. A module's own folder of tests first (tests/unit/MODULE), then a
-# folder by its path below tests, then integration tests of that name, then a test by its name, at last
-# the tests that see the headers of a module which has no tests of its own.
+# tests_of MODULE: prints lines of tests.list, by the first that matches: the module's own folder
+# (tests/unit/MODULE), a path below tests, integration tests of that name, a test of that name,
+# tests that see the module's headers.
 tests_of() {
     local module=${1#src/} list=build/dev/tests.list folder
     module=${module#tests/} module=${module%/}
@@ -19,7 +19,7 @@ tests_of() {
     [ -d "src/$module" ] && awk -v m=",${module##*/}," 'index($4, m) {print; found = 1} END {exit !found}' "$list"
 }
 
-# near_modules NAME: similar names, for a misspelt one.
+# near_modules NAME: prints names similar to a misspelt one.
 near_modules() {
     { (cd src && ls -d */ */*/) | tr -d ' ' | sed 's,/$,,'; awk '{print $2; print $1}' build/dev/tests.list; } | sed -E 's,^tests/(unit/)?,,' | sort -u |
         python3 -c 'import difflib, sys
@@ -37,7 +37,7 @@ test_modules() {
             die "test: no stage and no module '$module'; near: $(near_modules "${module##*/}") (./dev test --help)"
         mapfile -t -O ${#names[@]} names < <(awk '{print $1}' <<<"$found")
         name=${module%/}
-        # handler code: what it calls
+        # of handler code, check what it calls
         if grep -qE "^sonde_module\(([a-z]+/)?${name##*/} +ASYNC_SAFE" src/CMakeLists.txt; then targets+=("ascheck_${name##*/}"); fi
     done
     for name in "${names[@]}"; do targets+=("test_$name"); done

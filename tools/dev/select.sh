@@ -1,14 +1,16 @@
-# What the sanitizer stages and clang-tidy check in one run of ./dev test: what changed, and a rotating share
-# of the rest, so that several runs cover all. --long and a checkout without history take all. The gcc,
-# clang and aarch64 stages always run everything.
+# Selects what the sanitizer stages and clang-tidy check in one run of ./dev test: what changed, and
+# a rotating share of the rest, so that several runs cover all. --long, or a checkout without
+# history, selects all. The gcc, clang and aarch64 stages always run everything.
 
 select_commits=20 # changed: by the last so many commits (--since REV: after REV), or not committed
 select_shares=4   # one of so many shares of the rest
 
-# select_code: a sum of the C on stdin without its comments. Fails where it cannot be read.
+# select_code: prints a checksum of the C code on stdin without comments. Fails if gcc cannot read
+# it.
 select_code() { gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null | tr -s '[:space:]' ' ' | cksum; }
 
-# select_without_comments REV: of the paths on stdin those that changed since REV in more than comments.
+# select_without_comments REV: prints the paths of stdin that changed since REV in more than
+# comments.
 select_without_comments() {
     local path now before
     while read -r path; do
@@ -37,15 +39,15 @@ select_begin() {
         select_without_comments "$base" <$select_changed >$select_changed.code
         mv $select_changed.code $select_changed
         git ls-files --others --exclude-standard >>$select_changed
-        # moves on with each commit and each day
+        # changes with each commit and each day
         count=$(git rev-list --count HEAD)
         select_turn=$(((count + $(date +%s) / 86400) % select_shares))
         select_told="what changed after ${base} and share $((select_turn + 1)) of $select_shares of the rest"
     fi
 }
 
-# select_names: of lines "name folder/|file..." the names of those that have a changed file there, or whose
-# turn it is by a sum of the name.
+# select_names: from lines "name folder/|file...", prints names that have a changed file there, or
+# whose turn it is by a checksum of the name.
 select_names() {
     if [ -z "$select_changed" ]; then
         cut -d' ' -f1
@@ -63,8 +65,8 @@ select_names() {
         }' $select_changed -
 }
 
-# tests_labelled PRESET REGEX: lines "name folder module..." of the tests with such a label. The modules
-# are the last that the test names: in the order of the layers that is what it is about.
+# tests_labelled PRESET REGEX: prints lines "name folder module..." of the tests with such a label.
+# The modules are the last that the test names: in the order of the layers, these are what it tests.
 tests_labelled() {
     awk -v labels="^($2)\$" -v folders="$(cd src && echo */*/)" '
     BEGIN {n = split(folders, f, " "); for (i = 1; i <= n; i++) {split(f[i], part, "/"); of[part[2]] = "src/" f[i]}}

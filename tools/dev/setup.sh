@@ -1,4 +1,5 @@
-# ./dev setup [build|test|long|bench]...: Debian packages that each group of commands needs.
+# ./dev setup [build|test|long|bench]...: installs the Debian packages that each group of commands
+# needs.
 
 packages_build=(gcc libc6-dev cmake ninja-build pkg-config libiberty-dev libcurl4-openssl-dev libzstd-dev zlib1g-dev)
 unpacked_build=(libc++abi-19-dev)

@@ -45,8 +45,9 @@ tally() {
     fi
 }
 
-# ctest_counts LOG: "passed failed skipped crashed" of a log of ctest -V; the last run of each program
-# counts. A program that died, timed out or failed without printing totals counts as crashed.
+# ctest_counts LOG: prints "passed failed skipped crashed" from a log of ctest -V; the last run of
+# each program counts. A program that died, timed out or failed without printing totals counts as
+# crashed.
 ctest_counts() {
     sed -nE -e 's/^([0-9]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3 \4/p' \
         -e 's/^ *[0-9]+\/[0-9]+ Test +#([0-9]+): .*\*\*\*(Timeout|Exception|Failed|Not Run).*/\1 \2/p' "$1" | awk '
@@ -58,8 +59,8 @@ ctest_counts() {
 
 ctest_bad='s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*(Failed|Timeout|Exception|Not Run).*/\1/p'
 
-# run_ctest PRESET CTEST-ARGUMENT...: run test programs in parallel and add up their counts. Those that
-# need the machine alone and failed are tried again: other load on the host is not under our control.
+# run_ctest PRESET CTEST-ARGUMENT...: run test programs in parallel and add up their counts. Failed
+# tests that need the machine alone are tried again: we do not control other load on the host.
 run_ctest() {
     local preset=$1 log=build/$1.ctest.log p f s crashed bad
     shift
@@ -192,7 +193,8 @@ stage_fresh() {
     tally "demo on a fresh machine" $rc
 }
 
-# cpu_s: processor seconds used by this shell and its children; wall time means little on a shared machine.
+# cpu_s: prints CPU seconds used by this shell and its children; wall time means little on a shared
+# machine.
 cpu_s() { awk '{print int(($14 + $15 + $16 + $17) / 100)}' "/proc/$$/stat"; }
 
 # Without long soaks: this tests the effect of load.
