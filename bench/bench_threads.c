@@ -182,8 +182,7 @@ static void bench_blocked(void)
         need_blocked(&same);
     }
     for (uint32_t i = 0; i < SNAPSHOTS; i++) {
-        take(&again, FILES,
-             1 + i % 2); /* with other limits, so that earlier results are not used */
+        take(&again, FILES, 1 + i % 2); /* other limits: no earlier results are used */
         need_blocked(&again);
         need(again.last.unchanged == 0, "threads count as unchanged", &again);
     }

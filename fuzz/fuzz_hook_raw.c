@@ -137,8 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (data++, size--; word_count < wanted && size > 2; data += 2, size -= 2) {
         words[word_count++] = BASE + VADDR + (unsigned)(data[0] | data[1] << 8) % CODE;
     }
-    uint8_t *code =
-        malloc(size < CODE ? size + 1 : CODE); /* a copy, so that reads past its end are detected */
+    uint8_t *code = malloc(size < CODE ? size + 1 : CODE); /* reads past its end are detected */
     if (code == NULL || count == 0) {
         free(code);
         return 0;

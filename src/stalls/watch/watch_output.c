@@ -214,8 +214,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
                                     &output->spool) != SONDE_OK) {
         options->spooled->has_failed = true;
     }
-    flush_report(
-        output); /* write the header, so that a watch that is killed at once leaves a report */
+    flush_report(output); /* the header, in case the watch is killed at once */
     *ret_output = output;
     return SONDE_OK;
 }

@@ -60,8 +60,7 @@ static enum sonde_status prepare(struct sonde__watch_session *s, struct sonde_er
     s->page->slot_count = SONDE__PROBE_SLOTS;
     atomic_store(&s->page->pid, s->pid);
     SONDE_TRY(sonde__watch_sampler_open(s->pid, &options, &s->sampler, ret_error));
-    sonde__watch_sampler_close(
-        s->sampler); /* the sampler that the options ask for is opened later */
+    sonde__watch_sampler_close(s->sampler); /* the options' sampler is opened later */
     s->sampler = NULL;
     sonde__host_heed_terminal();
     s->watchdog_ns = sonde__watch_watchdog_of(s->pid);

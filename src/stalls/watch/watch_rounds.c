@@ -137,8 +137,7 @@ static void watch_plugin(struct sonde__watch_session *s, uint64_t now_ns)
 {
     if (until_look(s, now_ns) == 0) {
         s->looked_ns = now_ns;
-        if (sonde__watch_writer_is_idle(
-                s->writer)) { /* else the last look is still being written */
+        if (sonde__watch_writer_is_idle(s->writer)) { /* else the last look is not written yet */
             sonde__watch_writer_look(s->writer, s->plugin_memory, false);
         }
     }
@@ -297,8 +296,8 @@ static void say_signals(struct sonde__watch_session *s)
     }
 }
 
-/* Note that the watch got no CPU: of a turn that began and ended meanwhile, only its own stamps are
- * known. */
+/* Note that the watch got no CPU: a turn that began and ended in that time is known by its own
+ * stamps only. */
 static void note_pause(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t passed_ns = now_ns - s->round_ns;

@@ -51,8 +51,8 @@ typedef void sonde__watch_on_begin(void *ctx, const struct sonde__watch_ended *e
 
 struct sonde__symfile_options; /* symfile_cache.h */
 
-/* Another library than the probe of stalls, which shares memory with the program and finds it by
- * the page. The output is what it recorded; stalls are not watched. */
+/* A library that is used instead of the stall probe. It shares memory with the program, and finds
+ * it by the page. The output is what the library recorded; stalls are not watched. */
 struct sonde__watch_plugin {
     uint64_t size; /* bytes, zeroed */
     uint32_t kind; /* of the report: enum sonde__report_kind */

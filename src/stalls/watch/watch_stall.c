@@ -182,8 +182,8 @@ void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_
     stall->last_step_ns = step_ns;
 }
 
-/* Drop what lies after the end: it is stamped by a clock of some ms, so the last sample may be
- * later. Returns the end of the time that the remaining samples cover. */
+/* Drop what lies after the end. A clock of some ms stamps the end, so the last sample may be later.
+ * Returns the end of the time that the remaining samples cover. */
 static uint64_t cut(struct sonde__watch_stall *stall, uint64_t duration_ns)
 {
     uint64_t until_ns = 0;

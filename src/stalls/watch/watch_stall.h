@@ -58,8 +58,7 @@ struct sonde__watch_stall {
     struct sonde__cause *causes; /* watch_cause.h; null: none were looked for */
     uint64_t cause_ns[SONDE__WATCH_CAUSES_MAX]; /* of the sample that each was found with */
     uint32_t cause_count, cause_looks;
-    struct sonde__watch_child
-        *child; /* the child that the thread waits for; null: none, or not read */
+    struct sonde__watch_child *child; /* that the thread waits for; null: none, or not read */
     struct sonde__sample *threads;
     uint32_t thread_count, thread_total;
     uint64_t last_ns; /* when the last sample was taken, and the time planned after it */

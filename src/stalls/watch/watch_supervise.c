@@ -88,8 +88,8 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     bool sends = s->spool != NULL && s->options.sender != NULL;
     sonde__watch_session_run(s);
     sonde__watch_release_worker(s);
-    if (sends) { /* the program has its exit status by now; a failure of the sender is in the
-                    sender's state */
+    if (sends) { /* the program has its exit status by now; the sender keeps its own failures in its
+                    state */
         enum sonde_status status = sonde__host_spawn_apart(s->options.sender);
         (void)status;
     }

@@ -8,8 +8,7 @@
  * counted and reported.
  *
  * Samples are queued with the images of their time (sonde__watch_sampler_freeze()), so a library
- * that is unloaded before the look-up still has its names. Context: the thread that samples, but
- * for _is_self(). */
+ * that is unloaded before the look-up still has its names. Context: the thread that samples. */
 #ifndef SONDE_WATCH_WRITER_H
 #define SONDE_WATCH_WRITER_H
 
