@@ -1,5 +1,5 @@
-# Compiles the portable files for macOS, with Debian's clang and the headers of libSystem that an npm package ships
-# (tools/npm-packages.list). Nothing is linked.
+# Compiles the portable files for macOS, with Debian's clang and the libSystem headers of an npm
+# package (tools/npm-packages.list). Nothing is linked.
 set(CMAKE_SYSTEM_NAME Darwin)
 set(CMAKE_SYSTEM_PROCESSOR arm64 CACHE STRING "arm64 or x86_64")
 set(SONDE_DARWIN_HEADERS "" CACHE PATH "folder of libSystem's headers")

@@ -1,4 +1,4 @@
-# Debian's cross compiler; programs of the build run under qemu-user.
+# Debian's cross compiler. Built programs run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -10,7 +10,7 @@ set(sources
     ${SONDE_PORT}/linux_threads.c
     ${SONDE_PORT}/linux_time.c
 )
-# of Darwin's port what there is
+# the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources
         darwin/darwin_code.c
