@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* CPU time of a turn, from readings at other times than its begin and end.
  *
- * CPU time that the thread used between two readings is credited to the turn up to the length of
- * their overlap, so time before and after the readings is accounted for, too. A pure function.
+ * The CPU time between two readings is credited to the turn, up to the time that the interval and
+ * the turn have in common. So time between readings is accounted for, too. A pure function.
  * Context: any thread. */
 #ifndef SONDE_WATCH_ACCOUNT_H
 #define SONDE_WATCH_ACCOUNT_H

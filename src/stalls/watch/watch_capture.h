@@ -51,7 +51,7 @@ void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler);
 uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
                                struct sonde__sample *ret_samples, uint32_t capacity,
                                uint32_t *ret_total);
-/* Finds what threads of the program wait for, and its owners. Created at the first call. Null:
+/* Finds what threads of the program wait for, and the owners. Created at the first call. Null:
  * memory ran out. */
 struct sonde__causes *sonde__watch_sampler_causes(struct sonde__watch_sampler *sampler);
 /* How a running thread would be sampled: enum sonde__report_sampler. */

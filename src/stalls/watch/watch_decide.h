@@ -93,7 +93,7 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *decis
 /* A turn that began and ended between two looks, by its own stamps. */
 struct sonde__watch_missed {
     uint64_t begin_ns, end_ns;
-    uint64_t due_ns; /* when the next look was due; 0: the watcher slept until woken */
+    uint64_t due_ns; /* when the look that found it was due; 0: the watcher slept until woken */
     uint64_t now_ns;
     uint64_t own_ns; /* as of sonde__watch_look */
     bool stops;      /* the program has been seen stopped or traced lately */

@@ -18,8 +18,12 @@ struct sonde__watch_live *sonde__watch_live_create(struct sonde__spool_session *
                                                    const struct sonde__report *like);
 void sonde__watch_live_destroy(struct sonde__watch_live *live);
 
-/* A stall has begun; has another sample, or its last one continues; has ended and goes to the
- * writer; was no stall. These do nothing without a live file. */
+/* Events of a stall. These do nothing without a live file.
+ *
+ *   _begin      it has begun
+ *   _go_on      it has another sample, or its last one continues
+ *   _end        it has ended, and goes to the writer
+ *   _take_back  it was no stall */
 void sonde__watch_live_begin(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_go_on(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_end(struct sonde__watch_session *session, struct sonde__watch_loop *loop,

@@ -29,7 +29,7 @@ uint64_t sonde__watch_scopes_inspect(struct sonde__watch_session *session, uint6
                                      bool *ret_busy);
 /* Is any scope open? Asked before the watch sleeps for good. */
 bool sonde__watch_scopes_are_open(const struct sonde__watch_session *session);
-/* Has any scope a stall that is not written yet, or is in the live file? */
+/* Does any scope have a stall that is not written yet, or is in the live file? */
 bool sonde__watch_scopes_are_unsettled(const struct sonde__watch_session *session);
 uint32_t sonde__watch_scopes_stalled(const struct sonde__watch_session *session);
 /* The watch ends: report open stalls, and free all. */

@@ -40,7 +40,7 @@ struct sonde__watch_loop {
     /* now: */
     uint64_t seen_ns; /* effective time at the last look in this turn */
     uint64_t turns_seen;
-    uint64_t longs_seen;  /* turns over the threshold (probe_page.h) */
+    uint64_t longs_seen;  /* its turns over the threshold that were handled (probe_page.h) */
     uint64_t unsure_seen; /* likewise */
     uint64_t held_ns;     /* when the program was last seen stopped or traced; 0: never */
     uint64_t over_ns;     /* begin of a turn that does not count: the loop is over; 0: none known */
@@ -73,7 +73,7 @@ struct sonde__watch_session {
     struct sonde__probe_follow *follow;
     int32_t page_fd;       /* of the page's memory, for supervisors of children; or -1 */
     uint32_t claims_seen;  /* pages taken by children (watch_workers.h) */
-    uint32_t worker_count; /* places for forked children; 0: a memory limit leaves no room */
+    uint32_t worker_count; /* places for forked children; 0: a limit leaves no room */
     int32_t attended[SONDE__PROBE_WORKERS]; /* pids that have a supervisor */
     uint32_t attended_count, attended_failed;
     uint32_t forks_seen;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A loop whose thread stands in vfork() for some time while the child waits as the loop does, at
- * the loop's own place: HOW MILLISECONDS. once   one wait      often  many short ones      sleeps
- * many naps */
+/* A loop whose thread is blocked in vfork() while the child waits as the loop does, in the same
+ * place. Arguments: HOW MILLISECONDS. HOW:
+ *
+ *   once    one wait
+ *   often   many short waits
+ *   sleeps  many short sleeps */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/wait.h>
