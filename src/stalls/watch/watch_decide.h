@@ -67,7 +67,7 @@ struct sonde__watch_decision {
     uint64_t excluded_ns; /* the rest */
     uint32_t samples;     /* requested in this turn */
     uint64_t sample_ns;   /* time between two samples now */
-    uint64_t apart_ns;    /* the least of it for a thread that keeps running */
+    uint64_t apart_ns;    /* the least of sample_ns for a thread that keeps running */
     uint64_t next_ns;     /* when the next sample is due */
     uint64_t arm_ns;      /* effective time at which the first sample is due */
     bool held;            /* at the last look */
