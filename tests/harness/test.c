@@ -28,7 +28,7 @@ enum {
 }; /* of a test child, private to this file */
 enum { TIMEOUT_DEFAULT_S = 60, TEXT_MAX = 16384, FD_MAX = 256 };
 enum { SLACK_MAX = 4 };
-/* Threads that could run for each processor, from where a TIMED_TEST may be repeated. */
+/* Runnable threads per processor from which a TIMED_TEST may be repeated. */
 #define OVERLOADED 1.5
 
 extern const struct test_case *const __start_sonde_tests[];
@@ -177,7 +177,7 @@ unsigned test_slack(void)
     return slack;
 }
 
-/* Emulators keep threads of their own in the list; the count before the test is what they have. */
+/* Emulators list threads of their own: only threads beyond the count before the test are leaks. */
 #if defined(SONDE_SANITIZED)
 static void *nothing(void *unused)
 {
@@ -231,8 +231,8 @@ struct outcome {
     enum { PASSED, FAILED, SKIPPED } result;
     char text[TEXT_MAX];
     double seconds;
-    bool by_check; /* a check failed that may be another time; no signal, no time limit */
-    struct test_machine machine; /* while it ran */
+    bool by_check; /* failed by a check that may be repeated; no signal, no time limit */
+    struct test_machine machine; /* during the run */
 };
 
 static double now_s(void)
@@ -325,7 +325,7 @@ static void run_one(const struct test_case *test, unsigned timeout_s, struct out
         if (n != (size_t)-1) {
             size = n;
             siginfo_t info = {0};
-            /* a grandchild may hold the pipe open: the child's end is the end */
+            /* a grandchild may hold the pipe open: stop when the child ends */
             if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                 info.si_pid == child) {
                 (void)drain(channel[0], o->text, size, TEXT_MAX, 0);
@@ -335,14 +335,14 @@ static void run_one(const struct test_case *test, unsigned timeout_s, struct out
             break;
         }
     }
-    test_machine_look(&o->machine); /* where the harness was starved, it looked once or never */
+    test_machine_look(&o->machine); /* a starved harness looked once or never */
     if (timed_out) {
         kill(-child, SIGKILL);
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     judge(o, status, timed_out);
-    if (kill(-child, 0) == 0) { /* somebody of the test's group still lives */
+    if (kill(-child, 0) == 0) { /* a process of the test's group is still alive */
         kill(-child, SIGKILL);
         if (o->result == PASSED) {
             snprintf(o->text, TEXT_MAX, "child process leak");
@@ -369,16 +369,16 @@ static void expect_failure(const struct test_case *test, struct outcome *o)
     }
 }
 
-/* The parent makes each test its folder and removes it: a child that crashes cannot. */
+/* The parent creates and removes the folder of each test: a child that crashes cannot. */
 static void clean_folder(const char *path)
 {
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* glibc counts what lies in a thread's cache of freed chunks as in use, and keeps the heap blocks
- * of ended threads with their cached stacks; without these caches the heap check is exact. The
- * setting is read at exec only; an emulator may not exec itself, then the heap is not checked (the
- * native run of the same test does). */
+/* glibc counts chunks in a thread's cache as in use, and keeps the heap blocks of ended threads
+ * with their cached stacks. Without these caches the heap check is exact. glibc reads the setting
+ * at exec only. An emulator may not exec itself: then the heap is not checked (the native run of
+ * the same test does it). */
 static void turn_off_thread_cache(char **argv)
 {
 #if !defined(SONDE_SANITIZED)
@@ -406,8 +406,8 @@ static bool selected(const struct test_case *test, char **names, int count)
     return count == 0;
 }
 
-/* What sonde keeps of the programs of tests is not left in the user's cache; the packages that
- * tools/dev/common.sh unpacked stay where they are. */
+/* Keep the user's cache free of entries for test programs. The packages that tools/dev/common.sh
+ * unpacked stay where they are. */
 static void move_cache(void)
 {
     const char *base = getenv("XDG_CACHE_HOME");
@@ -420,10 +420,10 @@ static void move_cache(void)
     }
     snprintf(path, sizeof path, "%s/cache", folder_path);
     setenv("XDG_CACHE_HOME", path, 1);
-    setenv("SONDE_SCRUB", "-home,-user", 1); /* this folder may be in somebody's home */
+    setenv("SONDE_SCRUB", "-home,-user", 1); /* the working folder may be in a home folder */
 }
 
-/* One test, a timed one with more slack as long as it fails for want of processors. */
+/* Run one test. A timed one is repeated with more slack while it fails for want of processors. */
 static void run_with_slack(const struct test_case *test, unsigned timeout_s, struct outcome *o)
 {
     for (slack = 1;; slack *= 2) {
@@ -445,7 +445,7 @@ static void run_with_slack(const struct test_case *test, unsigned timeout_s, str
     slack = 1;
 }
 
-/* What a test opens must not get the number of a stream that whoever runs the tests has closed. */
+/* A file that a test opens must not get the number of a standard stream that the caller closed. */
 static void open_streams(void)
 {
     int fd = open("/dev/null", O_RDWR);

@@ -2,13 +2,13 @@
 /* A fork-per-test harness.
  *
  * Each TEST runs in a fresh child of its own process group, with a timeout. After the body the
- * child is checked for leaked file descriptors, threads and heap; the parent for left children.
- * FAIL_TEST passes only when its body fails: it proves that the harness (or a check) catches it.
- * Time limits are for a quiet machine: they grow with the threads that wait for a processor.
- * TIMED_TEST is for what cannot be told without real time, where a thread that does not get a
- * processor changes the answer. When a CHECK fails it is repeated with a longer test_slack(), but
- * only where the machine had too few processors meanwhile, which is measured; on a quiet machine
- * once failed is failed. So are, on any, CHECK_ALWAYS, a crash, and a time limit.
+ * child is checked for leaked file descriptors, threads and heap; the parent for children left
+ * behind. FAIL_TEST passes only when its body fails: it proves that the harness (or a check)
+ * catches a fault. Time limits are for a quiet machine: they grow with the threads that wait for a
+ * processor. TIMED_TEST is for checks that need real time, where a thread that gets no processor
+ * changes the answer. When a CHECK fails, the harness repeats the test with a longer test_slack(),
+ * but only if it measured too few processors meanwhile. On a quiet machine the first failure is
+ * final. On any machine so are CHECK_ALWAYS, a crash, and a time limit.
  *
  *     TEST(cursor_reads_past_end) { CHECK(...); CHECK_EQ(a, b); }
  *
@@ -46,8 +46,7 @@ struct test_case {
 #define TIMED_TEST(name, seconds)   TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, seconds, true)
 #define FAIL_TEST(name, reason)     TEST_ENTRY_(name, TEST_EXPECT_FAIL, reason, 0, false)
 
-/* How many times as long the stalls and pauses of a TIMED_TEST are to be: 1, and 2, 4 when it is
- * repeated. */
+/* Factor for the stalls and pauses of a TIMED_TEST: 1, and 2, 4 when it is repeated. */
 unsigned test_slack(void);
 
 void test_fail(const char *file, int line, const char *format, ...)
@@ -62,7 +61,7 @@ void test_check_contains(const char *file, int line, const char *text, const cha
 
 #define CHECK(condition)                                                                           \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "not true: %s", #condition))
-/* What no want of processors excuses. */
+/* A check that lack of processors does not excuse. */
 #define CHECK_ALWAYS(condition)                                                                    \
     ((condition) ? (void)0 : test_fail_always(__FILE__, __LINE__, "not true: %s", #condition))
 #define CHECK_EQ(a, b)             test_check_eq(__FILE__, __LINE__, #a, #b, (int64_t)(a), (int64_t)(b))
@@ -91,14 +90,14 @@ const char *test_folder(void);
 /* Whole file, NUL-terminated; fails the test when it cannot be read. Caller frees. */
 char *test_read_file(const char *path, size_t *ret_size);
 void test_write_file(const char *path, const void *data, size_t size);
-/* The text is that of the file tests/golden/`name`. SONDE_UPDATE_GOLDEN=1 in the environment writes
- * the file anew. */
+/* Compare the text with the file tests/golden/`name`. SONDE_UPDATE_GOLDEN=1 in the environment
+ * writes the file. */
 void test_check_golden(const char *name, const char *text);
-/* Bytes of heap in use now (0 where the libc cannot say). */
+/* Bytes of heap in use now (0 if the libc cannot tell). */
 size_t test_heap_in_use(void);
 /* True under `./dev test --long`. */
 bool test_long(void);
-/* Is the kernel of this version, or newer? */
+/* True if the kernel has at least this version. */
 bool test_kernel_is(unsigned major, unsigned minor);
 /* Folder of the build (SONDE_BUILD_DIR) and of the sources (SONDE_SOURCE_DIR). */
 const char *test_build_dir(void);

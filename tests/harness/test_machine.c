@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the machine gives while a test runs: threads that could run, for each processor.
+/* Load of the machine while a test runs: runnable threads per processor.
  *
- * Read from /proc/loadavg, whose fourth field counts the threads that run or wait to run at this
- * moment: it needs no right and no option of the kernel. Without it the machine counts as quiet, so
- * that nothing is excused. */
+ * The fourth field of /proc/loadavg counts the threads that run or wait to run now. Reading it
+ * needs no privilege and no kernel option. Without it the machine counts as quiet, and no failure
+ * is excused. */
 #include <sched.h>
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -36,10 +36,10 @@ void test_machine_look(struct test_machine *machine)
     if (file != NULL) {
         fclose(file);
     }
-    share = runnable > 1 ? (double)(runnable - 1) / processors() : 0; /* without who asks */
+    share = runnable > 1 ? (double)(runnable - 1) / processors() : 0; /* not the caller */
     machine->sum += share;
     machine->recent[machine->looks++ % TEST_MACHINE_RECENT] = share;
-    if (machine->looks > 1) { /* one look alone may be chance */
+    if (machine->looks > 1) { /* a single look may be chance */
         unsigned count =
             machine->looks < TEST_MACHINE_RECENT ? machine->looks : TEST_MACHINE_RECENT;
         double sum = 0;

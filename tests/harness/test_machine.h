@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the machine gives while a test runs (test_machine.c). */
+/* Load of the machine while a test runs (test_machine.c). */
 #ifndef SONDE_TEST_MACHINE_H
 #define SONDE_TEST_MACHINE_H
 
 #define TEST_MACHINE_LOOK_MS      200
-#define TEST_MACHINE_RECENT       5  /* looks that make the peak: a second */
-#define TEST_MACHINE_SLOWDOWN_MAX 10 /* a hang is told after ten time limits at the latest */
+#define TEST_MACHINE_RECENT       5  /* looks averaged for the peak: a second */
+#define TEST_MACHINE_SLOWDOWN_MAX 10 /* a hang is reported after at most ten time limits */
 
 struct test_machine {
     unsigned looks;
     double sum;
     double recent[TEST_MACHINE_RECENT];
-    double peak; /* threads that could run for each processor, in the worst second */
+    double peak; /* runnable threads per processor, in the worst second */
 };
 
 /* Look once; callers do so every TEST_MACHINE_LOOK_MS. */
 void test_machine_look(struct test_machine *machine);
-/* How many times longer than on a quiet machine work takes: 1 or more. Time limits are multiplied
+/* How many times longer work takes than on a quiet machine: 1 or more. Time limits are multiplied
  * by it. */
 double test_machine_slowdown(const struct test_machine *machine);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Running programs and files, for tests. */
+/* Run programs and handle files, for tests. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Signals under ThreadSanitizer: it keeps them until the thread calls a function of libc, and the
- * handler then sees the registers of the moment at which the signal came. So a thread that is to be
- * signalled calls one now and then, and what a handler finds by those registers is not the stack
- * that the thread has by then: only who was asked, who answered and who waited can be tested. */
+/* ThreadSanitizer holds a signal back until the thread calls a function of libc. The handler then
+ * gets the registers as of the moment at which the signal came. So a thread that is to be signalled
+ * calls such a function now and then. A walk from those registers does not give the thread's
+ * current stack: tests can only check who was asked, who answered and who waited. */
 #ifndef TEST_SIGNALS_H
 #define TEST_SIGNALS_H
 
@@ -16,7 +16,7 @@
 #    define TEST_SIGNALS_ARE_LATE 0
 #endif
 
-/* In the loop of a thread that computes. */
+/* Call this in the loop of a thread that computes. */
 static inline void test_take_signals(void)
 {
 #if TEST_SIGNALS_ARE_LATE

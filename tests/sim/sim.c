@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* os.h over a script (sim.h). Test code: the heap and libc are allowed here. */
+/* os.h, answered from a script (sim.h). Test code: the heap and libc are allowed here. */
 #include "sim.h"
 
 #include <errno.h>
@@ -517,7 +517,7 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
     return sonde__os_main_stack_end(ret_end) && sp < *ret_end;
 }
 
-/* Nothing but images is code here. */
+/* Only images contain code here. */
 enum sonde_status sonde__os_code_open(int32_t *ret_fd)
 {
     (void)ret_fd;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The Mach-O host: parts of a Linux program that loads Mach-O images and runs them.
  *
- * README.md beside this folder has the picture. The loader knows the format (through sonde's own
- * reader), the border knows how control passes between the two worlds, and the primitives are what
- * the simulated libSystem asks of Linux. */
+ * ../README.md has the picture. The loader knows the format (through sonde's own reader), the
+ * border knows how control passes between the two worlds, and the primitives are the calls of the
+ * simulated libSystem to Linux. */
 #ifndef SONDE_DARWIN_HOST_H
 #define SONDE_DARWIN_HOST_H
 
@@ -24,8 +24,8 @@ struct host_image {
 extern struct host_image host_images[HOST_IMAGES_MAX];
 extern unsigned host_image_count;
 
-/* Print a message and end the program with status 125: something that the simulation lacks must
- * not look like a failed test, nor like success. */
+/* Print a message and end the program with status 125: a feature that the simulation lacks must not
+ * look like a failed test or like success. */
 _Noreturn void host_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Map the images in this order, bind each to those before it and to the primitives, and run their
@@ -43,8 +43,8 @@ uint64_t host_find_primitive(const char *name);
  * a kernel starts a program. Does not return. */
 _Noreturn void border_start(uint64_t start, uint64_t stack_end, int argc, char **argv, char **envp,
                             uint64_t main);
-/* The thunk of a thread-local variable's descriptor. Called by code of images only: it keeps all
- * registers but the one of the result. */
+/* The thunk of a thread-local variable's descriptor. Only code of images calls it. It preserves all
+ * registers except the result. */
 void border_thread_local(void);
 
 /* Memory of this thread's thread-local variables, of all images. */

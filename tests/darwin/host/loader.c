@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Mach-O files -> images in memory that can run, by what sonde's reader says of the files.
+/* Map Mach-O files as images that can run, as sonde's reader parses them.
  *
- * What dyld does and this does not: search for libraries (they are given in order), two-level
- * names (a name is looked up in all images, in order, as with -flat_namespace), lazy binding (all
- * is bound at once), weak definitions across images, and unloading. */
+ * Unlike dyld, this loader has no search for libraries (they are given in order), two-level names
+ * (a name is looked up in all images, in order, as with -flat_namespace), lazy binding (all is
+ * bound at once), weak definitions across images, and unloading. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include "host.h"
 
-/* Types of sections (mach-o/loader.h) that the reader has no use for. */
+/* Types of sections (mach-o/loader.h) that the reader does not need. */
 enum {
     S_INIT_POINTERS = 0x9,
     S_THREAD_LOCAL_REGULAR = 0x11,
@@ -114,7 +114,7 @@ uint64_t host_find_export(const char *name)
     return 0;
 }
 
-/* Where calls of a name lead that nobody has. */
+/* The target of calls of a name that no image defines. */
 static _Noreturn void call_of_nothing(const char *name)
 {
     host_fail("call of %s, which the simulated libSystem lacks", name);
@@ -132,7 +132,7 @@ static const uint8_t stub_code[32] = {0x80, 0x00, 0x00, 0x58, 0xb0, 0x00, 0x00, 
                                       0x00, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
 #endif
 
-/* A function that says which name was called: partial ports still run. */
+/* Make a function that reports the called name: partial ports still run. */
 static uint64_t make_missing(const char *name)
 {
     uint8_t *code =
@@ -176,8 +176,8 @@ static bool apply_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
 
 /* --- sections --- */
 
-/* Thread-local variables: the image's template goes into the memory of each thread at one place,
- * which the descriptors are told in the word that dyld uses for its key. */
+/* Thread-local variables: each thread has a copy of the image's template at one offset. The
+ * descriptors hold that offset in the word that dyld uses for its key. */
 static void place_thread_locals(const struct host_image *image)
 {
     struct sonde__macho_section section;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the simulated libSystem asks of Linux, and the program itself:
+/* The primitives by which the simulated libSystem calls Linux, and the program itself:
  *
  *     machohost LIBSYSTEM PROGRAM [ARGUMENT...]
  *
  * A primitive takes and returns words, pointers and 32-bit numbers only, at most six, so that
- * nothing about the layout of either system's structs crosses the border. Each is named in the
- * table below, and seen by images as _host_NAME. */
+ * nothing about the layout of either system's structs crosses the border. The table below names
+ * each; images see it as _host_NAME. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static uint64_t host_cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Zeroed pages; null: none to be had. */
+/* Zeroed pages, or null if there is no memory. */
 static void *host_map(uint64_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,8 +94,8 @@ static int32_t host_unmap(void *memory, uint64_t size)
     return munmap(memory, size);
 }
 
-/* Memory that may be bad: a pipe's write refuses what cannot be read, also where
- * process_vm_readv(2) is missing (emulators). All of it, or false. */
+/* Read memory that may be bad, all of it or fail. A pipe's write refuses unreadable memory, also
+ * where process_vm_readv(2) is missing (emulators). */
 static int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size)
 {
     int ends[2];
@@ -116,8 +116,8 @@ static int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size
     return done == size;
 }
 
-/* The mapping that holds `address`, or the first one behind it. Returns the protection as Mach has
- * it: 1 read, 2 write, 4 execute; -1: there is none. */
+/* The mapping that holds `address`, or the first one after it. Returns Mach's protection bits: 1
+ * read, 2 write, 4 execute; -1: there is none. */
 static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
 {
     char line[512], mode[8];
@@ -152,7 +152,7 @@ static uint32_t host_count_images(void)
     return host_image_count;
 }
 
-/* What dyld knows of image `index`: its header in memory, slide and path. */
+/* The header in memory, slide and path of image `index`. */
 static void host_get_image(uint32_t index, const void **ret_header, uint64_t *ret_slide,
                            const char **ret_path)
 {

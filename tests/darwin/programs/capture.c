@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde_stack_capture() of the own thread. Each function of the chain notes its return address, as
- * the compiler tells it: the stack must be exactly these, and end as a root. The frames are of all
- * kinds that __unwind_info knows, depending on the options. */
+/* sonde_stack_capture() of the calling thread. Each function of the chain notes its return address
+ * by the compiler's builtin. The stack must have exactly these, and end at a root. Compiler options
+ * select all kinds of frames that __unwind_info describes. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,8 +18,8 @@ static volatile long zero;
 
 #define NOTE() (noted[note_count++] = (uint64_t)(uintptr_t)__builtin_return_address(0))
 
-/* A function is not merged with its caller, and has a frame of its own: it does something after
- * the call. */
+/* Keep a function from being merged with its caller or ending in a tail call: it works after the
+ * call. */
 #define FUNCTION __attribute__((noinline)) static long
 
 /* The stack from this function's caller on. */

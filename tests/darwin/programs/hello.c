@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Does the host run a program: its arguments, an initialiser, thread-local variables, calls of the
- * simulated libSystem, and pointers in data? */
+/* Checks that the host runs a program: its arguments, an initialiser, thread-local variables, calls
+ * of the simulated libSystem, and pointers in data. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls a function that the simulated libSystem lacks: the host must say so, and end. */
+/* Calls a function that the simulated libSystem lacks: the host must report it, and end. */
 extern int mach_zone_force_gc(int host);
 
 int main(void)

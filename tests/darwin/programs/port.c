@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the port answers about memory and images, where the truth is known: memory made here, and
- * images that the simulated dyld tells of. */
+/* The port's answers about memory and images, where the truth is known: memory made here, and
+ * images that the simulated dyld reports. */
 #include <mach-o/dyld.h>
 #include <stdio.h>
 
@@ -53,7 +53,7 @@ static void check_code(void)
     CHECK(!code.is_code && code.start <= data && data < code.end);
     CHECK(sonde__os_code_find(fd, 8, &code) == SONDE_OK);
     CHECK(!code.is_code && code.start <= 8 && 8 < code.end);
-    uint64_t end = code.end; /* of what is free: there a region begins, and no earlier */
+    uint64_t end = code.end; /* of free memory: a region begins there, and no earlier */
     CHECK(sonde__os_code_find(fd, end, &code) == SONDE_OK && code.start == end);
     CHECK(sonde__os_code_find(fd, end - 1, &code) == SONDE_OK && code.start == end - 1);
     CHECK(sonde__os_code_find(fd, UINT64_MAX - 8, &code) == SONDE_OK && !code.is_code);
@@ -87,7 +87,7 @@ static void check_thread(void)
     CHECK(sonde__os_own_stack_end(here, &end) && end > here && end - here < 1 << 20);
     CHECK(sonde__os_can_read(end - 8) && !sonde__os_own_stack_end(end, &end));
     CHECK(!sonde__os_own_stack_end(address_of(&mistakes), &end));
-    CHECK(sonde__os_tid() == (uint64_t)sonde__os_pid()); /* the host's main thread has both */
+    CHECK(sonde__os_tid() == (uint64_t)sonde__os_pid()); /* on Linux's main thread both are equal */
 }
 
 int main(void)

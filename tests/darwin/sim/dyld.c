@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images, as dyld tells them. Tests say that one goes or comes: sim_tell_image(). */
+/* The images, as dyld reports them. Tests load and unload one by sim_tell_image(). */
 #include <mach-o/dyld.h>
 
 #include "sim.h"
@@ -36,7 +36,7 @@ static void tell(image_callback callback, uint32_t index)
     callback(header, (intptr_t)slide);
 }
 
-/* Calls the function for every image that is there, before it returns. */
+/* Like dyld, calls the function for every loaded image before it returns. */
 void _dyld_register_func_for_add_image(image_callback func)
 {
     on_add[add_count++ % CALLBACKS_MAX] = func;
@@ -50,7 +50,7 @@ void _dyld_register_func_for_remove_image(image_callback func)
     on_remove[remove_count++ % CALLBACKS_MAX] = func;
 }
 
-/* For tests: tell that image `index` is there, or is gone. Its memory stays. */
+/* For tests: report that image `index` was loaded or unloaded. Its memory stays. */
 void sim_tell_image(uint32_t index, int is_there);
 void sim_tell_image(uint32_t index, int is_there)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Memory by Mach's calls. The calls of vm_read_overwrite are counted: tests limit them. */
+/* Mach's memory calls. Calls of vm_read_overwrite are counted: tests limit them. */
 #include <mach/mach_init.h>
 #include <mach/vm_map.h>
 #include <mach/vm_statistics.h>
 
 #include "sim.h"
 
-/* <mach/mach_init.h> makes a macro of the function's name. */
+/* <mach/mach_init.h> defines a macro of that name. */
 #undef mach_task_self
 mach_port_t mach_task_self_ = 0x103;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread, of which there is one as yet. */
+/* The calling thread, the only one so far. */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "sim.h"
 
-/* What a pthread_t points to is libSystem's own affair. */
+/* The target of a pthread_t is libSystem's own. */
 static struct _opaque_pthread_t main_thread;
 
 pthread_t pthread_self(void)

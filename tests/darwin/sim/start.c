@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The start of a program, strings and output: the part of libSystem that every program uses. */
+/* Program start, strings and output: the part of libSystem that every program uses. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ void abort(void)
     host_exit(134);
 }
 
-/* The thunk in descriptors of thread-local variables, until the loader puts its own there. */
+/* The thunk in descriptors of thread-local variables, until the loader replaces it. */
 void _tlv_bootstrap(void);
 void _tlv_bootstrap(void)
 {
@@ -39,7 +39,7 @@ void _tlv_bootstrap(void)
 extern void *__stack_chk_guard;
 _Noreturn void __stack_chk_fail(void);
 
-/* Asked by lazy pointers, of which the loader leaves none. */
+/* Called by lazy pointers; the loader leaves none. */
 void bind_lazily(void) __asm__("dyld_stub_binder");
 void bind_lazily(void)
 {
@@ -108,7 +108,7 @@ static void put_number(uint64_t value, unsigned base)
     host_write(STDOUT_FILENO, digits + at, sizeof digits - at);
 }
 
-/* Compilers make this of some calls of printf(). */
+/* Compilers turn some calls of printf() into this. */
 int puts(const char *text)
 {
     host_write(STDOUT_FILENO, text, strlen(text));
@@ -116,8 +116,8 @@ int puts(const char *text)
     return 0;
 }
 
-/* Not buffered; of the conversions %s, %c, %d, %u and %x, with l before them or not. Any other one
- * ends the program. */
+/* Not buffered. Supports %s, %c, %d, %u and %x, with or without l. Any other conversion ends the
+ * program. */
 int printf(const char *restrict format, ...)
 {
     va_list arguments;
