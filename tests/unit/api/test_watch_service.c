@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program tells the watch inside it and is told by it: notes and phases, pauses, the begin
- * of a stall; and what outlives the program: the spool folder, fork children. */
+/* The interface between a program and the watch inside it: notes and phases, pauses, the report of
+ * a stall's begin. Also what outlives the program: the spool folder, fork children. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ TEST_TIMEOUT(notes_are_bounded, 60)
     for (unsigned i = 0; i < 63; i++) {
         strcat(value, "\xc3\xa9");
     }
-    CHECK_OK(sonde_watch_note(key, value)); /* 126 bytes, and then a whole character too much */
+    CHECK_OK(sonde_watch_note(key, value)); /* 126 bytes: the next whole character does not fit */
     strcat(value, "\xc3\xa9xyz");
     CHECK_OK(sonde_watch_note(key, value));
     for (unsigned i = 1; i < SONDE_NOTES_MAX; i++) {
@@ -86,8 +86,7 @@ static void *set_notes(void *stop)
     return NULL;
 }
 
-/* Each report has one value or the other, or none where it could not be read; never parts of two.
- */
+/* Each report has one value or the other, or none if it could not be read; never parts of two. */
 TEST_TIMEOUT(notes_change_while_they_are_read, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -120,7 +119,7 @@ TEST_TIMEOUT(no_turn_is_a_stall_in_a_pause, 60)
     wait_idle(1);
     uint32_t scope = sonde_scope_enter("in the pause", 50 * MS);
     watch_test_blocks(300 * MS);
-    sonde_watch_pause(); /* pauses count */
+    sonde_watch_pause(); /* pauses nest */
     sonde_watch_resume();
     watch_test_blocks(200 * MS);
     sonde_watch_resume(); /* the turn and the scope that began before stay unwatched */
@@ -130,7 +129,7 @@ TEST_TIMEOUT(no_turn_is_a_stall_in_a_pause, 60)
     CHECK_EQ(told.count, 0);
     stall_until_told(&told, watch_test_blocks);
     sonde_watch_stop(watch);
-    sonde_watch_resume(); /* once too often: harmless */
+    sonde_watch_resume(); /* one resume too many is harmless */
     CHECK(told.count > 0);
     free(told.text);
 }
@@ -209,7 +208,7 @@ static char *show_report(const char *path)
     return text;
 }
 
-/* All reports of a folder, and how many there are, of files with that suffix. */
+/* The text of all reports in a folder; counts reports and live files. */
 static char *show_folder(const char *path, unsigned *ret_reports, unsigned *ret_live)
 {
     char *all = calloc(1, 1u << 22), file[4096];
@@ -248,7 +247,7 @@ static struct sonde_watch_options spooled(const char *folder, int *pipe_end)
                                         .ctx = pipe_end};
 }
 
-/* It is killed while it stalls; the next watch of the folder finishes its report. */
+/* The program is killed during a stall; the next watch of the folder finishes its report. */
 TEST_TIMEOUT(a_killed_program_leaves_its_stall, 60)
 {
     char folder[4096], byte;
@@ -278,7 +277,7 @@ TEST_TIMEOUT(a_killed_program_leaves_its_stall, 60)
     CHECK_EQ(waitpid(pid, &status, 0), pid);
     close(ends[0]);
     struct sonde_watch_options options = spooled(folder, NULL);
-    sonde_watch_stop(watches_start(&options)); /* it has no stall, so it leaves no report */
+    sonde_watch_stop(watches_start(&options)); /* this watch has no stall, so it leaves no report */
     char *text = show_folder(folder, &reports, &live);
     CHECK_EQ(reports, 1);
     CHECK_EQ(live, 0);
@@ -298,7 +297,7 @@ TEST(a_spool_folder_that_cannot_be_is_refused)
     CHECK(status != SONDE_OK);
     CHECK(watch == NULL);
     CHECK(error.what[0] != '\0');
-    options.spool = NULL; /* nothing would be told to anybody */
+    options.spool = NULL; /* with no spool either, no report could go anywhere */
     CHECK_EQ(sonde_watch_start(&options, &watch, &error), SONDE_USAGE);
 }
 
@@ -316,15 +315,15 @@ static void *loop_beside(void *stop)
 static int live_in_child(struct sonde_watch *watch, struct told *told)
 {
     stall_until_told(told, watch_test_blocks);
-    sonde_watch_stop(watch); /* by the parent's handle */
+    sonde_watch_stop(watch); /* through the parent's handle */
     watch_test_blocks(1 * MS);
     return told->last.tid == (uint64_t)getpid() && strstr(told->text, "watch_test_blocks") != NULL
                ? 0
                : 1;
 }
 
-/* Children of a process with busy threads have watches of their own, which say what they see, and
- * leave the report and the spooled files of the parent alone. */
+/* Fork children of a process with busy threads have watches of their own. These report what they
+ * see, and leave the parent's report and spooled files alone. */
 TEST_TIMEOUT(fork_children_have_the_watch_too, 120)
 {
     static struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -357,7 +356,7 @@ TEST_TIMEOUT(fork_children_have_the_watch_too, 120)
         if (child == 0) {
             _exit(live_in_child(watch, &told));
         }
-        pid_t quick = fork(); /* uses no mark, so it has no watch to end */
+        pid_t quick = fork(); /* uses no mark, so no watch needs an end */
         if (quick == 0) {
             _exit(0);
         }
@@ -381,7 +380,7 @@ TEST_TIMEOUT(fork_children_have_the_watch_too, 120)
     close(fd);
     char *text = show_report(path);
     CHECK_CONTAINS(text, "watch_test_burns");
-    CHECK(strstr(text, "watch_test_blocks") == NULL); /* only the children did */
+    CHECK(strstr(text, "watch_test_blocks") == NULL); /* only the children blocked there */
     free(text);
     text = show_folder(folder, &reports, &live);
     CHECK_EQ(reports, 6); /* the parent's and those of five children */
@@ -416,8 +415,8 @@ static unsigned long long switches_of_watch(void)
     return switches;
 }
 
-/* Two seconds of idleness in which the watch did not wake up once. If it woke up in each period,
- * there would be none such, however long one waits. */
+/* Find two idle seconds in which the watch did not wake up. A watch that wakes up in each period
+ * never has such seconds, however long the test waits. */
 TEST_TIMEOUT(an_idle_watch_does_not_wake_up, 90)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Learning of event loops, by scripts of waits: what real programs do, as one line each. */
+/* The probe learns event loops from scripted waits; each line is the pattern of a real program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static enum sonde__probe_turn wait_for(const struct sonde__probe_wait *wait)
     return turn;
 }
 
-/* Of a caller whose frame is not known. */
+/* One wait of a caller whose frame is unknown. */
 static enum sonde__probe_turn wait_once(uint32_t kind, uint64_t object, uint64_t sp,
                                         uint64_t caller, bool instant)
 {
@@ -41,7 +41,7 @@ static enum sonde__probe_turn wait_once(uint32_t kind, uint64_t object, uint64_t
     return wait_for(&wait);
 }
 
-/* One that does not end by itself, of a caller whose frame begins at `level`. */
+/* One wait that does not end by itself. The caller's frame begins at `level`. */
 static enum sonde__probe_turn wait_at(uint32_t kind, uint64_t object, uint64_t caller,
                                       uint64_t level, bool learn)
 {
@@ -75,7 +75,7 @@ static bool is_busy(void)
     return (atomic_load(&slot->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_BUSY;
 }
 
-/* A loop on epoll descriptor 3 with `turns` turns behind it. */
+/* Run a loop on epoll descriptor 3 for `turns` turns after it was learned. */
 static void run_loop(unsigned turns)
 {
     for (unsigned i = 0; i < turns + SONDE__PROBE_LEARN_WAITS - 1; i++) {
@@ -123,7 +123,7 @@ TEST(nested_main_loop_turns_the_same_loop)
 {
     run_loop(20);
     CHECK_EQ(wait_once(EPOLL, 3, 0x5000, 0x400100, false), SONDE__PROBE_WAITING);
-    CHECK_EQ(slot->loop.sp, 0x7000); /* the outermost place stays */
+    CHECK_EQ(slot->loop.sp, 0x7000); /* the outermost wait stays the loop's */
 }
 
 TEST(select_loop_whose_nfds_grows)
@@ -171,7 +171,7 @@ TEST(outer_loop_replaces_inner)
         (void)wait_once(POLL, 5, 0x50000, 0x400500, false);
     }
     CHECK(is_busy());
-    /* the first waits of the outer loop are not called nested, though it is not known yet */
+    /* the outer loop is not learned yet, but its first waits do not count as nested */
     CHECK_EQ(wait_once(EPOLL, 3, 0x70000, 0x400100, false), SONDE__PROBE_NESTED);
     CHECK(!is_busy());
     (void)wait_once(EPOLL, 3, 0x70000, 0x400100, false);
@@ -199,7 +199,7 @@ TEST(start_up_waits_give_way_to_the_real_loop)
     CHECK_EQ(slot->loop.kind, SELECT);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(wait_once(EPOLL, 3, 0x5000, 0x400100, false), SONDE__PROBE_NESTED);
-        CHECK(!is_busy()); /* in doubt: never a report of an idle program */
+        CHECK(!is_busy()); /* in doubt: do not report an idle program */
         now_ns += 600000000;
     }
     CHECK_EQ(wait_once(EPOLL, 3, 0x5000, 0x400100, false), SONDE__PROBE_WAITING);
@@ -270,7 +270,7 @@ TEST(slots_are_claimed_once_reused_and_counted_when_all_are_taken)
     }
     CHECK(sonde__probe_claim(&page, 9999) == NULL);
     CHECK_EQ(atomic_load(&page.slots_lost), 1);
-    CHECK(sonde__probe_claim(&page, 1) == first); /* the number of a dead thread came back */
+    CHECK(sonde__probe_claim(&page, 1) == first); /* the tid of a dead thread was reused */
     atomic_store(&first->tid, 0);                 /* as the supervisor does */
     CHECK(sonde__probe_claim(&page, 9999) == first);
 }
@@ -304,7 +304,7 @@ TEST(round_trips_from_everywhere_are_no_loop)
     CHECK_EQ(atomic_load(&slot->beat), before); /* inside a turn */
 }
 
-/* The same, if it was taken for the loop when it had stood still for a while. */
+/* The same round trips, learned as the loop after the thread idled in them. */
 TEST(loop_that_moves_all_the_time_is_forgotten)
 {
     for (int i = 0; i < 3; i++) {
@@ -319,7 +319,7 @@ TEST(loop_that_moves_all_the_time_is_forgotten)
     CHECK_EQ(slot->loop_changes, 1);
 }
 
-/* A modal dialogue: hundreds of turns further in, and back. */
+/* A modal dialogue: hundreds of turns of a nested loop, then the outer one again. */
 TEST(nested_main_loop_is_no_movement)
 {
     for (int dialogue = 0; dialogue < 3; dialogue++) {
@@ -332,7 +332,7 @@ TEST(nested_main_loop_is_no_movement)
     }
     CHECK_EQ(slot->loop.kind, POLL);
     CHECK_EQ(slot->loop_changes, 0);
-    CHECK_EQ(slot->loop.level, 0x5000); /* where it waits now */
+    CHECK_EQ(slot->loop.level, 0x5000); /* the level of the current wait */
     CHECK_EQ(wait_at(POLL, 5, 0x400500, 0x7000, true), SONDE__PROBE_WAITING);
     CHECK_EQ(slot->loop.level, 0x7000);
 }
@@ -385,7 +385,7 @@ TEST(pause_in_every_turn_of_a_loop_is_part_of_it)
     CHECK_EQ(slot->loop.kind, POLL);
 }
 
-/* The handler of an interpreter sleeps at the level of its loop: a stall, if it does so rarely. */
+/* An interpreter's handler sleeps at the level of its loop. If it does so rarely, it is a stall. */
 TEST(pause_in_few_turns_of_a_loop_is_none_of_it)
 {
     run_loop(20);
@@ -399,7 +399,7 @@ TEST(pause_in_few_turns_of_a_loop_is_none_of_it)
     }
 }
 
-/* A program that polls inside a library, and sleeps between its calls of that. */
+/* A program polls inside a library and sleeps between these calls. */
 TEST(pause_outside_the_loop_is_idle)
 {
     for (int k = 0; k < 20; k++) {
@@ -418,10 +418,11 @@ TEST(pause_outside_the_loop_is_idle)
                                     .learn = true,
                                     .note = true};
     CHECK_EQ(wait_for(&far), SONDE__PROBE_NESTED);
-    CHECK(!is_busy()); /* so far out that it is none of the loop's callbacks */
+    CHECK(!is_busy()); /* too far out for a callback of the loop */
 }
 
-/* SDL: main calls the library, whose wait stands deep, and its own handler, which stands high. */
+/* SDL: main calls the library, which waits deep in the stack, and its own handler, which sleeps
+ * near main. */
 TEST(pause_of_a_shallow_callback_is_inside_a_turn)
 {
     for (int k = 0; k < 20; k++) {
@@ -436,7 +437,7 @@ TEST(pause_of_a_shallow_callback_is_inside_a_turn)
     CHECK_EQ(slot->loop.caller, 0x400100);
 }
 
-/* A timer's callback of libuv stands higher than the loop's wait, whose frame is large. */
+/* libuv: a timer's callback has a higher address than the loop's wait, whose frame is large. */
 TEST(callback_is_inside_whatever_its_stack_pointer)
 {
     const struct sonde__probe_wait loop = {.object = 3,
@@ -472,7 +473,7 @@ TEST(wait_in_every_turn_of_a_weak_loop_is_part_of_it)
     CHECK_EQ(slot->loop.kind, COND);
 }
 
-/* Its callbacks wait on a condition as well, through the same library function. */
+/* The loop's callbacks wait on a condition, too, through the same library function. */
 TEST(condition_of_a_callback_is_not_the_loops)
 {
     for (int i = 0; i < 20; i++) {
@@ -483,7 +484,7 @@ TEST(condition_of_a_callback_is_not_the_loops)
     CHECK_EQ(atomic_load(&slot->beat), before);
 }
 
-/* Two functions that happen to call at one depth. */
+/* Two functions that call at the same depth by chance. */
 TEST(pause_of_another_caller_at_the_same_place_is_not_the_loops)
 {
     for (int i = 0; i < 20; i++) {
@@ -513,8 +514,8 @@ static enum sonde__probe_turn wait_long(uint64_t caller, uint64_t level, uint64_
     return turn;
 }
 
-/* SDL on X11: round trips while the window is made, from further out than the loop's wait for the
- * same connection; then one inside each callback. */
+/* SDL on X11 makes round trips while it creates the window, from frames outside the loop's wait on
+ * the same connection. Later, each callback makes one. */
 TEST(waits_for_the_loops_object_from_elsewhere_are_told_apart_by_their_time)
 {
     for (int i = 0; i < 30; i++) {
@@ -538,8 +539,7 @@ TEST(waits_for_the_loops_object_from_elsewhere_are_told_apart_by_their_time)
     }
 }
 
-/* SDL without a display to wait for: it sleeps a millisecond at a time, after round trips of old.
- */
+/* SDL without a display to wait for sleeps a millisecond at a time, after earlier round trips. */
 TEST(pauses_at_its_level_take_over_from_a_loop_that_is_over)
 {
     for (int i = 0; i < 30; i++) {
@@ -548,7 +548,7 @@ TEST(pauses_at_its_level_take_over_from_a_loop_that_is_over)
     for (int i = 0; i < 900; i++) {
         CHECK_EQ(pause_at(0x400100, 0x6800), SONDE__PROBE_NESTED);
     }
-    CHECK_EQ(slot->loop.kind, POLL); /* a callback may do that for a while */
+    CHECK_EQ(slot->loop.kind, POLL); /* a callback may also sleep like this for a while */
     for (int i = 0; i < 200; i++) {
         (void)pause_at(0x400100, 0x6800);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counts and stacks of the recorder against what the test itself knows that it called. */
+/* The recorder's counts and stacks against the calls that the test makes. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "record.h"
 #include "test.h"
 
-/* SAME: counted by a handler and by the code that it interrupts, of one and the same stack. */
+/* SAME: a handler and the code that it interrupts record it with one stack. */
 enum { LEVELS = 8, PATHS = 1 << LEVELS, THREADS = 4, LABEL = 7, HANDLER_LABEL = 8, SAME = 9 };
 enum { HANDLED_AT_LEAST = 11 };
 
@@ -29,12 +29,12 @@ enum { CALLS = 100000, OFTEN_US = 100 };
 static struct sonde_depot *depot;
 static uint64_t at_left, at_right; /* return addresses of the two calls of descend() */
 
-/* No tail call, and no two functions merged into one. */
+/* Prevents tail calls and the merging of equal functions. */
 #define HERE(text) __asm__ volatile("# " text : : : "memory")
 
 static void descend(unsigned path, unsigned level);
 
-/* The two ways down differ in their return addresses. */
+/* left() and right() differ in their return addresses. */
 __attribute__((noinline)) static void left(unsigned path, unsigned level)
 {
     descend(path, level + 1);
@@ -61,8 +61,8 @@ __attribute__((noinline)) static void descend(unsigned path, unsigned level)
     HERE("descend");
 }
 
-/* Which path did a stack take? Frame 0 is descend at the last level; above it left or right, and
- * descend, in turn. */
+/* The path that a stack took. Frame 0 is descend at the last level; further out left or right
+ * alternates with descend. */
 static unsigned path_of(uint32_t id)
 {
     uint64_t pcs[SONDE_DEPOT_DEPTH];
@@ -92,11 +92,11 @@ static int note_side(void *ctx, const struct sonde_audit_entry *entry)
     return 0;
 }
 
-/* Learn the two return addresses by going down one way only. */
+/* Learn the two return addresses by descending on one side only. */
 static void learn_sides(void)
 {
     uint64_t *const at[] = {&at_right, &at_left};
-    CHECK_EQ(sonde_stack_prepare(), SONDE_OK); /* without tables no stack is remembered */
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK); /* without tables, memos are not used */
     for (unsigned side = 0; side < 2; side++) {
         CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
         descend(side != 0 ? PATHS - 1 : 0, 0);
@@ -137,13 +137,13 @@ static void read_all(void)
 static uint64_t called[THREADS][PATHS];
 static _Atomic uint64_t handler_calls;
 
-/* Under an emulator, by what it lacks. */
+/* True under an emulator, which lacks process_vm_readv. */
 static bool is_slow(void)
 {
     return sonde__os_reader() == SONDE__OS_READER_PIPE;
 }
 
-/* Ends when the calls are made and handlers have interrupted them, however fast the machine is. */
+/* Ends after all calls and enough interruptions by handlers, on a machine of any speed. */
 static void *call_many(void *arg)
 {
     uint64_t *own = arg, state = (uint64_t)(own - called[0]) + 1;
@@ -166,8 +166,8 @@ static void on_tick(int number)
     handler_calls++;
 }
 
-/* 400,000 calls or so of four threads, and handlers that interrupt the recorder: every count is
- * exact, and each thread's path is one stack. */
+/* Four threads make about 400,000 calls, and handlers interrupt the recorder. Every count is exact,
+ * and each thread's path is one stack. */
 TEST_TIMEOUT(counts_and_stacks_are_exact, 120)
 {
     struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
@@ -219,7 +219,7 @@ TEST(a_path_is_one_entry)
     sonde_depot_destroy(depot);
 }
 
-/* One call site, whatever becomes of the loop around it. */
+/* One call site, whatever the compiler does with the loop around it. */
 static void go_down(unsigned depth, uint32_t *ret_id);
 __attribute__((noinline)) static uint32_t id_at(unsigned depth)
 {
@@ -239,12 +239,12 @@ __attribute__((noinline)) static void go_down(unsigned depth, uint32_t *ret_id)
     HERE("go_down");
 }
 
-/* Of a stack that is deeper than what is kept, the frames in the middle are left out. */
+/* A stack deeper than the limit lacks frames in the middle. */
 static void check_cut(uint32_t id, unsigned depth)
 {
     uint64_t pcs[SONDE_DEPOT_DEPTH];
     uint8_t how[SONDE_DEPOT_DEPTH];
-    static uint64_t outside; /* frames of the stack but those of the recursion */
+    static uint64_t outside; /* frames outside of the recursion */
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, SONDE_DEPOT_DEPTH, 0);
     CHECK_EQ(sonde_depot_stack(depot, id, &stack), SONDE_OK);
@@ -254,8 +254,8 @@ static void check_cut(uint32_t id, unsigned depth)
              stack.lost_count == 0 ? stack.count : SONDE_DEPOT_DEPTH - SONDE__RECORD_OUTER);
 }
 
-/* Around the depth that is kept: each is a stack of its own, and the same each time, whether the
- * memo of the thread or the table told it. */
+/* Depths around the limit: each is a stack of its own, with the same id each time, from the
+ * thread's memo or from the table. */
 TEST(deep_stacks)
 {
     enum { DEEP = 700 };
@@ -276,8 +276,8 @@ TEST(deep_stacks)
     sonde_depot_destroy(depot);
 }
 
-/* A recursion of each depth up to 256, deep ones first or shallow ones first: XOR gives two keys.
- */
+/* Recursions of each depth up to 256, deep ones first or shallow ones first. XOR gives two hash
+ * keys. */
 TEST(recursions)
 {
     enum { DEEP = 256 };
@@ -298,7 +298,7 @@ TEST(recursions)
     sonde_depot_destroy(depot);
 }
 
-/* Five functions that call each other in every order: the same frames, always in another one. */
+/* Five functions call each other in every order: the same frames, each time in another order. */
 enum { ORDER_OF = 5, ORDERS = 120 };
 static void call_next(const unsigned *order, unsigned left, uint32_t *ret_id);
 
@@ -337,7 +337,7 @@ TEST(each_order_of_calls_is_a_distinct_stack)
             unsigned which = round == 1 ? ORDERS - 1 - k : k, left = which;
             unsigned order[ORDER_OF] = {0, 1, 2, 3, 4};
             uint32_t id = 0;
-            for (unsigned i = ORDER_OF; i > 1; i--) { /* the digits of `which` say who is next */
+            for (unsigned i = ORDER_OF; i > 1; i--) { /* digits of `which`: the order */
                 unsigned other = left % i, last = order[i - 1];
                 left /= i;
                 order[i - 1] = order[other];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The inference against programs that are played: random functions that jump to each other, and
- * walks over them of which every step is known. What is put in must be what was walked over, and
- * where there was only one way it must be put in. */
+/* The inference against simulated programs: random functions that jump to each other, and random
+ * walks over them. Each inferred frame must be on the walk. Where only one way exists, the
+ * inference must find it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +86,9 @@ static void make_world(struct world *w)
     make_graph(w);
 }
 
-/* Walk from function `at` on: jumps that the graph has, through an external function back to any
- * one, or an open one to any one. Returns how many were walked over; the last is still there. */
+/* Walk from function `at`: along jumps of the graph, through an external function back to any
+ * function, or by an open jump to any function. Returns the number of functions; the last one has
+ * the frame. */
 static uint32_t play(const struct world *w, uint32_t at, uint32_t *ret_walk, bool *ret_known)
 {
     uint32_t n = 0;
@@ -113,7 +114,7 @@ static uint32_t play(const struct world *w, uint32_t at, uint32_t *ret_walk, boo
     return n;
 }
 
-/* Ways from one function to another, of one jump, of two, and so on; up to some limit. */
+/* Count the ways from one function to another: of one jump, of two, and so on, up to a limit. */
 static uint32_t count_ways(const struct world *w, uint32_t from, uint32_t to)
 {
     uint32_t here[FUNCTIONS_MAX] = {0}, total = 0;
@@ -156,7 +157,7 @@ static uint32_t function_at(uint32_t entry)
     return (entry - 100) / SIZE;
 }
 
-/* The frames put in are functions that were walked over, in their order. */
+/* The inferred frames are functions of the walk, in its order. */
 static void check_frames(const struct sonde__tail_found *found, const uint32_t *walk, uint32_t n)
 {
     uint32_t at = 0;
@@ -165,7 +166,7 @@ static void check_frames(const struct sonde__tail_found *found, const uint32_t *
         while (at + 1 < n && walk[at] != function) {
             at++;
         }
-        CHECK(at + 1 < n); /* the last is the frame that is there */
+        CHECK(at + 1 < n); /* the last one is the physical frame */
         CHECK_EQ(function_at(found->frames[i - 1].place), function);
         at++;
     }
@@ -210,7 +211,7 @@ static void check_walk(struct world *w, struct tally *tally)
         if (known) { /* all of them, and nothing else */
             CHECK_EQ(found.count, n - 1);
         }
-        /* none behind one that control may have left for somewhere else */
+        /* none after a function that may have left for somewhere else */
         for (uint32_t i = 1; i < found.count; i++) {
             uint32_t function = function_at(found.frames[i].entry);
             CHECK(!w->open[function] && !w->external[function]);
@@ -218,7 +219,7 @@ static void check_walk(struct world *w, struct tally *tally)
     }
     if (answer == SONDE__TAIL_SEVERAL) {
         CHECK(found.ways >= 2);
-        CHECK_EQ(found.count, 1); /* the one that was called, whatever came after it */
+        CHECK_EQ(found.count, 1); /* the called function, whatever came after it */
         CHECK_EQ(function_at(found.frames[0].entry), first);
         if (reaches_flag(w, first, last, w->open)) {
             CHECK(found.ways == UINT32_MAX);
@@ -233,7 +234,7 @@ static void check_walk(struct world *w, struct tally *tally)
     tally->several += answer == SONDE__TAIL_SEVERAL;
 }
 
-/* Where no jumps lead, nothing is said. */
+/* Between functions that no jumps connect, the answer is nothing. */
 static void check_apart(struct world *w, struct tally *tally)
 {
     struct sonde__tail_found found;
@@ -258,7 +259,7 @@ TEST_TIMEOUT(frames_put_in_were_there, 120)
         }
         sonde__tail_bytes_done(&world.bytes);
     }
-    /* each kind of answer was really met */
+    /* each kind of answer occurred */
     CHECK(tally.frames > tally.walks / 50);
     CHECK(tally.several > tally.walks / 50);
     CHECK(tally.nothing > tally.walks / 50);
@@ -292,15 +293,15 @@ TEST(one_way_is_put_in_innermost_first)
     sonde__tail_bytes_done(&w.bytes);
 }
 
-/* What was called has left; where an indirect jump led cannot be told. */
+/* The called function has left; the target of an indirect jump is unknown. */
 TEST(an_exit_by_an_unknown_jump_is_reported)
 {
     static struct world w;
     struct sonde__tail_found found;
     w.count = 4;
     add_jump(&w, 0, 1);
-    w.open[1] = true; /* reached */
-    w.open[3] = true; /* makes no jump that is known */
+    w.open[1] = true; /* reachable */
+    w.open[3] = true; /* has no known jump */
     make_graph(&w);
     for (uint32_t from = 0; from < 4; from++) {
         enum sonde__tail_answer answer = ask(&w, from, 2, &found);
@@ -326,12 +327,12 @@ TEST(ways_that_go_round_have_no_number)
     make_graph(&w);
     CHECK_EQ(ask(&w, 0, 3, &found), SONDE__TAIL_SEVERAL);
     CHECK(found.ways == UINT32_MAX);
-    CHECK_EQ(ask(&w, 0, 1, &found), SONDE__TAIL_SEVERAL); /* 1 comes back to itself */
+    CHECK_EQ(ask(&w, 0, 1, &found), SONDE__TAIL_SEVERAL); /* 1 is on a circle */
     CHECK(found.ways == UINT32_MAX);
     sonde__tail_bytes_done(&w.bytes);
 }
 
-/* What follows a function that may also leave for another image is not certain; itself it is. */
+/* A function that may also leave for another image is certain itself; its successors are not. */
 TEST(ways_over_other_images_are_not_certain)
 {
     static struct world w;
@@ -351,7 +352,7 @@ TEST(ways_over_other_images_are_not_certain)
     sonde__tail_bytes_done(&w.bytes);
 }
 
-/* A part is its function: jumps of it, and frames in it. */
+/* Jumps and frames of a part count for its function. */
 TEST(parts_are_their_functions)
 {
     static struct world w;
@@ -366,7 +367,7 @@ TEST(parts_are_their_functions)
     uint32_t entry;
     w.functions[0] = (struct sonde__tail_function){10, 20, 0, 0};
     w.functions[1] = (struct sonde__tail_function){20, 30, 1, 0};
-    w.functions[2] = (struct sonde__tail_function){50, 60, 0, 0}; /* of 0 */
+    w.functions[2] = (struct sonde__tail_function){50, 60, 0, 0}; /* a part of function 0 */
     w.jumps[0] = (struct sonde__tail_jump){2, 1, 55};
     w.calls[0] = (struct sonde__tail_call){70, 0};
     CHECK_OK(sonde__tail_make(&input, &w.bytes));
@@ -382,7 +383,8 @@ TEST(parts_are_their_functions)
     sonde__tail_bytes_done(&w.bytes);
 }
 
-/* More functions than one question looks at: nothing, or several; never an endless search. */
+/* More functions than one query visits: the answer is nothing, or several; the search always
+ * ends. */
 TEST(large_graphs_end)
 {
     enum { N = 5000 };
@@ -409,7 +411,7 @@ TEST(large_graphs_end)
     free(jumps);
 }
 
-/* Every failure of memory is a clean one. */
+/* Every failed allocation gives a clean status. */
 TEST(memory_may_run_out)
 {
     static struct world w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What killed runs left: into the report of the run, once, whatever is cut. */
+/* Files of killed runs: finish adds them to the run's report, once, wherever they are cut. */
 #include "spool_finish.h"
 
 #include <fcntl.h>
@@ -83,7 +83,7 @@ TEST(finish_makes_the_stall_fatal)
     CHECK_EQ(sonde__report_end(report)->stall_count, 2);
     CHECK_STR(sonde__report_header(report)->report_id, "1");
     sonde__report_destroy(report);
-    told = finish(); /* nothing is left */
+    told = finish(); /* nothing is left to finish */
     CHECK_EQ(told.finished, 0);
 }
 
@@ -119,7 +119,7 @@ TEST(finish_keeps_a_report_that_cannot_be_read)
     (void)finish_with_damaged_report(false);
 }
 
-/* The stall of the live file takes its place, and the report says what was there. */
+/* The live file's stall replaces the damaged one, and the report says that it was damaged. */
 TEST(finish_says_that_a_whole_report_was_damaged)
 {
     struct sonde__report *report = finish_with_damaged_report(true);
@@ -133,7 +133,7 @@ TEST(finish_says_that_a_whole_report_was_damaged)
     sonde__report_destroy(report);
 }
 
-/* Each stall says how often its loop had turned by then: the sum would count most turns twice. */
+/* Each stall has the loop's turn count so far: a sum would count most turns twice. */
 TEST(finish_says_how_often_the_loop_turned_at_least)
 {
     struct run run;
@@ -157,7 +157,7 @@ TEST(finish_says_how_often_the_loop_turned_at_least)
     sonde__report_destroy(report);
 }
 
-/* The watch alone was killed: nobody knows how the stall went on. */
+/* Only the watch was killed: the end of the stall is unknown. */
 TEST(finish_of_a_program_that_runs_is_not_fatal)
 {
     struct run run;
@@ -185,7 +185,7 @@ TEST(finish_of_a_program_that_runs_is_not_fatal)
     sonde__report_destroy(report);
 }
 
-/* It was over, and its report was not written yet. */
+/* The stall had ended, but its report was not written yet. */
 TEST(finish_of_a_stall_that_was_over_is_not_fatal)
 {
     struct run run;
@@ -201,7 +201,7 @@ TEST(finish_of_a_stall_that_was_over_is_not_fatal)
     sonde__report_destroy(report);
 }
 
-/* In both files: the report has it with names. */
+/* The stall is in both files; the report has its names. */
 TEST(finish_counts_no_stall_twice)
 {
     struct run run;
@@ -225,13 +225,13 @@ TEST(finish_leaves_runs_with_a_writer_alone)
 {
     struct run run, other;
     run_begin(&run, NOBODY);
-    run_begin(&other, NOBODY); /* the same second, mostly, and pid */
+    run_begin(&other, NOBODY); /* usually in the same second, with the same pid */
     CHECK(strcmp(run.session.run, other.session.run) != 0);
     run_add_part(&run, 500, 1, true);
     CHECK_EQ(finish().finished, 0);
     CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 2);
     run_add_part(&run, 500, 2, true);
-    run_kill(&other); /* without a stall: nothing of it stays */
+    run_kill(&other); /* it has no stall: finish removes all of it */
     CHECK_EQ(finish().finished, 0);
     CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 1);
     CHECK_EQ(runs_count(SONDE__SPOOL_REPORT), 1);
@@ -254,7 +254,7 @@ static char *read_in_folder(const char *run, const char *suffix, size_t *ret_siz
     return test_read_file(path, ret_size);
 }
 
-/* Both files cut at every byte: nothing fails, and nothing that was whole is lost. */
+/* Cut both files at every byte: nothing fails, and no whole stall is lost. */
 TEST_TIMEOUT(finish_of_files_cut_at_every_byte, 120)
 {
     struct run run;
@@ -282,7 +282,7 @@ TEST_TIMEOUT(finish_of_files_cut_at_every_byte, 120)
         struct told told = finish();
         CHECK_EQ(told.failed, 0);
         CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 0);
-        if (size == report_size) { /* the whole stall of the report is there in any case */
+        if (size == report_size) { /* the report's whole stall is kept in any case */
             CHECK_EQ(told.finished, 1);
             struct sonde__report *report = runs_read(report_name);
             CHECK_EQ(sonde__report_stall_count(report), 1 + told.recovered);
@@ -295,7 +295,7 @@ TEST_TIMEOUT(finish_of_files_cut_at_every_byte, 120)
     free(live_bytes);
 }
 
-/* Nothing of what others put there is followed, read or removed. */
+/* Files and links of others are not followed, read or removed. */
 TEST(finish_leaves_what_is_not_ours)
 {
     char path[700], target[600], text[16];

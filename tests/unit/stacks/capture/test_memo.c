@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a memo may believe (memo_check.h): random trees of calls, and stacks that were made to
- * mislead it. */
+/* When a memo may be trusted (memo_check.h): random call trees, and stacks made to mislead it. */
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -64,7 +63,7 @@ NODE(node_48, FRAME(48))
 NODE(node_same, FRAME(48) kept++;) /* another function with a frame of the same size */
 NODE(node_200, FRAME(200))
 NODE(node_3000, FRAME(3000))
-/* the CFA is on the frame pointer */
+/* the CFA is relative to the frame pointer */
 NODE(node_alloca, volatile char *room = alloca(16 + 16 * next_random(20)); room[0] = 1;
      kept += visit(depth) + room[0];)
 NODE(node_alloca_later, kept += visit(depth / 2);
@@ -72,7 +71,7 @@ NODE(node_alloca_later, kept += visit(depth / 2);
      kept += visit(depth / 2) + room[0];)
 /* two calls: the same frame, another return address */
 NODE(node_twice, kept += visit(depth / 2); kept += visit(depth / 2);)
-/* many registers in use over the call: they are saved by the callees */
+/* many registers live across the call: callees save them */
 static __attribute__((noinline)) int node_busy(int depth)
 {
     uint32_t a = next_random(9), b = next_random(9), c = next_random(9), d = next_random(9),
@@ -177,7 +176,7 @@ static void *run_with_alternate_stack(void *pages)
     return NULL;
 }
 
-/* It lies below the main thread's stack, and above that of a thread that was mapped later. */
+/* The stack lies below the main thread's, and above that of a thread mapped later. */
 TEST(random_trees_with_signals_on_another_stack)
 {
     char *stack = map_stack(2048 * 1024);
@@ -216,13 +215,13 @@ static void fiber_main(void)
 {
     for (;;) {
         nodes[next_random(KINDS)]((int)next_random(6));
-        own->yields_left = 0; /* the tree has ended: back for good */
+        own->yields_left = 0; /* the tree has ended: return for good */
         swapcontext(own->fiber, own->back);
         own->yields_left = 3;
     }
 }
 
-/* Stacks that are switched, and unmapped and mapped again at another size. */
+/* Stacks are switched, unmapped, and mapped again at another size. */
 TEST(random_trees_on_coroutines)
 {
     enum { FIBERS = 5 };
@@ -268,8 +267,8 @@ static void *run_trees(void *seed)
     return NULL;
 }
 
-/* The switch of check_with() is everyone's, so a comparison may be one of two captures of a kind;
- * there are enough of the other. */
+/* All threads share the switch of check_with(), so a comparison may get two captures of one kind.
+ * Enough others get both kinds. */
 TEST(random_trees_on_threads)
 {
     enum { THREADS = 4, ROUNDS = 6 };
@@ -322,7 +321,7 @@ static __attribute__((noinline)) void outer_frames(int n, void (*middle)(int), i
     room[1] = room[0];
 }
 
-/* All frames inside and outside of the one in the middle are where they were. */
+/* Only the frame in the middle changes. All frames inside and outside of it keep their places. */
 TEST(one_frame_in_the_middle_is_another)
 {
     CHECK_OK(sonde_stack_prepare());
@@ -341,10 +340,10 @@ TEST(one_frame_in_the_middle_is_another)
     end_state();
 }
 
-/* What runs inside a frame that is fixed by its frame pointer only. */
+/* Runs inside a frame that only its frame pointer locates. */
 typedef void inside_function(int depth);
 
-/* Saves the frame pointer, and uses it for a number. */
+/* Saves the frame pointer and uses the register for a number. */
 static __attribute__((noinline)) void save_fp(int depth)
 {
     volatile int sink = depth;
@@ -371,8 +370,8 @@ static __attribute__((noinline)) void keep_fp(int depth)
     }
 PADDED(padded)
 
-/* With the same pc and the same sp inside of padded(), its caller is elsewhere for each n, and a
- * word that is not written lies where it was. */
+/* pc and sp inside of padded() are the same for each n, but its caller's frame is elsewhere. An
+ * unwritten word keeps its place. */
 #define PAD(name, number)                                                                          \
     static __attribute__((noinline)) void name(int n, int depth, inside_function *inside)          \
     {                                                                                              \
@@ -415,7 +414,7 @@ TEST(a_frame_pointer_is_another)
     end_state();
 }
 
-/* Each frame is found by its frame pointer, as in code that keeps them. */
+/* Frame pointers locate each frame, as in code that keeps them. */
 static __attribute__((noinline)) void keep_all(int depth)
 {
     volatile char *room = alloca(16);
@@ -428,7 +427,8 @@ static __attribute__((noinline)) void keep_all(int depth)
     room[1] = room[0];
 }
 
-/* The frames inside of one whose frame pointer has changed are where they were, however many. */
+/* One frame's frame pointer changes. However many frames are inside of it, they keep their
+ * places. */
 TEST(frames_with_frame_pointers)
 {
     CHECK_OK(sonde_stack_prepare());
@@ -446,8 +446,8 @@ TEST(frames_with_frame_pointers)
     end_state();
 }
 
-/* The frame pointer was saved inside, the stack changes in the middle, and further out a frame is
- * found by it. */
+/* An inner frame saves the frame pointer, the stack changes in the middle, and an outer frame is
+ * located by that pointer. */
 TEST(a_frame_pointer_is_found_again_behind_a_change)
 {
     CHECK_OK(sonde_stack_prepare());
@@ -505,14 +505,14 @@ static __attribute__((noinline)) void big(int n)
     room[1] = room[0];
 }
 
-/* What is further out in the memo was not reached from what is inside. */
+/* The memo's outer frames were not reached from its inner ones. */
 TEST(frames_that_were_not_reached)
 {
     CHECK_OK(sonde_stack_prepare());
     begin_state(14);
     for (int i = 0; i < 10; i++) {
         outer_frames(3, big, i);
-        outer_frames(3, limited, 4 + i); /* all of it inside of where the big frame was */
+        outer_frames(3, limited, 4 + i); /* the whole stack is inside of the former big frame */
         outer_frames(4, i % 2 == 0 ? limited : middle_b, 20);
     }
     own->checks = 1000;

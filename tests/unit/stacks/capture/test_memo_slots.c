@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* That memos are used, and by whom (capture_memo.h). */
+/* Which threads get and reuse memos (capture_memo.h). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ TEST(a_slot_for_each_thread_and_again)
         CHECK_OK(pthread_create(&thread, NULL, take_once, NULL));
         CHECK_OK(pthread_join(thread, NULL));
     }
-    /* the kernel may need a moment to let go of the last one's id */
+    /* the kernel may release the last thread's id late */
     CHECK(with_memo >= 4 * SONDE__CAPTURE_MEMOS - 8);
     CHECK(sonde__capture_memo_refused() <= 8);
 }
@@ -57,7 +57,7 @@ static void *take_memo(void *ret_memo)
 
 static pthread_barrier_t barrier, leave;
 
-/* With the one who waits for it; then with all others. */
+/* Wait for the test's thread; then for all others. */
 static void *take_memo_and_wait(void *ret_memo)
 {
     (void)take_memo(ret_memo);
@@ -88,7 +88,7 @@ static void end_threads(const pthread_t *threads, unsigned count)
     pthread_barrier_destroy(&leave);
 }
 
-/* A thread on the stack of one that has ended has its memo, whoever else is there. */
+/* A thread on the stack of an ended thread gets its memo, whatever other threads exist. */
 TEST(a_slot_stays_with_its_stack)
 {
     enum { STACK_BYTES = 256 * 1024, OTHERS = 3 };
@@ -162,7 +162,7 @@ static void *end_in_a_capture(void *unused)
     return unused;
 }
 
-/* What a thread remembered is there for the next one on its stack, unless it was just changed. */
+/* The next thread on a stack inherits the memo's contents, unless they were just changed. */
 TEST(a_memo_stays_for_the_next_thread_on_its_stack)
 {
     char *stack = map_stack();
@@ -208,7 +208,7 @@ static void *check_some(void *ctx)
     return NULL;
 }
 
-/* And it is right for that one, whatever it does. */
+/* The inherited memo gives the next thread correct stacks. */
 TEST(threads_one_after_another_on_a_stack)
 {
     char *stack = map_stack();
@@ -228,7 +228,7 @@ static bool is_in_memory(const struct sonde__memo *memo)
     return (there & 1) != 0;
 }
 
-/* The memory of the next threads' memos is there before they are, and no more than that. */
+/* Memory for the memos of the next threads is allocated ahead, and no more than that. */
 TEST(the_next_slots_are_prepared)
 {
     enum { NEXT = 7, SLOTS_MAPPED = 16 };
@@ -283,8 +283,7 @@ TEST(more_threads_than_slots)
     pthread_barrier_destroy(&barrier);
 }
 
-/* All slots are leased, and then their threads are gone: a thread on a stack that none of them had
- * finds one. */
+/* All slots are leased, then their threads end. A thread on a new stack gets a slot. */
 TEST(slots_of_ended_threads_are_taken)
 {
     enum { STACK_BYTES = 256 * 1024, THREADS = SONDE__CAPTURE_MEMOS };
@@ -305,7 +304,7 @@ TEST(slots_of_ended_threads_are_taken)
         pthread_barrier_wait(&barrier);
         with_memo += memos[i] != NULL;
     }
-    CHECK(with_memo >= THREADS - 1); /* the main thread may have one */
+    CHECK(with_memo >= THREADS - 1); /* the main thread may have a slot */
     end_threads(threads, THREADS);
     CHECK_OK(pthread_attr_setstack(&attr, stacks + (size_t)THREADS * STACK_BYTES, STACK_BYTES));
     CHECK_OK(pthread_create(&threads[0], &attr, take_memo, &last));
@@ -323,7 +322,7 @@ static void *take_memo_and_index(void *ret_index)
     return NULL;
 }
 
-/* Slots of threads that were not forked are free in the child, and only these. */
+/* In a fork child only the slots of the other threads are free. */
 TEST(a_fork_child_has_the_slots_of_others)
 {
     enum { OTHERS = 4 };
@@ -388,7 +387,7 @@ TEST(a_fork_child_keeps_its_own)
     CHECK_EQ(status, 0);
 }
 
-/* A handler comes while a capture is under way: the mark is there. */
+/* A handler interrupts a capture: it sees the mark. */
 TEST(a_capture_inside_a_capture)
 {
     struct sonde__memo *memo;
@@ -401,13 +400,13 @@ TEST(a_capture_inside_a_capture)
     check_with(DEPTH, 0, 0);
     check_with(20, 3, 1);
     CHECK(sonde__capture_memo_enter() == NULL);
-    CHECK_EQ(memo->first, first); /* it was left alone */
+    CHECK_EQ(memo->first, first); /* unchanged */
     sonde__capture_memo_leave(memo);
     CHECK(sonde__capture_memo_enter() == memo);
     sonde__capture_memo_leave(memo);
 }
 
-/* What is to be saved is saved: the same stack again reads the cells and nothing else. */
+/* The memo saves the walk: capturing the same stack again reads only the cells. */
 TEST(a_repeated_stack_is_not_walked)
 {
     struct sonde__memo *memo;
@@ -428,7 +427,7 @@ TEST(a_repeated_stack_is_not_walked)
     free(taken);
 }
 
-/* What the loader keeps of its first dlopen would look like a leak. */
+/* Memory that the loader keeps after its first dlopen would look like a leak. */
 static const char library[] = "libBrokenLocale.so.1";
 static __attribute__((constructor)) void load_once(void)
 {
@@ -440,7 +439,7 @@ static __attribute__((constructor)) void load_once(void)
     }
 }
 
-/* A new snapshot of the images: what was remembered with the one before is forgotten. */
+/* A new image snapshot invalidates the memo of the one before. */
 TEST(a_new_snapshot_begins_anew)
 {
     struct taken *taken = malloc(sizeof *taken);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A running thread by perf events and by a signal, where a system call on the way is refused, or
- * the answer comes late or never: the next way is taken or the note says why not, the program goes
- * on, and the next capture works.
+/* Capture of a running thread by perf events and by a signal, where the kernel refuses a system
+ * call on the way, or the answer comes late or never. The capture takes the next way or its note
+ * says why not; the program goes on, and the next capture works.
  *
- * Calls are refused by a filter of this process, which the program does not have; the ring of a
- * perf event is one of ours where the test says what stands in it. */
+ * A filter of this process, not of the program, refuses the calls. Where a test chooses the
+ * contents of a perf event's ring, the ring is the test's own. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -23,7 +23,7 @@
 #include "os.h"
 #include "test.h"
 
-/* This system call fails with that errno from now on; a second one, too, if it is not 0. */
+/* From now on `call` fails with `error`; so does `other`, if it is not 0. */
 static void refuse(unsigned call, unsigned other, unsigned error)
 {
     struct sock_filter code[] = {
@@ -47,11 +47,11 @@ static void need_perf(void)
 
 /* --- the ring --- */
 
-static int ring_error;    /* the ring is refused with this errno */
-static bool ring_is_ours; /* else: it is one of ours, empty, each time a new one */
+static int ring_error;    /* mapping the ring fails with this errno */
+static bool ring_is_ours; /* else: each ring is a new, empty one of the test's */
 static struct perf_event_mmap_page *ring;
 
-/* In libc's place. The memory of a perf event is all that is shared and of a descriptor here. */
+/* Replaces libc's. Here only perf events map a descriptor as shared memory. */
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (fd >= 0 && (flags & MAP_SHARED) != 0 && ring_error != 0) {
@@ -90,7 +90,7 @@ TEST(a_ring_that_lost_samples_counts_them)
     sonde__host_perf_close(&perf);
 }
 
-/* What cannot be followed is left, and the ring is usable again. */
+/* The reader skips malformed records, and the ring is usable again. */
 TEST(records_that_make_no_sense)
 {
     static struct sonde__host_perf_sample sample;
@@ -127,7 +127,7 @@ static void check_stopped_instead(const char *said)
     struct sonde__capture captured;
     do {
         captured = capture_running(target, 0);
-    } while (captured.status == SONDE_TIMEOUT); /* no CPU */
+    } while (captured.status == SONDE_TIMEOUT); /* the thread got no CPU */
     CHECK_OK(captured.status);
     CHECK_EQ(captured.by, SONDE__CAPTURED_PTRACE);
     CHECK_CONTAINS(captured.note, said);
@@ -172,7 +172,7 @@ TEST_TIMEOUT(perf_may_not_lock_memory_for_its_ring, 120)
     check_stopped_instead("perf events are refused (errno 1), so it was stopped");
 }
 
-/* The thread runs in the kernel all the time, or its samples are lost. */
+/* The thread stays in the kernel, or its samples are lost. */
 TEST_TIMEOUT(perf_gives_no_sample_in_time, 120)
 {
     start_program();
@@ -210,7 +210,7 @@ TEST_TIMEOUT(refused_perf_without_a_fallback_is_reported, 120)
 
 /* --- by a signal --- */
 
-/* Answered, once the program can. */
+/* The thread answers as soon as it can. */
 static struct sonde__capture check_answers(struct sonde__target *target, unsigned i)
 {
     struct sonde__capture captured;
@@ -224,8 +224,8 @@ static struct sonde__capture check_answers(struct sonde__target *target, unsigne
     FAIL("not asked any more: %s", captured.note);
 }
 
-/* Thread 0 is asked, and does not answer; the next request is as if that had not been, where the
- * program allows it. */
+/* Signal thread 0, which does not answer. Where the program allows it, the next request is not
+ * affected. */
 static struct sonde__target *ask_in_vain(uint32_t ways, const char *said)
 {
     struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, ways);
@@ -261,7 +261,7 @@ static void check_sending_refused(unsigned error, const char *said)
     struct sonde__target *target = ask_in_vain(SONDE__TARGET_BY_SIGNAL, said);
     CHECK_EQ(sonde__target_signals(target).sent, 0);
     CHECK_EQ(sonde__target_signals(target).refused, 1);
-    CHECK(!sonde__probe_sample_busy(&shared->sample)); /* the request was taken back */
+    CHECK(!sonde__probe_sample_busy(&shared->sample)); /* the request was withdrawn */
     close_and_end(target);
 }
 
@@ -289,7 +289,7 @@ TEST_TIMEOUT(a_thread_that_blocks_the_signal_is_not_asked, 120)
     close_and_end(target);
 }
 
-/* The answer comes after the deadline: it is not taken for that of a later request. */
+/* An answer after the deadline does not count for a later request. */
 TEST_TIMEOUT(an_answer_that_comes_late_is_dropped, 120)
 {
     start_program();
@@ -306,7 +306,7 @@ TEST_TIMEOUT(an_answer_that_comes_late_is_dropped, 120)
     close_and_end(target);
 }
 
-/* Another handler takes the signal: met once, and then left alone. */
+/* Another handler takes the signal: after one try sonde stops using it. */
 TEST_TIMEOUT(a_signal_that_another_handler_takes_is_given_up, 120)
 {
     start_program();
@@ -319,7 +319,7 @@ TEST_TIMEOUT(a_signal_that_another_handler_takes_is_given_up, 120)
     do {
         captured = capture_running(target, 0);
         CHECK_EQ(captured.by, SONDE__CAPTURED_NOT);
-    } while (strstr(captured.note, "did not answer") != NULL || /* no CPU: not decided */
+    } while (strstr(captured.note, "did not answer") != NULL || /* the thread got no CPU */
              strstr(captured.note, "on its way") != NULL);
     CHECK_CONTAINS(captured.note, "a handler that is not ours took it");
     uint64_t sent = sonde__target_signals(target).sent;
