@@ -48,7 +48,7 @@ TEST(blocked_threads_are_read_and_remembered)
     for (int i = 0; i < READERS; i++) {
         end_reader(&readers[i]);
     }
-    CHECK_OK(capture(0, 0)); /* closes what was kept: the harness looks for left files */
+    CHECK_OK(capture(0, 0)); /* closes the kept files: the harness checks for open ones */
     check_action_is(SIG_DFL);
 }
 
@@ -76,7 +76,7 @@ TEST(running_threads_are_held)
         for (int i = 0; i < SPINNERS; i++) {
             const struct seen *s = find(spinners[i].tid);
             check_stands_in(s, (void *)&spin);
-            if (s->thread.state != SONDE_THREAD_RUNNING) { /* it waits for a page of its code */
+            if (s->thread.state != SONDE_THREAD_RUNNING) { /* waits for a page of its code */
                 CHECK_EQ(s->captured.by, SONDE_CAPTURED_PASSIVE);
                 CHECK_EQ(s->captured.syscall, -1);
                 continue;
@@ -103,7 +103,7 @@ TEST(running_threads_are_held)
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void hold_lock(unsigned turns, const sigset_t *unblock);
-extern const char __start_hold_lock_code[], __stop_hold_lock_code[]; /* nothing else is there */
+extern const char __start_hold_lock_code[], __stop_hold_lock_code[]; /* has no other code */
 
 static void *hold_often(void *arg)
 {
@@ -116,8 +116,8 @@ static void *hold_often(void *arg)
         if (is_deaf) {
             pthread_sigmask(SIG_BLOCK, &all, NULL);
         }
-        while (pthread_mutex_trylock(&held_lock) != 0) { /* of which some spin, */
-            if (is_deaf || n % 3 == 0) {                 /* and some sleep */
+        while (pthread_mutex_trylock(&held_lock) != 0) { /* some threads spin, */
+            if (is_deaf || n % 3 == 0) {                 /* others sleep */
                 pthread_mutex_lock(&held_lock);
                 break;
             }
@@ -138,8 +138,7 @@ static __attribute__((noinline, section("hold_lock_code"))) void hold_lock(unsig
     }
 }
 
-/* Repeat until `wanted` snapshots were consistent: a thread that blocks the signal is not in them.
- */
+/* Repeat until `wanted` snapshots were consistent: others miss a thread that blocks the signal. */
 static void check_one_moment(unsigned wanted)
 {
     enum { WORKERS = 4 };
@@ -200,8 +199,8 @@ static void end_burners(const pid_t *burners)
     }
 }
 
-/* A thread that waits for a CPU writes its stack of that moment later, when the others have long
- * been released. */
+/* A thread that waits for a CPU writes its stack of that moment later, long after the others were
+ * released. */
 TEST_TIMEOUT(a_snapshot_is_of_one_moment_on_a_busy_machine, 300)
 {
     pid_t burners[BURNERS];
@@ -217,7 +216,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* No thread is parked until all had a CPU: that would take a time slice each. */
+/* Threads are not parked until all had a CPU: that would take a time slice each. */
 TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
 {
     enum { SPINNERS = 8, ROUNDS = 15 };
@@ -253,7 +252,7 @@ TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
     CHECK_OK(capture(0, 0));
 }
 
-/* A system-call filter as containers have them. */
+/* Install a system-call filter as containers have it. */
 static void refuse_membarrier(void)
 {
     struct sock_filter code[] = {

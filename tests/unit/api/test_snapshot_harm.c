@@ -29,7 +29,7 @@ TEST(the_programs_own_handler)
     for (int i = 0; i < 50; i++) {
         CHECK_OK(capture(0, 0));
         CHECK_EQ(find(spinner.tid)->captured.by, SONDE_CAPTURED_SIGNAL);
-        do { /* once for ours, too: one of its own may have been merged with that */
+        do { /* also once for ours: the kernel may have merged the program's signal with it */
             ran++;
             while (__atomic_load_n(&urgent, __ATOMIC_RELAXED) < ran) {
                 usleep(100);
@@ -61,7 +61,7 @@ static void *wait_signals(void *arg)
     }
 }
 
-/* The program gets each of its own signals, and none of ours. */
+/* The program gets all of its own signals and none of ours. */
 TEST(a_program_that_waits_for_the_signal)
 {
     struct worker waiter = {0}, spinner = {0};
@@ -85,8 +85,8 @@ TEST(a_program_that_waits_for_the_signal)
     end(&spinner);
 }
 
-/* The kernel discards pending signals when they become ignored again, also one that the program
- * blocks and takes later, by a signalfd or sigtimedwait(). */
+/* When a signal's action becomes "ignore" again, the kernel discards pending ones, even if the
+ * program blocks the signal and takes it later by a signalfd or sigtimedwait(). */
 TEST(a_pending_signal_of_the_program_is_not_lost)
 {
     struct worker spinner = {0};
@@ -100,7 +100,7 @@ TEST(a_pending_signal_of_the_program_is_not_lost)
     sigaddset(&set, SIGURG);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     for (int i = 0; i < 20; i++) {
-        CHECK_OK(pthread_kill(pthread_self(), SIGURG)); /* for this thread */
+        CHECK_OK(pthread_kill(pthread_self(), SIGURG)); /* to this thread only */
         CHECK_OK(capture(0, 0));
         CHECK_OK(find(spinner.tid)->captured.status);
         CHECK_EQ(sigtimedwait(&set, NULL, &no_time), SIGURG);
@@ -156,7 +156,7 @@ static void *allocate(void *arg)
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         void *volatile memory[8];
         for (unsigned i = 0; i < 8; i++) {
-            memory[i] = malloc(2000 * (i + 1)); /* too large for a cache of the thread's own */
+            memory[i] = malloc(2000 * (i + 1)); /* too large for a thread's cache */
         }
         for (unsigned i = 0; i < 8; i++) {
             free(memory[i]);
@@ -165,7 +165,8 @@ static void *allocate(void *arg)
     return NULL;
 }
 
-/* A parked thread may hold any lock of the program: nothing may need one until it is released. */
+/* A parked thread may hold any lock of the program: sonde must take none until the thread is
+ * released. */
 TEST(threads_that_hold_the_heaps_lock)
 {
     struct worker workers[3] = {{0}};
@@ -198,8 +199,8 @@ static void *brief(void *arg)
     return NULL;
 }
 
-/* ThreadSanitizer runs a handler at once where a thread joins, also where the C library frees the
- * ended one's memory then, under a lock of the sanitizer's that the handler's frame takes again. */
+/* ThreadSanitizer runs a handler at once in a thread that joins, even while the C library frees the
+ * ended thread's memory under a lock of the sanitizer's, which the handler takes again. */
 static void join(pthread_t thread)
 {
     sigset_t asking, before;
@@ -234,7 +235,7 @@ static void *start_brief_ones(void *arg)
     return NULL;
 }
 
-/* Stacks of 64 MiB are unmapped when their threads end, in the middle of being read. */
+/* Stacks of 64 MiB are unmapped when their threads end, while a capture reads them. */
 TEST_TIMEOUT(threads_that_end_meanwhile, 1200)
 {
     struct worker w = {0};
@@ -253,10 +254,10 @@ TEST_TIMEOUT(threads_that_end_meanwhile, 1200)
     }
     end(&w);
     CHECK(whole > (uint64_t)rounds);
-#if defined(SONDE_SANITIZED) /* frames by rbp, full of leftovers: two proofs are none */
+#if defined(SONDE_SANITIZED) /* leftovers give two callers: the walk ends */
     (void)parts;
 #else
-    CHECK(parts * 100 < whole); /* a thread's first and last instructions are the kernel's */
+    CHECK(parts * 100 < whole); /* a thread starts and ends in the kernel's code */
 #endif
     CHECK_OK(capture(0, 0));
     check_action_is(SIG_DFL);
@@ -298,7 +299,7 @@ TEST_TIMEOUT(a_thread_that_loads_and_unloads, 3000)
     }
     end(&w);
     CHECK(captures > 0);
-    CHECK(captures + cut + 30 > rounds); /* some could not be read at that moment */
+    CHECK(captures + cut + 30 > rounds); /* some captures could not read it */
     CHECK_OK(capture(0, 0));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that a snapshot cannot read, or reads in another way, and what it reports of them. */
+/* Threads that a snapshot cannot read or reads in another way, and its report of them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/io_uring.h>
@@ -94,11 +94,11 @@ TEST(a_thread_in_an_uninterruptible_wait)
     CHECK(found);
     CHECK_EQ(find(w.tid)->thread.letter, 'D');
     CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
-#if !defined(SONDE_SANITIZED) /* theirs is called by another function */
+#if !defined(SONDE_SANITIZED) /* a sanitizer's vfork has another caller */
     CHECK_EQ(find(w.tid)->stack.end, SONDE_END_ROOT);
     CHECK(holds(find(w.tid), (void *)&wait_in_vfork, FUNCTION_SIZE));
 #endif
-    CHECK_OK(capture(0, 0)); /* with signals, too, it is read where it is */
+    CHECK_OK(capture(0, 0)); /* also where signals are allowed it is read passively */
     CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
     CHECK_EQ(write(vfork_fds[1], "x", 1), 1);
     pthread_join(w.thread, NULL);
@@ -106,8 +106,8 @@ TEST(a_thread_in_an_uninterruptible_wait)
     close(vfork_fds[0]), close(vfork_fds[1]);
 }
 
-/* As vfork(), but the kernel first copies the page tables for the child: some milliseconds on a
- * CPU, with no instruction of the program between that and the wait. */
+/* Like vfork(), but the kernel first copies the page tables for the child: some milliseconds on a
+ * CPU, and no instruction of the program between that and the wait. */
 static __attribute__((noinline)) void *copy_tables_and_wait(void *arg)
 {
     struct worker *w = arg;
@@ -133,8 +133,8 @@ static bool is_signal_pending(uint64_t tid)
     return (pending >> (SIGURG - 1) & 1) != 0;
 }
 
-/* The thread runs when it is signalled, but enters an uninterruptible wait instead of our handler.
- */
+/* The thread runs when the signal is sent, but enters an uninterruptible wait instead of our
+ * handler. */
 TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
 {
     const size_t size = (size_t)1 << 30;
@@ -143,7 +143,8 @@ TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
     if (TEST_SIGNALS_ARE_LATE) {
         SKIP("the sanitizer has its own idea of a child");
     }
-    /* a page of zeros many times over: tables, and no memory; they are copied if one was written */
+    /* many mappings of the zero page: page tables without memory. fork copies them if one page was
+     * written */
     char *tables = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(tables != MAP_FAILED);
     CHECK_OK(madvise(tables, size, MADV_NOHUGEPAGE));
@@ -157,7 +158,7 @@ TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
         start(&w, copy_tables_and_wait);
         CHECK_OK(capture(0, FILES));
         was_asked = is_signal_pending(w.tid);
-        CHECK(snapshot.total_ns < 10000000000u); /* nobody waits for its answer */
+        CHECK(snapshot.total_ns < 10000000000u); /* the snapshot does not wait for its answer */
         if (was_asked) {
             CHECK_OK(find(w.tid)->captured.status);
             CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
@@ -169,14 +170,14 @@ TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
         close(vfork_fds[0]), close(vfork_fds[1]);
     }
     munmap(tables, size);
-    CHECK_OK(capture(0, 0)); /* the signal went with its thread */
+    CHECK_OK(capture(0, 0)); /* the signal was lost with its thread */
     check_action_is(SIG_DFL);
-    if (!was_asked) { /* a write of ours waits for the copy, and mostly comes before the question */
+    if (!was_asked) { /* our write waits for the copy, and mostly precedes the request */
         SKIP("it never ran in the kernel when it was asked");
     }
 }
 
-/* Submit one read of a pipe, to be made by a worker of the ring. */
+/* Submit one read of a pipe to a worker of the ring. */
 static int submit_read(int ring, const struct io_uring_params *params, int fd, char *byte)
 {
     size_t queue_size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
@@ -213,7 +214,7 @@ static void wait_alone(void)
     }
 }
 
-/* A kernel thread that makes a call for the ring blocks in it as our threads do. */
+/* A kernel thread that makes a call for the ring blocks in it like the program's threads. */
 TEST(a_worker_of_io_uring_that_is_blocked)
 {
     struct io_uring_params params = {.flags = 0};
@@ -244,7 +245,7 @@ TEST(a_worker_of_io_uring_that_is_blocked)
     for (int i = 0; i < 1000 && __atomic_load_n(&byte, __ATOMIC_ACQUIRE) != 'y'; i++) {
         usleep(1000);
     }
-    CHECK_EQ(byte, 'y'); /* what it does for the program was not disturbed */
+    CHECK_EQ(byte, 'y'); /* its work for the program was not disturbed */
     close(ring), close(fds[0]), close(fds[1]);
     wait_alone();
 }
@@ -259,7 +260,7 @@ TEST(a_worker_of_io_uring)
         SKIP("no io_uring here: %s", strerror(errno));
     }
     need_snapshots();
-    for (int i = 0; i < 1000 && !found; i++) { /* it has its name a moment after its start */
+    for (int i = 0; i < 1000 && !found; i++) { /* it gets its name shortly after its start */
         CHECK_OK(capture(i % 2 == 0 ? SONDE_CAPTURE_PASSIVE_ONLY : 0, 0));
         for (uint32_t k = 0; k < seen_count; k++) {
             if (strncmp(seen[k].thread.name, "iou-sqp-", 8) == 0) {
@@ -269,12 +270,12 @@ TEST(a_worker_of_io_uring)
                 CHECK_EQ(seen[k].stack.count, 0);
             }
         }
-        CHECK_EQ(snapshot.held, 0); /* it is not asked */
+        CHECK_EQ(snapshot.held, 0); /* no signal was sent to it */
         usleep(1000);
     }
     CHECK(found);
     if (!TEST_SIGNALS_ARE_LATE) {
-        CHECK_EQ(snapshot.consistent, 1); /* no stack of this program is missing */
+        CHECK_EQ(snapshot.consistent, 1); /* all stacks of this program were read */
     }
     close((int)fd);
     wait_alone();

@@ -38,7 +38,7 @@ NOINLINE static void capture_here(void)
     sink++;
 }
 
-/* In the chain there are qsort() and a function that main does not export. */
+/* The chain contains qsort() and a function that main does not export. */
 static int compare(const void *a, const void *b)
 {
     if (captured.stack.count == 0) {
@@ -57,7 +57,7 @@ NOINLINE static void capture_under_qsort(void)
     sink++;
 }
 
-/* The loader keeps some memory of its first dlopen, and the library its own symbolizer: both would
+/* The loader keeps memory after its first dlopen, and the library its own symbolizer: both would
  * look like a leak of each test. */
 static __attribute__((constructor)) void warm(void)
 {
@@ -145,7 +145,7 @@ static int append(void *ctx, const void *bytes, size_t size)
     return 0;
 }
 
-/* The stack as a handler writes it. */
+/* The stack, written by a handler. */
 static const char *write_text(struct sonde_symbolizer *symbolizer, enum sonde_style style)
 {
     static struct text text;
@@ -205,7 +205,7 @@ TEST(text_is_cut_at_the_end_of_the_buffer)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-/* Code of unprepared images is shown by image and offset. */
+/* Code of unprepared images is printed as image and offset. */
 TEST(text_without_preparation_has_offsets)
 {
     struct sonde_symbolizer *symbolizer = create();
@@ -282,7 +282,7 @@ TEST_TIMEOUT(text_in_a_handler_takes_no_lock, 120)
     action.sa_sigaction = on_signal;
     CHECK_EQ(sigaction(SIGPROF, &action, &old), 0);
     CHECK_EQ(setitimer(ITIMER_PROF, &every, NULL), 0);
-    for (int i = 0; i < rounds || handled < 20; i++) { /* the test's time bounds it */
+    for (int i = 0; i < rounds || handled < 20; i++) { /* the test's time limit bounds it */
         const char *const *lines;
         uint32_t count;
         void *library = dlopen("libm.so.6", RTLD_NOW);
@@ -340,7 +340,7 @@ TEST(strings_of_a_known_stack_are_the_same)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-/* The same addresses belong to nobody once the library is gone. */
+/* After dlclose the same addresses belong to no image. */
 TEST(strings_follow_libraries_that_come_and_go)
 {
     struct sonde_symbolizer *symbolizer = create();
@@ -424,7 +424,7 @@ static void *strings_of_thread(void *arg)
     return (void *)(uintptr_t)first;
 }
 
-/* In a process of its own: the strings stay for good. */
+/* In a child process: the strings stay for good. */
 static void ask_by_threads(void)
 {
     pthread_t threads[4];
@@ -435,7 +435,7 @@ static void ask_by_threads(void)
     for (int i = 0; i < 4; i++) {
         CHECK_EQ(pthread_join(threads[i], &result[i]), 0);
     }
-    /* the same stack in each: the last turn of the loop */
+    /* the same stack in each: from the last turn of the loop */
     CHECK(result[0] == result[1] && result[1] == result[2] && result[2] == result[3]);
 }
 

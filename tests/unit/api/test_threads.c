@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures of other threads: blocked, running, ending; and what must not happen to them. */
+/* Captures of other threads: blocked, running, ending; and side effects that must not occur. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static uint8_t how[DEPTH];
 static struct sonde_stack stack;
 static struct sonde_captured captured = {.struct_bytes = sizeof captured};
 
-/* The bounds of a function in its own section, as the linker knows them. */
+/* The linker gives the bounds of a function in its own section. */
 #define MEASURED(name) __attribute__((noinline, section("text_of_" #name)))
 #define BOUNDS(name)   extern const char __start_text_of_##name[], __stop_text_of_##name[]
 #define IS_IN(pc, name)                                                                            \
@@ -46,12 +46,13 @@ BOUNDS(caller);
 static MEASURED(capture) enum sonde_status capture(uint64_t tid, uint32_t flags)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options, .flags = flags};
-    options.timeout_ns = 20000000000u; /* a loaded machine; nothing here waits for it to pass */
+    options.timeout_ns = 20000000000u; /* for a loaded machine; no test waits until it passes */
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     return sonde_thread_capture(tid, &options, &stack, &captured);
 }
 
-/* Captures may be unsupported (an emulator shows its host's registers): then the status says so. */
+/* Captures may be unsupported (an emulator shows its host's registers): then the status is
+ * UNSUPPORTED. */
 static void need_passive(void)
 {
     pthread_t thread;
@@ -108,7 +109,7 @@ static void wait_ready(const struct fixture *f)
     }
 }
 
-/* Read the thread until it is in its call: the calling thread only knows that it will be. */
+/* Read the thread until it is in its call: its own mark comes before the call. */
 static void capture_blocked(const struct fixture *f)
 {
     for (;;) {
@@ -219,7 +220,7 @@ static void on_urgent(int signal)
     __atomic_fetch_add(&urgent, 1, __ATOMIC_RELAXED);
 }
 
-/* A program with its own handler: it gets each of its own signals, none of ours, and stays set. */
+/* A program's own handler stays set. It gets all of the program's signals and none of ours. */
 TEST(the_programs_own_handler)
 {
     struct fixture f = {.ready = 0};
@@ -230,10 +231,10 @@ TEST(the_programs_own_handler)
     for (int i = 0; i < 50; i++) {
         enum sonde_status status;
         while ((status = capture(f.tid, 0)) == SONDE_BUSY) {
-            usleep(100); /* it has not quite left its own handler */
+            usleep(100); /* the thread has not left its own handler yet */
         }
         CHECK_OK(status);
-        do { /* once for ours, too: one of its own may have been merged with that */
+        do { /* also once for ours: the kernel may have merged the program's signal with it */
             ran++;
             while (__atomic_load_n(&urgent, __ATOMIC_RELAXED) < ran) {
                 usleep(100);
@@ -355,7 +356,7 @@ TEST(list_and_names)
     CHECK_EQ(write(a.fds[1], "x", 1), 1);
     CHECK_EQ(write(b.fds[1], "x", 1), 1);
     while (sonde_thread_find_pthread(a.thread, &tid) == SONDE_OK) {
-        usleep(100); /* ended and not joined: the handle is still good to ask */
+        usleep(100); /* ended and not joined: the handle is still valid */
     }
     pthread_join(a.thread, NULL);
     pthread_join(b.thread, NULL);
@@ -381,8 +382,8 @@ TEST(wrong_arguments)
     CHECK_EQ(sonde_thread_find_name(NULL, NULL), SONDE_USAGE);
 }
 
-/* Threads that enter and leave a call while they are captured: each result is a complete stack or
- * says that it is not, and no nap that must not be signalled ends early. */
+/* Threads enter and leave a call while they are captured. Each result is a complete stack or has a
+ * status that says otherwise. No nap that signals must not interrupt ends early. */
 #if defined(SONDE_SANITIZED) /* one read takes 15 ms there, most of them a search for rbp */
 enum { NAP_NS = 50000000, NAP_READS = 60 };
 #else
@@ -414,7 +415,7 @@ TEST(naps_are_not_ended_by_passive_reads)
         enum sonde_status status = capture(f.tid, SONDE_CAPTURE_PASSIVE_ONLY);
         CHECK(status == SONDE_OK || status == SONDE_BUSY);
         if (status == SONDE_OK) {
-#if defined(SONDE_SANITIZED) /* frames by rbp, full of leftovers: two proofs are none */
+#if defined(SONDE_SANITIZED) /* leftovers give two callers: the walk ends */
             CHECK(stack.end == SONDE_END_ROOT || stack.end == SONDE_END_NO_REGISTERS);
 #else
             CHECK_EQ(stack.end, SONDE_END_ROOT);

@@ -10,7 +10,7 @@
 #include "runtime.h"
 #include "test.h"
 
-/* OPERATIONS: of each of the threads. MAILBOXES: references that any thread may take. */
+/* OPERATIONS: per thread. MAILBOXES: references that any thread may take. */
 enum { THREADS = 4, MAILBOXES = 64, LINES = 1 << 12, NODES = 4096 };
 #if defined(SONDE_SANITIZED) || !defined(__x86_64__)
 enum { OPERATIONS = 400, OFTEN_US = 50000 }; /* a capture takes milliseconds there */
@@ -85,7 +85,7 @@ TEST(follows_a_block_from_copy_to_release_in_each_runtime)
         block_init(&outer, &inner, 2);
         struct block *heap = block_copy(&outer);
         CHECK(heap != &outer && heap->captured != &inner);
-        CHECK_EQ(count_live(), 2); /* the captured block was made, too */
+        CHECK_EQ(count_live(), 2); /* the copy made the captured block, too */
         CHECK(sonde__registry_find(&the_calls.registry, (uintptr_t)heap, &found));
         CHECK_EQ(found.tid, sonde__os_tid());
         CHECK_EQ(found.size_bytes, sizeof *heap);
@@ -100,7 +100,7 @@ TEST(follows_a_block_from_copy_to_release_in_each_runtime)
         CHECK(block_copy(heap) == heap);
         block_release(heap);
         CHECK_EQ(count_live(), 2);
-        block_release(heap); /* the last: the captured one has still a reference */
+        block_release(heap); /* the last reference; the captured block still has one */
         CHECK(!is_registered(heap));
         CHECK_EQ(count_live(), 1);
         CHECK_EQ(block_references(held), 1);
@@ -111,7 +111,7 @@ TEST(follows_a_block_from_copy_to_release_in_each_runtime)
     }
 }
 
-/* A captured block that is on the heap already is retained. */
+/* Copying a block retains a captured block that is already on the heap. */
 TEST(counts_a_captured_heap_block)
 {
     for (enum runtime which = 0; which < RUNTIMES; which++) {
@@ -156,7 +156,7 @@ TEST(counts_blocks_whose_calls_were_not_seen)
     calls = NULL;
     struct block *older = block_copy(&block);
     calls = &the_calls;
-    CHECK(block_copy(older) == older); /* made before: not in the table, and counted as unknown */
+    CHECK(block_copy(older) == older); /* made earlier: not in the table, and counted as unknown */
     block_release(older);
     block_release(older);
     check_total((struct sonde__registry_total){.unknown = 1});
@@ -166,7 +166,7 @@ TEST(counts_blocks_whose_calls_were_not_seen)
     calls = NULL;
     block_release(seen);
     calls = &the_calls;
-    block_release(seen); /* the last one by the runtime's count */
+    block_release(seen); /* the last reference by the runtime's count */
     CHECK(!is_registered(seen));
     check_total((struct sonde__registry_total){.made = 1, .ended = 1, .unseen = 1, .unknown = 1});
     end();
@@ -185,7 +185,7 @@ static void free_room(void *block)
     (void)block;
 }
 
-/* A new block reuses the address of one whose end was not seen. */
+/* A new block reuses the address of one whose end the registry did not see. */
 TEST(replaces_a_block_at_a_reused_address)
 {
     struct sonde__registry_block first, second;
@@ -259,7 +259,7 @@ static struct block *_Atomic mailboxes[MAILBOXES];
 static _Atomic uint64_t made, handled, mixtures, missing;
 static _Atomic bool is_over;
 
-/* Memory that is reused at once, by any thread. */
+/* Memory that any thread may reuse at once. */
 enum { POOL = 1 << 16 };
 static union place {
     union place *next;
@@ -305,7 +305,7 @@ static uint32_t random_of(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* Put a reference into a mailbox; release the one that was there. */
+/* Put a reference into a mailbox; release the old one. */
 static void post(struct block *block, uint32_t at)
 {
     struct block *old = atomic_exchange(&mailboxes[at % MAILBOXES], block);
@@ -327,7 +327,7 @@ static void operate(uint64_t *random)
             atomic_fetch_add(&missing, 1);
         }
         post(heap, random_of(random));
-    } else if (what < 6) { /* to several, which may release it at the same time */
+    } else if (what < 6) { /* to several threads, which may release it at the same time */
         for (uint32_t i = 0; i < what; i++) {
             post(block_copy(block), random_of(random));
         }
@@ -389,7 +389,7 @@ static void handle(int signal)
     runtime_free = release;
 }
 
-/* An entry whose words all follow from address and time. */
+/* An entry whose words all derive from address and time. */
 static struct sonde__registry_block entry_of(uint64_t address, uint64_t time)
 {
     return (struct sonde__registry_block){
@@ -416,7 +416,7 @@ static void *rewrite(void *seed)
     return NULL;
 }
 
-/* Replace all entries, in the middle of whatever was interrupted, reads included. */
+/* A handler that replaces all entries and interrupts anything, reads included. */
 static void replace_all(int signal)
 {
     static volatile uint64_t times;
@@ -434,7 +434,7 @@ static void replace_all(int signal)
     times = times + 1;
 }
 
-/* Few places that many threads take and free. */
+/* Many threads take and free few places. */
 TEST(reads_each_entry_whole)
 {
     const struct sigaction action = {.sa_handler = replace_all, .sa_flags = SA_RESTART};
@@ -450,7 +450,7 @@ TEST(reads_each_entry_whole)
     for (uintptr_t i = 0; i < 2; i++) {
         CHECK_EQ(pthread_create(&threads[i], NULL, rewrite, (void *)(i + 1)), 0);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL); /* only this thread takes the signal */
+    pthread_sigmask(SIG_SETMASK, &before, NULL); /* only this thread gets the signal */
     CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
     CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
     while (read < 20 * OPERATIONS) {
@@ -521,7 +521,7 @@ static void check_threads(enum runtime which)
     CHECK_EQ(setitimer(ITIMER_PROF, &never, NULL), 0);
     CHECK_EQ(missing, 0);
     CHECK_EQ(mixtures, 0);
-    CHECK(handled > 0 || which != BY_ONE || OPERATIONS < 100000); /* the others may be too quick */
+    CHECK(handled > 0 || which != BY_ONE || OPERATIONS < 100000); /* others may be too quick */
     check_against_mailboxes();
     runtime_free = free_in_pool;
     for (unsigned i = 0; i < MAILBOXES; i++) {

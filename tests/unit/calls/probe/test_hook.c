@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls through thunks, of every kind of signature, with a recorder that overwrites all that it
- * may: what arrives, what comes back and where from are as without it. */
+/* Calls through thunks, with every kind of signature and a recorder that overwrites every register
+ * that it may. Arguments, results and return addresses are the same as without the hook. */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ static void *thunk_of(const void *function)
     return (void *)(uintptr_t)sonde__probe_hook_thunk(index);
 }
 
-/* A pointer that the compiler knows nothing of, with the function's type. */
+/* A pointer of the function's type, opaque to the compiler. */
 #define HOOKED(function)                                                                           \
     ((__typeof__(&(function)))({                                                                   \
         void *thunk_ = thunk_of((const void *)(function));                                         \
@@ -208,7 +208,7 @@ TEST(callbacks_that_call_hooked_functions)
     CHECK_EQ(hook_calls, 3);
 }
 
-/* Compilers must know of functions that return twice; these are the first thunk. */
+/* The compiler must know which functions return twice; these are the first thunk. */
 extern int hooked_setjmp(jmp_buf) __asm__("sonde__probe_thunks") __attribute__((returns_twice));
 extern pid_t hooked_vfork(void) __asm__("sonde__probe_thunks") __attribute__((returns_twice));
 
@@ -250,10 +250,10 @@ TEST(vfork_returns_twice)
         _exit(3);
     }
     CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
-    CHECK_EQ(hooked, in_child); /* emulators make it a fork */
+    CHECK_EQ(hooked, in_child); /* emulators turn vfork into fork */
 }
 
-/* Who a function believes its caller to be (RTLD_NEXT is decided so). */
+/* The caller as the function sees it, by its return address (RTLD_NEXT depends on it). */
 static __attribute__((noinline)) void *ask_caller(void *(*function)(void))
 {
     void *caller = function();
@@ -268,7 +268,7 @@ TEST(the_caller_is_the_caller)
     CHECK_EQ(hook_regs.pc, (uint64_t)(uintptr_t)ask_caller(callee_caller));
 }
 
-/* A call with a value in a register that no argument of C is in. */
+/* A call with a value in a register that passes no argument in C. */
 #if defined(__x86_64__)
 #    define CALL_WITH(function, name, value, ret_result)                                           \
         __asm__ volatile("movq %%rsp, %%rbx\n\tandq $-16, %%rsp\n\tsubq $256, %%rsp\n\t"           \
@@ -313,7 +313,7 @@ TEST(the_number_of_vector_arguments_arrives)
 }
 #endif
 
-/* An exception through frames that clean up (that of C++ in the single-step oracle). */
+/* An exception through frames with cleanups (the single-step oracle has C++'s). */
 static int cleanups;
 static jmp_buf caught;
 
@@ -379,7 +379,7 @@ TEST(the_recorder_sees_caller_and_arguments)
     CHECK(sonde__regs_known(&hook_regs, sonde__arch_fp(hook_regs.arch)));
     CHECK(hook_regs.r[sonde__arch_sp(hook_regs.arch)] < frame);
     CHECK(!sonde__regs_known(&hook_regs, 0));
-    /* those on the stack are gone: what is left of them was read in time */
+    /* the stack arguments are gone: the recorder read them in time */
     for (unsigned i = 0; i < 6; i++) {
         CHECK_EQ(sonde__probe_hook_argument(&hook_regs, i), expected[i]);
     }
@@ -445,7 +445,7 @@ TEST(every_thunk_leads_to_its_hook)
     CHECK(!sonde__probe_hook_index(sonde__probe_hook_thunk(0) - 16, &index));
 }
 
-/* That the suite sees it when a recorder touches a vector register. */
+/* The suite detects a recorder that overwrites a vector register. */
 FAIL_TEST(a_vector_register_overwritten, "b == 2.5")
 {
     __typeof__(&callee_doubles) function = HOOKED(callee_doubles);

@@ -304,7 +304,8 @@ TEST(round_trips_from_everywhere_are_no_loop)
     CHECK_EQ(atomic_load(&slot->beat), before); /* inside a turn */
 }
 
-/* The same round trips, learned as the loop after the thread idled in them. */
+/* The probe learned a caller as the loop while its frame stood still, and forgets it when the frame
+ * keeps moving. */
 TEST(loop_that_moves_all_the_time_is_forgotten)
 {
     for (int i = 0; i < 3; i++) {

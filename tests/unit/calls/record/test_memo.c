@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a thread's memo keeps for a depot: the nodes of its last stack, of one depot. */
+/* A thread's memo holds the nodes of its last stack in one depot. */
 #include <pthread.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 static struct sonde_depot *depot;
 
-/* No tail call, and no two functions merged into one. */
+/* Prevents tail calls and the merging of equal functions. */
 #define HERE(text) __asm__ volatile("# " text : : : "memory")
 
 __attribute__((noinline)) static uint32_t capture_here(void)
@@ -37,7 +37,7 @@ __attribute__((noinline)) static uint32_t below(unsigned depth, bool here)
     return id;
 }
 
-/* One call site, whoever asks. */
+/* One call site for all callers. */
 __attribute__((noinline)) static uint32_t go_below(unsigned depth, bool here)
 {
     uint32_t id = below(depth, here);
@@ -51,7 +51,7 @@ static void *capture_elsewhere(void *arg)
     return arg;
 }
 
-/* The stack of `id` is the one of this function's caller, and so many frames more. */
+/* Check that the stack of `id` is this function's caller's with so many frames more. */
 __attribute__((noinline)) static void check_is_here(uint32_t id, unsigned more)
 {
     uint64_t pcs[SONDE_DEPOT_DEPTH], other[SONDE_DEPOT_DEPTH];
@@ -66,8 +66,8 @@ __attribute__((noinline)) static void check_is_here(uint32_t id, unsigned more)
     HERE("check_is_here");
 }
 
-/* Two depots in turn, in which the frames have other ids: the words that the memo keeps are those
- * of one of them. And two functions in turn, whose frames stand at the same place. */
+/* Alternate between two depots, which give the frames different ids: the memo's words belong to one
+ * of them. Alternate also between two functions with frames at the same place. */
 TEST(depots_and_functions_in_turn)
 {
     struct sonde_depot *both[2];
@@ -96,7 +96,7 @@ TEST(depots_and_functions_in_turn)
 
 static pthread_barrier_t turn;
 
-/* Captures in each of two depots, and says what it was there. */
+/* Capture in each of two depots, and return the id in it. */
 static void *capture_in_both(void *ret_ids)
 {
     for (volatile unsigned i = 0; i < 2; i++) { /* one call site */
@@ -107,7 +107,7 @@ static void *capture_in_both(void *ret_ids)
     return NULL;
 }
 
-/* A depot at the place of one before: the words that another thread kept of that one are ids of
+/* A new depot at the address of an old one: another thread's memo has ids of the old one, which are
  * other stacks here. */
 TEST(a_depot_where_another_was)
 {
@@ -145,7 +145,7 @@ TEST(a_depot_where_another_was)
     pthread_barrier_destroy(&turn);
 }
 
-/* An image was unloaded: what the memo keeps of stacks with its code is not used any more. */
+/* After an image was unloaded, the memo's stacks with its code are not used. */
 TEST(a_stack_that_was_closed)
 {
     CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
@@ -166,7 +166,7 @@ TEST(a_stack_that_was_closed)
     sonde_depot_destroy(depot);
 }
 
-/* A stack with frames left out at its inner end is the one of a caller. */
+/* A stack without its innermost frames is the stack of a caller. */
 __attribute__((noinline)) static void skip_some(unsigned depth, uint32_t *ret_ids)
 {
     if (depth > 0) {

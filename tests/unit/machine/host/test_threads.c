@@ -87,7 +87,7 @@ TEST(passive_reading_works_or_refuses_itself)
     }
 }
 
-/* Threads that get no CPU at first: a call of pthread_create() comes here. */
+/* Threads that get no CPU at first: replaces pthread_create(). */
 static unsigned starved_us;
 static void *(*starved)(void *arg);
 
@@ -146,7 +146,7 @@ TEST(stat_text_has_the_processor)
     CHECK_EQ(t.processor, 3);
 }
 
-/* On the processor of a thread that computes, this one has it when the sample is there. */
+/* This thread shares the processor of a thread that computes, and runs when the sample is there. */
 TEST(pinned_to_the_sampled_thread_it_is_off)
 {
     static struct sonde__host_perf_sample sample;
@@ -177,7 +177,7 @@ TEST(pinned_to_the_sampled_thread_it_is_off)
         syscall(SYS_sched_getaffinity, 0, sizeof after, after);
         CHECK_EQ(memcmp(before, after, sizeof before), 0);
     }
-    CHECK(off >= 10); /* the system may move the other one */
+    CHECK(off >= 10); /* the system may move the other thread */
     sonde__host_perf_close(&perf);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -211,14 +211,14 @@ TEST(perf_samples_a_running_thread)
             CHECK_EQ(sample.tid, child);
             CHECK_EQ(sample.stack_address, sp);
             CHECK(sample.stack_size >= 8);
-            /* the copy is the memory: spin() writes nothing to its stack */
+            /* the copy equals the memory: spin() does not write to its stack */
             if (sample.regs.pc >= begin && sample.regs.pc < begin + 64) {
                 CHECK_EQ(sonde__os_read_process(child, sp, &word, 8, NULL), 8);
                 CHECK_EQ(memcmp(&word, sample.stack, 8), 0);
             }
         }
     }
-    CHECK(inside >= samples - 2); /* the fork's way out may be in the first */
+    CHECK(inside >= samples - 2); /* the first may contain the fork's return */
     sonde__host_perf_close(&perf);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -309,7 +309,7 @@ TEST(ptrace_reads_registers)
         waitpid(child, NULL, 0);
         SKIP("ptrace is refused here: errno %d", os_error);
     }
-    for (unsigned i = 0; i < 2000; i++) { /* until it has got where it will stay */
+    for (unsigned i = 0; i < 2000; i++) { /* until it has reached its final place */
         CHECK_OK(sonde__host_ptrace_interrupt((uint64_t)child));
         CHECK_OK(sonde__host_ptrace_wait((uint64_t)child, 10000000000, &signal));
         CHECK_OK(sonde__host_ptrace_registers((uint64_t)child, &regs, &number, args));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search for symbol files, on small programs made by the compiler and split by objcopy. */
+/* The search for symbol files, on small programs that the compiler makes and objcopy splits. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "symfile_cache.h"
 #include "test.h"
 
-/* The library is loaded before the harness counts the heap: what it takes is no leak of ours. */
+/* Load the library before the harness counts the heap: its memory is no leak of ours. */
 __attribute__((constructor)) static void load_library(void)
 {
     (void)dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
@@ -66,7 +66,7 @@ static struct sonde__symfile_cache *make_cache(const char *root, const char *deb
     return cache;
 }
 
-/* Names of the image that the index has: bit 0 `shown`, bit 1 `hidden_one`. */
+/* Bits of the names that the index has: bit 0 `shown`, bit 1 `hidden_one`. */
 static unsigned names_of(const struct sonde__symbol_index *index)
 {
     unsigned found = 0;
@@ -130,7 +130,7 @@ TEST(debug_file_by_build_id_even_without_the_file)
     CHECK_EQ(names_with(NULL, folder, &image), 3);
 }
 
-/* A link is followed by name only when the file proves to be the right one. */
+/* sonde follows a link by name only if the file proves to be the right one. */
 TEST(a_wrong_debug_file_is_refused)
 {
     struct sonde__image image;
@@ -153,7 +153,8 @@ TEST(without_build_ids_the_crc_decides)
     CHECK_EQ(names_with(NULL, "/nowhere", &image), 1);
 }
 
-/* In a folder of the user: by build-id, by the name in the debug link with its CRC, never else. */
+/* A debug file in a user's folder is found by build-id, or by the debug link's name with its CRC,
+ * and in no other way. */
 TEST(debug_files_in_a_folder_of_the_user)
 {
     static const char *const build_ids[] = {"-Wl,--build-id=sha1", "-Wl,--build-id=none"};
@@ -168,7 +169,7 @@ TEST(debug_files_in_a_folder_of_the_user)
         snprintf(path, sizeof path, "%s/in/lib.so", folder);
         image = image_of(path);
         for (unsigned k = 0; k < 3;
-             k++) { /* without the folder, with it, with another file there */
+             k++) { /* without the folder, with it, with another file in it */
             struct sonde__symfile_cache *cache;
             const struct sonde__symbol_index *index;
             options.folders = folders;
@@ -206,13 +207,13 @@ TEST(a_replaced_file_gives_no_names)
         CHECK_CONTAINS(error.what, "replaced");
         CHECK_CONTAINS(error.what, "lib.so");
     }
-    image.build_id.size = 0; /* nobody knows what was loaded: the file's names may be wrong */
+    image.build_id.size = 0; /* unknown build: the file's names may be wrong */
     CHECK_EQ(sonde__symfile_index(cache, &image, NULL, 0, &index, &error), SONDE_ABSENT);
     sonde__symfile_cache_destroy(cache);
 }
 
 /* lib.so as Fedora ships it: stripped, with a small ELF of the functions that .dynsym lacks, made
- * as gdb's manual says ("MiniDebugInfo"); in good.xz, and nothing of it in bare.so. */
+ * as gdb's manual says ("MiniDebugInfo"). good.xz has that ELF, bare.so has none of it. */
 static void make_mini(void)
 {
     make_library("-Wl,--build-id=sha1");
@@ -223,7 +224,8 @@ static void make_mini(void)
        folder, "");
 }
 
-/* Names of lib.so with that in it. `how`: shell that makes mini.xz of good.xz. */
+/* Bits of the names in a lib.so with mini.xz. `how`: a shell command that makes mini.xz of
+ * good.xz. */
 static unsigned names_with_mini(const char *how)
 {
     struct sonde__image image;
@@ -247,7 +249,7 @@ TEST(mini_debug_information_has_names)
     CHECK_EQ(names_with(NULL, "/nowhere", &image), 1);
 }
 
-/* Malformed, cut, too large, no ELF, of another machine: as if it were not there. */
+/* A section that is malformed, cut, too large, no ELF, or of another machine is ignored. */
 TEST(mini_debug_information_of_an_enemy)
 {
     static const char *const damage[] = {
@@ -271,7 +273,7 @@ TEST(mini_debug_information_of_an_enemy)
     }
 }
 
-/* The file as a loader lays it out, from vaddr 0. */
+/* Lay out the file as a loader does, from vaddr 0. */
 static char *load(const char *path, size_t *ret_size)
 {
     struct sonde__elf_segment segment;
@@ -297,7 +299,7 @@ static char *load(const char *path, size_t *ret_size)
     return memory;
 }
 
-/* What is not there stays not there, without asking the disk again. */
+/* An absent file stays absent, without another look at the disk. */
 TEST(absence_is_remembered_until_memory_is_given)
 {
     struct sonde__image image;
@@ -377,7 +379,7 @@ TEST(each_failed_allocation_is_clean)
             if (status != SONDE_OK) {
                 CHECK_EQ(status, SONDE_MEMORY);
                 CHECK_EQ(error.status, SONDE_MEMORY);
-                /* lack of memory is not remembered as a property of the file */
+                /* the cache does not remember lack of memory as a property of the file */
                 CHECK_OK(sonde__symfile_index(cache, &image, NULL, 0, &index, &error));
             }
             CHECK_EQ(names_of(index), 3);

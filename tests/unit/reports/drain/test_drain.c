@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of made-up addresses in a real image: this test program itself, whose functions the linker
- * placed. The oracle is the compiler: &function. */
+/* Stacks of invented addresses in a real image, this test program. The oracle is the linker:
+ * &function. */
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ NOINLINE static void second_function(void)
 extern const char executable_start[] __asm__("__executable_start");
 extern const char text_end[] __asm__("etext");
 
-/* Its build-id: files are matched by it. */
+/* The program's build-id, by which sonde matches files. */
 static void read_build_id(const char *path, struct sonde__build_id *ret_id)
 {
     size_t size;
@@ -48,7 +48,7 @@ static void read_build_id(const char *path, struct sonde__build_id *ret_id)
     free(bytes);
 }
 
-/* The program as an image loaded at `bias` (its real one for addresses of functions). */
+/* The program as an image at `bias` (its real bias for addresses of functions). */
 struct world {
     struct sonde__image image;
     struct sonde__image_range range;
@@ -154,7 +154,7 @@ TEST(frames_get_image_offset_and_name)
 }
 
 /* A call that does not return may be the last instruction of its function: the return address is
- * then the next function's first byte. Exact pcs are looked up as they are. */
+ * then the next function's first byte. Exact pcs are looked up unchanged. */
 TEST(a_return_address_belongs_to_the_call_before_it)
 {
     struct world w;
@@ -171,7 +171,7 @@ TEST(a_return_address_belongs_to_the_call_before_it)
     teardown(&w);
 }
 
-/* The same, at the end of the image: the return address is outside of every range. */
+/* The same at the end of the image: the return address is outside of every range. */
 TEST(a_return_address_may_lie_past_its_image)
 {
     struct world w;
@@ -231,7 +231,7 @@ TEST(equal_stacks_are_one_and_other_ones_are_not)
     teardown(&w);
 }
 
-/* Loaded again elsewhere, the same code gives the same stack. */
+/* The same code loaded at another address gives the same stack. */
 TEST(a_moved_image_gives_the_same_stack)
 {
     struct world w;
@@ -390,7 +390,7 @@ TEST(a_thread_becomes_a_record)
     teardown(&w);
 }
 
-/* Another snapshot with another image at the same place: nothing of the first one may remain. */
+/* A new snapshot has another image at the same place: no data of the first may remain. */
 TEST(a_new_snapshot_is_read_anew)
 {
     struct world w;
@@ -410,8 +410,7 @@ TEST(a_new_snapshot_is_read_anew)
     teardown(&w);
 }
 
-/* A stack with more nodes than the limit is refused: there is none, not a part of it that looks
- * complete. */
+/* A stack with more nodes than the limit is dropped: a part of it would look complete. */
 TEST(a_stack_that_does_not_fit_is_dropped)
 {
     struct world w;
@@ -431,7 +430,7 @@ TEST(a_stack_that_does_not_fit_is_dropped)
     free(how);
 }
 
-/* The program is built with debug information: the compiler says where a function begins. */
+/* The program has debug information: the compiler says where a function begins. */
 TEST(a_frame_has_the_file_and_line_of_its_pc)
 {
     struct world w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The writer and the reader against each other, cut and damaged files. */
+/* The writer against the reader; cut and damaged files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void check_round_trip(struct sonde__report *r)
     CHECK(!loss.unfinished);
     CHECK_EQ(loss.size_bytes, 0);
     CHECK_EQ(loss.bad_parts, 0);
-    /* written again it has the same bytes: nothing was lost or changed */
+    /* writing the file again gives the same bytes: nothing was lost or changed */
     struct sample_bytes twice;
     sample_file(again, false, &twice);
     CHECK_EQ(twice.size, file.size);
@@ -112,7 +112,7 @@ TEST_TIMEOUT(file_flipped_bytes_never_pass_for_whole, 120)
 #    define DAMAGED 20000u
 #endif
 
-/* A checksum proves nothing: damage a record and correct its checksum. */
+/* A right checksum proves nothing: damage a record and correct its checksum. */
 static void damage(unsigned sample)
 {
     struct sonde__report *(*const samples[])(void) = {sample_watch, sample_all};
@@ -154,7 +154,7 @@ TEST_TIMEOUT(file_hostile_records_with_right_checksums, 600)
     damage(1);
 }
 
-/* A file of one record with this body, to which `body` must have room to add. */
+/* Read a file of one record with this body. `body` needs room for more. */
 static struct sonde__report *read_body(struct sonde__proto *body, struct sonde__report_loss *loss)
 {
     struct sonde__proto file = {0};
@@ -196,7 +196,7 @@ TEST(file_hostile_ids_make_no_circles)
     put_pair(&body, PROCESSES, 1, 71, 2, 1);
     put_pair(&body, PROCESSES, 1, 72, 2, 4000000000);
     put_pair(&body, THREADS, 5, 4, 15, 2);
-    put_pair(&body, THREADS, 5, 4, 15, 4000000000); /* of no process that is there */
+    put_pair(&body, THREADS, 5, 4, 15, 4000000000); /* of a missing process */
     struct sonde__report *r = read_body(&body, &loss);
     CHECK_EQ(loss.damage, SONDE__REPORT_WHOLE);
     CHECK_EQ(sonde__report_node(r, 1)->awaiter, 0);
@@ -321,7 +321,7 @@ TEST(file_large_reports_are_split_into_records)
 
 /* -- memory -- */
 
-/* Use everything once; true if nothing failed. A failure must be a status or a counted loss. */
+/* Use everything once; true if nothing failed. A failure must give a status or a counted loss. */
 static bool work_once(void)
 {
     struct sonde__report *r = NULL, *again = NULL;
@@ -379,7 +379,7 @@ TEST_TIMEOUT(file_each_allocation_may_fail, 120)
     CHECK(work_once());
 }
 
-/* A flush that ran out of memory leaves whole records, and the next one goes on. */
+/* A flush that runs out of memory leaves whole records, and the next one goes on. */
 TEST_TIMEOUT(file_writer_goes_on_after_memory_ran_out, 120)
 {
     struct sonde__report *r = sample_stacks();

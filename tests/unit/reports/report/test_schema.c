@@ -20,7 +20,7 @@ static struct test_run run_protoc(const char *verb, const char *schema_folder, c
     return test_run(argv, NULL, NULL, 60);
 }
 
-/* protoc prints a field that the schema lacks by its number. */
+/* protoc prints the number of a field that the schema lacks. */
 static void check_all_fields_named(const char *text)
 {
     for (const char *p = text; *p != '\0'; p++) {
@@ -51,7 +51,7 @@ static unsigned count_lines(const char *text, const char *line)
     return count;
 }
 
-/* Decode `bytes` with protoc; the text is the caller's to free. */
+/* Decode `bytes` with protoc; the caller frees the text. */
 static char *protoc_decode(const struct sample_bytes *file)
 {
     char from[512], to[512], schemas[512];
@@ -121,7 +121,7 @@ TEST_TIMEOUT(file_of_heap_blocks_is_read_by_protoc, 120)
     sample_bytes_done(&file);
 }
 
-/* The schema is the oracle: each of its fields from the second format on has a value in the sample,
+/* The schema is the oracle: each of its fields since the second format has a value in the sample,
  * and protoc finds it under that name. */
 TEST_TIMEOUT(file_with_every_field_is_read_by_protoc, 120)
 {
@@ -191,7 +191,7 @@ TEST_TIMEOUT(file_with_every_field_is_read_by_protoc, 120)
     sample_bytes_done(&file);
 }
 
-/* The name of the field that a line of the schema defines, if it does. */
+/* Get the name of the field that a line of the schema defines, if any. */
 static bool field_of(const char *line, char *ret_name, size_t capacity)
 {
     const char *equals = strchr(line, '='), *comment = strstr(line, "//");
@@ -203,10 +203,10 @@ static bool field_of(const char *line, char *ret_name, size_t capacity)
         begin--;
     }
     snprintf(ret_name, capacity, "%.*s", (int)(end - begin), begin);
-    return *ret_name >= 'a' && *ret_name <= 'z'; /* values of enums are in capitals */
+    return *ret_name >= 'a' && *ret_name <= 'z'; /* enum values are in capitals */
 }
 
-/* A field without a value in any sample is one that no test sees. */
+/* No test covers a field without a value in any sample. */
 TEST_TIMEOUT(file_samples_have_every_field_of_the_schema, 120)
 {
     struct sonde__report *(*const samples[])(void) = {sample_stacks, sample_watch,
@@ -250,7 +250,7 @@ TEST_TIMEOUT(file_samples_have_every_field_of_the_schema, 120)
     }
 }
 
-/* Take protoc's Report apart and give each record the checksum that protoc cannot make. */
+/* Split protoc's Report and give each record its checksum, which protoc cannot make. */
 static void add_checksums(const char *from, struct sample_bytes *to)
 {
     size_t size = 0;

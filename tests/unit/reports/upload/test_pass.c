@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a sender does with a folder, in virtual time, against a server that fails in every way. */
+/* A sender's passes over a folder, in virtual time, against a server that fails in every way. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void add_report(int32_t pid)
     run_end(&run);
 }
 
-/* One that is worth compressing. */
+/* A report large enough to be compressed. */
 static void add_large_report(int32_t pid)
 {
     struct run run;
@@ -86,7 +86,7 @@ TEST(a_report_that_is_to_be_kept_is_not_sent_again)
     }
     CHECK_EQ(server.request_count, 1);
     CHECK_EQ(runs_count(".sonde"), 1);
-    /* another address has not got it */
+    /* another server has not stored it */
     struct sonde_upload_result result;
     struct sonde__upload_sender sender = server_sender(&server, "https://d.example", &keep);
     CHECK_OK(sonde__upload_pass(&sender, &result, NULL));
@@ -108,7 +108,7 @@ TEST(a_server_in_trouble_is_asked_again_later_and_later)
         CHECK_EQ(result.later, 1);
         CHECK(wait_s >= waits[i] - 1 && wait_s <= waits[i] + 1);
         server.now_s += (int64_t)wait_s - 1;
-        CHECK_EQ(server_pass(&server).later, 0); /* a second too early */
+        CHECK_EQ(server_pass(&server).later, 0); /* one second too early */
         CHECK_EQ(server.request_count, i + 1);
         server.now_s += 1;
     }
@@ -143,7 +143,7 @@ TEST(haste_takes_no_notice_of_our_own_waits)
     server_then(&server, (struct server_answer){.status = 200});
     add_report(1);
     CHECK_EQ(server_hasty_pass(&server).later, 1);
-    CHECK_EQ(server.request_count, 1); /* once in a pass, haste or not */
+    CHECK_EQ(server.request_count, 1); /* once per pass, hasty or not */
     CHECK_EQ(server_pass(&server).stored, 0);
     CHECK_EQ(server_hasty_pass(&server).stored, 1);
 }
@@ -167,7 +167,7 @@ TEST(trouble_ends_the_pass_and_a_refusal_does_not)
     server.answer_count = 0;
     server.now_s += 100;
     CHECK_EQ(server_pass(&server).stored, 2);
-    /* the refused one stays, and is not sent again by anybody */
+    /* the refused report stays, and no sender sends it again */
     CHECK_EQ(runs_count(".sonde"), 1);
     server.now_s += 1000000;
     CHECK_EQ(server_hasty_pass(&server).stored, 0);
@@ -187,7 +187,7 @@ TEST(a_wrong_key_stops_all_and_blames_no_report)
     CHECK_EQ(runs_count(".sonde"), 2);
     CHECK_EQ(state_of(".upload").tries, 0);
     server.answer_count = 0;
-    CHECK_EQ(server_hasty_pass(&server).stored, 2); /* somebody has changed the key */
+    CHECK_EQ(server_hasty_pass(&server).stored, 2); /* the key was changed */
 }
 
 TEST(one_report_that_harms_the_server_does_not_keep_the_others_from_it)
@@ -304,7 +304,7 @@ TEST(runs_that_go_on_and_runs_that_were_killed_are_left_alone)
     CHECK_EQ(runs_count(".live"), 1);
 }
 
-/* As on a disk that was full when it began: only the lock shows that it goes on. */
+/* As on a disk that was full at the begin: only the lock shows that the run goes on. */
 TEST(a_run_without_a_live_file_is_left_alone_while_it_goes_on)
 {
     struct server server;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that park: what a question may do at which moment, without the rest of a snapshot. */
+/* Parked threads: requests at every moment, without the rest of a snapshot. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct worker {
     pthread_t thread;
     uint64_t tid;
     int ready, stop;
-    bool blocks; /* the signal, until told otherwise */
+    bool blocks; /* blocks the signal until this is cleared */
     uint64_t turns;
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
@@ -55,13 +55,13 @@ static __attribute__((noinline)) void *spin(void *arg)
     return NULL;
 }
 
-/* Up to the entry, and frame 0 is spin(), or what the compiler has it call for an atomic addition.
- */
+/* The stack reaches the entry, and frame 0 is spin() or the function that the compiler calls for an
+ * atomic addition. */
 static bool is_whole(const struct worker *w)
 {
     uint32_t first = w->pcs[0] - (uintptr_t)&spin < 2048 ? 0 : 1;
 #if defined(SONDE_SANITIZED)
-    bool may_be_deeper = w->blocks; /* in the sanitizer's frames around what unblocks the signal */
+    bool may_be_deeper = w->blocks; /* the sanitizer's frames around the unblocking of the signal */
 #else
     bool may_be_deeper = false;
 #endif
@@ -138,7 +138,7 @@ TEST(a_parked_thread_waits_until_it_is_released)
     end(&w);
 }
 
-/* Whatever becomes of the collector, nobody is held for longer than it said. */
+/* A thread parks no longer than its limit, even if the collector never releases it. */
 TEST(a_parked_thread_leaves_by_itself)
 {
     struct worker w = {.ready = 0};
@@ -149,11 +149,11 @@ TEST(a_parked_thread_leaves_by_itself)
     sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
     CHECK(does_turn(&w));
     CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_LEFT);
-    CHECK(is_whole(&w)); /* what it wrote is there */
+    CHECK(is_whole(&w)); /* its stack was written */
     end(&w);
 }
 
-/* A signal that is delivered after the question was withdrawn writes nothing and holds nobody. */
+/* A signal delivered after its request was withdrawn writes nothing and parks no thread. */
 TEST(a_late_delivery_does_nothing)
 {
     struct worker w = {.ready = 0, .blocks = true};
@@ -175,7 +175,7 @@ TEST(a_late_delivery_does_nothing)
     end(&w);
 }
 
-/* The same, with another collection open by then that asks another thread in the same slot. */
+/* The same, while another collection asks another thread in the same slot. */
 TEST(a_late_delivery_finds_another_question)
 {
     struct worker late = {.ready = 0, .blocks = true}, other = {.ready = 0};
@@ -208,7 +208,8 @@ static void on_urgent(int signal)
     __atomic_fetch_add(&urgent, 1, __ATOMIC_RELAXED);
 }
 
-/* Of the program's own signal and ours the system keeps one, which is ours. */
+/* The system keeps only one of two equal pending signals. Here it keeps ours and drops the
+ * program's. */
 TEST(a_signal_of_the_program_that_is_merged_with_ours)
 {
     struct worker w = {.ready = 0, .blocks = true};
@@ -222,14 +223,14 @@ TEST(a_signal_of_the_program_that_is_merged_with_ours)
     unblock(&w);
     sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
     CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_HELD);
-    CHECK_EQ(urgent, 0); /* it is parked first */
+    CHECK_EQ(urgent, 0); /* the thread parks first */
     sonde__capture_park_release();
     wait_unblocked(&w);
     CHECK_EQ(urgent, 1);
     end(&w);
 }
 
-/* The other way round: ours is the one that the system drops. */
+/* Here the system drops ours. */
 TEST(our_signal_is_merged_with_one_of_the_program)
 {
     struct worker w = {.ready = 0, .blocks = true};
@@ -250,8 +251,8 @@ TEST(our_signal_is_merged_with_one_of_the_program)
     end(&w);
 }
 
-/* A signal whose question was withdrawn is pending when the thread is asked again: the system drops
- * the new one. */
+/* The signal of a withdrawn request is still pending when the thread is asked again: the system
+ * drops the new one. */
 TEST(our_signal_is_merged_with_an_earlier_one_of_ours)
 {
     struct worker w = {.ready = 0, .blocks = true}, other = {.ready = 0};
@@ -285,7 +286,7 @@ static void *unblock_soon(void *arg)
     return NULL;
 }
 
-/* The same where one thread is asked alone. */
+/* The same when only one thread is asked. */
 TEST(a_single_question_whose_signal_is_merged)
 {
     struct worker w = {.ready = 0, .blocks = true};
@@ -299,7 +300,7 @@ TEST(a_single_question_whose_signal_is_merged)
     end(&w);
 }
 
-/* A thread that is still on its way out may be asked again: the signal comes when it is out. */
+/* A thread may be asked again before it has left the handler: the signal comes when it has. */
 TEST(asked_again_at_once)
 {
     struct worker w[3] = {{.ready = 0}};
@@ -316,7 +317,7 @@ TEST(asked_again_at_once)
         sonde__capture_park_wait(sonde__os_now_ns() + 10 * (uint64_t)FAR_NS);
         for (int i = 0; i < 3; i++) {
             CHECK_EQ(sonde__capture_park_look(slots[i]), SONDE__PARKED_HELD);
-            CHECK(is_whole(&w[i])); /* and nothing of our handler */
+            CHECK(is_whole(&w[i])); /* without frames of our handler */
         }
         sonde__capture_park_release();
     }
@@ -335,5 +336,5 @@ TEST(no_such_thread)
     CHECK_EQ(slot, 12345);
     CHECK_EQ(sonde__capture_park_missing(), 0);
     CHECK(!sonde__capture_park_answer(SIGURG, 0x123456789abcdef,
-                                      NULL)); /* a value of somebody else's */
+                                      NULL)); /* the value of another sender */
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread's stack, before any snapshot was published: every frame is found through the
- * loader. The oracle is libgcc's unwinder, by way of glibc's backtrace(). */
+/* The calling thread's stack without an image snapshot: the walk finds every frame through the
+ * loader. The oracle is libgcc's unwinder, called by glibc's backtrace(). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct pair {
 
 static struct pair pair;
 
-/* libc's own: a sanitizer puts one of another kind in front of it. */
+/* libc's own: a sanitizer interposes another one. */
 static int (*real_backtrace)(void **, int);
 
 static __attribute__((noinline)) void both(struct pair *p)
@@ -37,7 +37,7 @@ static __attribute__((noinline)) void both(struct pair *p)
     p->oracle_count = real_backtrace(p->oracle, DEPTH);
 }
 
-/* glibc loads libgcc at the first call, which would look like a leak of each test. */
+/* glibc loads libgcc at the first call; that would look like a leak of each test. */
 static __attribute__((constructor)) void load_oracle(void)
 {
     void *pc;
@@ -46,7 +46,7 @@ static __attribute__((constructor)) void load_oracle(void)
     real_backtrace(&pc, 1);
 }
 
-/* All frames of the oracle, but its first: the return address of another call in this function. */
+/* Compare all frames but the first: it is the return address of another call in this function. */
 static void check_same_frames(const struct pair *p)
 {
     CHECK_EQ(p->stack.count, p->oracle_count);
@@ -144,7 +144,7 @@ TEST(depth_one_and_skip)
     CHECK_EQ(pair.stack.end, SONDE_END_DEPTH);
 }
 
-/* What is left out is counted, whether outermost frames are kept or not. */
+/* Frames left out are counted, whether outermost frames are kept or not. */
 static __attribute__((noinline)) void check_count(uint32_t capacity, uint32_t outer, uint32_t skip)
 {
     struct pair cut;
@@ -261,7 +261,7 @@ TEST(on_a_coroutine_of_one_page)
     fiber.uc_stack.ss_size = 8 * 4096;
     makecontext(&fiber, fiber_main, 0);
     CHECK_OK(swapcontext(&back, &fiber));
-    check_same(&pair); /* what is under the first function is __start_context's first byte */
+    check_same(&pair); /* the frame below the first function is __start_context's first byte */
 }
 
 TEST(given_registers)
@@ -288,7 +288,7 @@ TEST(given_registers)
 }
 
 #if defined(__x86_64__)
-/* Its stack is found by rbp alone: sp says nothing in it. */
+/* Only rbp locates its frame, not sp. */
 static __attribute__((noinline)) void *with_frame_pointer(volatile size_t size)
 {
     volatile char *room = __builtin_alloca(size);
@@ -304,14 +304,14 @@ static __attribute__((noinline)) void *with_frame_pointer(volatile size_t size)
     CHECK_OK(sonde_stack_capture_registers(&from_context, &registers, 0));
     CHECK_EQ(from_context.end, SONDE_END_ROOT);
     CHECK_EQ(context_pcs[1], record[1]);
-    registers.known = SONDE_REGISTERS_FP; /* of a frame further out the code proves nothing */
+    registers.known = SONDE_REGISTERS_FP; /* the code of an outer frame proves nothing */
     CHECK_OK(sonde_stack_capture_registers(&from_context, &registers, 0));
     CHECK_EQ(from_context.end, SONDE_END_ROOT);
     CHECK_EQ(context_pcs[1], record[1]);
     CHECK_EQ(context_how[0] & SONDE_HOW_EXACT, 0);
     registers.known = SONDE_REGISTERS_FP | SONDE_REGISTERS_EXACT;
-    /* at the first instruction of a function, which nobody has called: the byte before is another
-     * function's, or none's */
+    /* at the first instruction of a function that nobody has called: the byte before belongs to
+     * another function or to none */
     registers.pc = (uint64_t)(uintptr_t)&deeper;
     registers.sp = (uint64_t)(uintptr_t)(record + 1);
     registers.fp = record[0];
@@ -353,10 +353,10 @@ TEST(from_a_frame_pointer)
     CHECK_EQ(from_context.end_at, 8);
     CHECK_OK(sonde_stack_capture_frame(&from_context,
                                        (uint64_t)(uintptr_t)__builtin_frame_address(0), whole + 5));
-    CHECK_EQ(from_context.count, 0); /* more skipped than there is */
+    CHECK_EQ(from_context.count, 0); /* more frames skipped than exist */
     CHECK_EQ(sonde_stack_capture_frame(NULL, 8, 0), SONDE_USAGE);
     for (uint64_t at = (uint64_t)(uintptr_t)&pair; at < (uint64_t)(uintptr_t)(&pair + 1); at += 3) {
-        CHECK_OK(sonde_stack_capture_frame(&from_context, at, 0)); /* garbage: it ends */
+        CHECK_OK(sonde_stack_capture_frame(&from_context, at, 0)); /* garbage: the walk ends */
     }
 }
 
@@ -367,7 +367,7 @@ static void record_of_leaf(struct pair *p)
     __asm__ volatile("" ::: "memory");
 }
 
-/* The functions outward have no frame pointer: their stacks are found by the record's place. */
+/* The outer functions have no frame pointer: the frame record's address locates their frames. */
 TEST(from_a_frame_pointer_into_functions_without)
 {
     deeper(5, record_of_leaf);

@@ -51,8 +51,8 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* A stack of a program with few functions: many stacks share most of their frames, or have the
- * same frames in another order. */
+/* A stack of a program with few functions: many stacks share most of their frames, or have them in
+ * another order. */
 static uint32_t random_stack(uint64_t *state, uint64_t *pcs)
 {
     uint32_t count = 1 + (uint32_t)(next_random(state) % 12);
@@ -62,7 +62,7 @@ static uint32_t random_stack(uint64_t *state, uint64_t *pcs)
     return count;
 }
 
-/* Every two stacks: equal ids exactly if equal frames. */
+/* Any two stacks have equal ids exactly if their frames are equal. */
 TEST(ids_are_equal_exactly_if_stacks_are)
 {
     enum { STACKS = 3000 };
@@ -88,7 +88,7 @@ TEST(ids_are_equal_exactly_if_stacks_are)
     free(depot);
 }
 
-/* XOR gives two keys for these. */
+/* XOR gives only two hash keys for these. */
 TEST(recursion_of_each_depth_is_a_distinct_stack)
 {
     struct sonde__depot *depot = open_depot(1000);
@@ -103,7 +103,7 @@ TEST(recursion_of_each_depth_is_a_distinct_stack)
             CHECK(ids[j] != ids[depth]);
         }
     }
-    CHECK_EQ(sonde__depot_stat(depot).nodes, 256); /* each is the one before and a frame */
+    CHECK_EQ(sonde__depot_stat(depot).nodes, 256); /* each stack adds one frame to the one before */
     free(depot);
 }
 
@@ -134,7 +134,7 @@ TEST(frames_that_differ)
     CHECK_EQ(how[1], SONDE_FOUND_CFI | SONDE_HOW_EXACT);
     CHECK(sonde__depot_get(depot, cut, &stack));
     CHECK_EQ(stack.end, SONDE_END_NO_RULE);
-    /* the innermost ones, where there is no room */
+    /* the innermost frames, if there is no room for all */
     stack.capacity = 2;
     CHECK(sonde__depot_get(depot, plain, &stack));
     CHECK_EQ(stack.count, 2);
@@ -146,7 +146,7 @@ TEST(frames_that_differ)
     free(depot);
 }
 
-/* From a table of 256 slots to one of 262,144: nothing is lost and nothing stored twice. */
+/* The table grows from 256 slots to 262,144: no stack is lost or stored twice. */
 TEST(tables_grow)
 {
     enum { NODES = 150000 };
@@ -165,7 +165,7 @@ TEST(tables_grow)
     CHECK_EQ(stat.nodes, NODES);
     CHECK_EQ(stat.wasted, 0);
     CHECK(stat.bytes < NODES * (uint64_t)31);
-    /* full: drops are counted, what is there is still found */
+    /* full: drops are counted, stored stacks are still found */
     CHECK_EQ(sonde__depot_child(depot, root, 1), 0);
     CHECK_EQ(sonde__depot_child(depot, 0, 1), 0);
     CHECK_EQ(sonde__depot_stat(depot).dropped, 1);
@@ -186,12 +186,12 @@ TEST(unloaded_code_is_closed)
     CHECK(!sonde__depot_is_open(depot, inner_id));
     CHECK(sonde__depot_is_open(depot, open));
     CHECK_EQ(put(depot, beside, 3), open);
-    check_stack(depot, closed, through, 3); /* what was recorded stays */
+    check_stack(depot, closed, through, 3); /* recorded stacks stay */
     /* another library in its place */
     uint32_t again = put(depot, through, 3);
     CHECK(again != closed);
     CHECK(sonde__depot_is_open(depot, again));
-    /* a return address behind the last call of an image belongs to it */
+    /* a return address after an image's last call belongs to the image */
     const uint64_t last[] = {0x6000}, next[] = {0x5000};
     uint32_t last_id = put(depot, last, 1), next_id = put(depot, next, 1);
     sonde__depot_close(depot, 0x5000, 0x6000);
@@ -219,7 +219,7 @@ TEST(labels_are_numbered_apart_from_frames)
     CHECK_EQ(sonde__depot_labelled(depot, 10, &label), 0);
     CHECK_EQ(sonde__depot_labelled(depot, NODES + SONDE__DEPOT_FIRST, &label), 0);
     check_stack(depot, ids[0], pcs, 2);
-    /* both kinds meet in the middle, and do not overlap */
+    /* nodes and labels meet in the middle and do not overlap */
     while (sonde__depot_label(depot, stack, 100 + count) != 0) {
         count++;
     }
@@ -243,7 +243,7 @@ enum { REPEATS = 80, OFTEN_US = 50 };
 #endif
 enum { THREADS = 4, ROUNDS = 6000, SHARED = 4096 };
 static struct sonde__depot *shared;
-static uint32_t seen[THREADS + 1][SHARED]; /* by stack: its id as each thread saw it */
+static uint32_t seen[THREADS + 1][SHARED]; /* per stack, the id that each thread got */
 static _Atomic bool is_go;
 
 static uint32_t put_shared(unsigned which)
@@ -313,8 +313,7 @@ TEST(threads_get_the_same_ids)
 
 enum { SAME = 20000 };
 
-/* Stacks that nobody has put before, in the same order as every other thread: the worst for races.
- */
+/* New stacks, in the same order in every thread: the worst case for races. */
 static void *put_same(void *unused)
 {
     while (!is_go) {
@@ -329,7 +328,7 @@ static void *put_same(void *unused)
     return unused;
 }
 
-/* A node that is lost in a race is used by the next frame, so that no room is lost. */
+/* After a lost race the next frame uses the spare node, so no room is wasted. */
 TEST(races_waste_little)
 {
     pthread_t threads[THREADS];
@@ -345,8 +344,8 @@ TEST(races_waste_little)
         }
         struct sonde__depot_stat stat = sonde__depot_stat(shared);
         CHECK_EQ(stat.nodes, SAME + SAME / 2 + SAME / 4 + SAME);
-#if !defined(SONDE_SANITIZED)                 /* a thread stops for long in each access there */
-        CHECK(stat.wasted < stat.nodes / 20); /* a tenth and more without spares */
+#if !defined(SONDE_SANITIZED)                 /* there each access stops a thread for long */
+        CHECK(stat.wasted < stat.nodes / 20); /* a tenth or more without spares */
 #endif
         CHECK_EQ(stat.dropped, 0);
         free(shared);

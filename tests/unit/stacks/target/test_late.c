@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that stop late, never, or are gone when they would: none is left stopped or traced.
+/* Threads that stop late, never, or end before they stop: no thread stays stopped or traced.
  *
- * The system calls on the way are real, but something happens right before one of them: ptrace() is
- * defined here, in libc's place. What is long about the stops is a vfork(): its parent is in an
- * uninterruptible wait until the child ends, which is when the test says so. */
+ * The system calls are real, but a test acts right before one of them: ptrace() is defined here, in
+ * libc's place. What is long about the stops is a vfork(): its parent is in an uninterruptible wait
+ * until the child ends, which is when the test says so. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,11 +18,11 @@
 #include "counted.h"
 #include "test.h"
 
-/* --- something happens before a call of ptrace() --- */
+/* --- acts before a call of ptrace() --- */
 
 static void (*before_call)(uint64_t tid);
 static enum __ptrace_request before_which;
-static int refusal; /* that call fails with this errno; 0: it is made */
+static int refusal; /* errno with which that call fails; 0: make the call */
 
 long ptrace(enum __ptrace_request request, ...)
 {
@@ -79,7 +79,7 @@ static void execute(uint64_t tid)
 static void send_signal(uint64_t tid)
 {
     syscall(SYS_tgkill, program, tid, SIGUSR1);
-    (void)await_letter(tid, 't'); /* who is traced stops for it */
+    (void)await_letter(tid, 't'); /* a traced thread stops for it */
 }
 
 static void die(uint64_t tid)
@@ -105,7 +105,7 @@ static struct sonde__capture capture_stopping(unsigned i)
     return captured;
 }
 
-/* In a process of its own, which stays, and closes nothing; or is ended meanwhile. */
+/* In a child that goes on and closes nothing, or is ended meanwhile. */
 static pid_t capture_apart(unsigned i)
 {
     pid_t tracer = fork();
@@ -161,7 +161,8 @@ TEST_TIMEOUT(a_sampled_thread_that_stops_late_goes_on, 120)
     end_program();
 }
 
-/* What was known of it before the stop is old: it may be in a wait that a signal would end. */
+/* The thread's state from before the stop is out of date: it may be in a wait that a signal would
+ * end. */
 TEST_TIMEOUT(a_thread_that_stops_late_is_not_signalled, 120)
 {
     start_program();
@@ -195,7 +196,7 @@ TEST_TIMEOUT(all_threads_stopped_and_two_of_them_late, 120)
     atomic_store(&shared->vfork_over, true);
     check_goes_on(0);
     check_goes_on(1);
-    CHECK_OK(sonde__target_stop(target, &error)); /* and once more */
+    CHECK_OK(sonde__target_stop(target, &error)); /* and a second time */
     CHECK_EQ(capture(target, 0).by, SONDE__CAPTURED_PTRACE);
     sonde__target_resume(target, &pause_ns);
     check_goes_on(0);
@@ -204,7 +205,7 @@ TEST_TIMEOUT(all_threads_stopped_and_two_of_them_late, 120)
     end_program();
 }
 
-/* It stops between the stop of the others and the look at it: then it is read as they are. */
+/* The thread stops after the others and before it is read: it is read as they are. */
 TEST_TIMEOUT(a_late_thread_that_stops_before_it_is_read, 120)
 {
     start_program();
@@ -246,7 +247,7 @@ TEST_TIMEOUT(the_tracer_ends_before_a_late_stop, 120)
     check_tracer_ended(SIGTERM);
 }
 
-/* Job control stops the program before the late stop: that lasts, and ends by SIGCONT. */
+/* Job control stops the program before the late stop. Its stop lasts until SIGCONT. */
 TEST_TIMEOUT(a_group_stop_before_a_late_stop_lasts, 120)
 {
     start_program();
@@ -255,7 +256,7 @@ TEST_TIMEOUT(a_group_stop_before_a_late_stop_lasts, 120)
     atomic_store(&shared->vfork_over, true);
     CHECK(await_letter(shared->tid[0], 'T'));
     CHECK_EQ(tracer_of(shared->tid[0]), 0);
-    /* stopped by job control, it is read at once and stays so */
+    /* a thread stopped by job control is read at once and stays stopped */
     CHECK_EQ(capture_stopping(0).by, SONDE__CAPTURED_PTRACE);
     CHECK(await_letter(shared->tid[0], 'T'));
     kill(program, SIGCONT);
@@ -264,10 +265,10 @@ TEST_TIMEOUT(a_group_stop_before_a_late_stop_lasts, 120)
     end_program();
 }
 
-/* --- gone, when it would stop --- */
+/* --- ended before the stop --- */
 
-/* The tracer lives on: what it still traced would keep its place, and the program's parent would
- * never be told that the program has ended. */
+/* The tracer lives on: a thread that it still traced would stay a zombie, and the program's parent
+ * would not learn that the program ended. */
 static int status_of_program(void (*what)(uint64_t tid))
 {
     int status;
@@ -352,7 +353,7 @@ TEST_TIMEOUT(a_signal_that_arrives_while_all_are_stopped_is_delivered, 120)
     before(0, NULL);
     send_signal(shared->tid[1]);
     sonde__target_resume(target, &pause_ns);
-    /* one for each thread of the program, and two of the last are one */
+    /* one for each thread, and two for the last thread merged into one */
     for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->signals) < THREADS + 1; n++) {
         usleep(LOOK_US);
     }
@@ -384,7 +385,7 @@ TEST_TIMEOUT(seizing_is_refused, 120)
     check_refused(PTRACE_SEIZE, EPERM, "ptrace is refused");
     check_refused(PTRACE_SEIZE, ENOSYS, "could not be stopped: not supported");
     check_refused(PTRACE_SEIZE, EIO, "could not be stopped");
-    check_refused(PTRACE_SEIZE, ESRCH, "could not be stopped"); /* yet it is there */
+    check_refused(PTRACE_SEIZE, ESRCH, "could not be stopped"); /* though the thread exists */
 }
 
 TEST_TIMEOUT(stopping_is_refused, 120)

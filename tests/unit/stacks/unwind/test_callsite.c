@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller by the function's code and the call that entered it, or by the link register, where
- * call frame information lacks or lies. */
+/* Find the caller by the function's code and the call that entered it, or by the link register,
+ * where call frame information is missing or wrong. */
 #include <string.h>
 
 #include "sim.h"
@@ -17,7 +17,7 @@ static void add_root(void)
     SIM_FDE(&sim, 0xf00, 0x07, 16);
 }
 
-/* Assembler at 0x100 that pushes rbx and rbp and says nothing of it, called from 0x24b. */
+/* Assembler at 0x100 pushes rbx and rbp without CFI for it. It is called from 0x24b. */
 static void open_silent_pushes(void)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);
@@ -28,7 +28,7 @@ static void open_silent_pushes(void)
     memcpy(sim.code + 0x110, "\x5d\x90", 2); /* pop %rbp; nop */
     sim_call(&sim, 0x250, 0x100);
     sim_start(&sim, 0x110, 0x100);
-    sim_set(&sim, SONDE__X86_64_RBP, 5); /* it counts with it */
+    sim_set(&sim, SONDE__X86_64_RBP, 5); /* the function uses rbp for a number */
     sim_poke(&sim, 0x100, STACK(0x200)); /* the caller's rbp */
     sim_poke(&sim, 0x108, 0x78);
     sim_poke(&sim, 0x110, CODE(0x250));
@@ -55,8 +55,8 @@ TEST(the_call_corrects_a_rule_that_leads_nowhere)
     CHECK_EQ(sim.result.end, SONDE_END_NO_CODE);
 }
 
-/* A rule that leads to code is not doubted, and only of the innermost frame is anything known of
- * the words next to sp. */
+/* The walk trusts a rule that leads to code, and knows about the words next to sp only in the
+ * innermost frame. */
 TEST(a_rule_that_leads_to_code_is_believed)
 {
     open_silent_pushes();
@@ -70,7 +70,7 @@ TEST(a_rule_that_leads_to_code_is_believed)
     CHECK_EQ(sim.result.end, SONDE_END_NO_CODE);
 }
 
-/* clone: its record ends in front of the system call. */
+/* clone: its record ends before the system call. */
 TEST(the_call_leads_out_of_code_without_a_record)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);
@@ -101,13 +101,13 @@ TEST(an_indirect_call_leads_out_of_code_without_a_record)
     memcpy(sim.code + 0x24b, "\x90\x90\x90\xff\xd0", 5); /* call *%rax */
     sim_start(&sim, 0x110, 0x100);
     sim_set(&sim, SONDE__X86_64_RBP, 5);
-    sim_poke(&sim, 0x100, CODE(0x250)); /* not where the ABI has a return address */
+    sim_poke(&sim, 0x100, CODE(0x250)); /* not where the ABI puts a return address */
     sim_poke(&sim, 0x108, CODE(0x250));
     sim_poke(&sim, 0x118, CODE(0xf10));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x110, 0x250, 0xf10);
     CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
-    /* the code has moved the stack by nothing, or by more: then the word is none */
+    /* the code moved sp by nothing, or by more: the word is no return address */
     memset(sim.code + 0x100, 0, 4);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x110);
@@ -116,8 +116,8 @@ TEST(an_indirect_call_leads_out_of_code_without_a_record)
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x110);
 }
 
-/* A function that realigns its stack and ends with a call that never returns; behind it one without
- * a frame pointer. */
+/* A function realigns its stack and ends with a call that never returns; the next function has no
+ * frame pointer. */
 TEST(a_frame_pointer_of_the_function_before_is_no_record)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);
@@ -135,7 +135,7 @@ TEST(a_frame_pointer_of_the_function_before_is_no_record)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x124, 0x250, 0xf10);
     CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
-    /* the record is the function's own: it sets up the frame pointer before it realigns */
+    /* the record is the function's own: it sets up the frame pointer, then realigns */
     memcpy(sim.code + 0x120, "\x90\x41\xff\xd0", 4);
     sim_call(&sim, 0x250, 0x110);
     sim_poke(&sim, 0x108, 0);
@@ -167,7 +167,7 @@ static void start_linked(uint32_t pc, uint32_t sp)
     memset(sim.stack, 0, sizeof sim.stack);
     sim_start(&sim, pc, sp);
     sim_set(&sim, SONDE__AARCH64_LR, CODE(0x250));
-    sim_set(&sim, SONDE__AARCH64_FP, STACK(0x400)); /* g's: its record is of an outer frame */
+    sim_set(&sim, SONDE__AARCH64_FP, STACK(0x400)); /* g's: the record of an outer frame */
     sim_poke(&sim, 0x408, CODE(0xf20));
     sim_poke(&sim, 0x308, CODE(0xf10)); /* g's sp is 0x300 */
 }
@@ -200,7 +200,7 @@ TEST(aarch64_linkage_stubs_have_their_return_address_in_lr)
     }
 }
 
-/* Start-up code has no records. Before it calls anybody, lr is its caller. */
+/* Start-up code has no records. Until its first call, lr is its return address. */
 TEST(aarch64_lr_leads_out_of_code_without_a_record)
 {
     open_linked();
@@ -208,13 +208,13 @@ TEST(aarch64_lr_leads_out_of_code_without_a_record)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x804, 0x250, 0xf10);
     CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
-    /* after a call lr points into the function itself: then the frame record tells */
+    /* after a call lr points into the function itself: then the frame record gives the caller */
     put_words(0x80c, (const uint32_t[]){0x94000010}, 1); /* bl 0x84c */
     start_linked(0x810, 0x300);
     sim_set(&sim, SONDE__AARCH64_LR, CODE(0x810));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x810, 0xf20);
-    /* the function that it called is a leaf without a record, too */
+    /* the called function is a leaf without a record, too */
     start_linked(0x850, 0x300);
     sim_set(&sim, SONDE__AARCH64_LR, CODE(0x810));
     sim_set(&sim, SONDE__AARCH64_FP, 5);
@@ -234,7 +234,7 @@ TEST(aarch64_a_return_address_lies_below_the_cfa)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x110, 0x250, 0xf10);
 }
 
-/* A function that only .debug_frame describes; nothing else leads out of it. */
+/* Only .debug_frame describes this function; nothing else gives its caller. */
 TEST(debug_frame_where_there_is_no_eh_frame)
 {
     static uint8_t section[64] __attribute__((aligned(8))) = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The short way (unwind_memo.h) reads no memory but what it was given or has asked for: a stack
- * made here, whose rules the test gives, with a page behind it that cannot be read. */
+/* The walk by a memo (unwind_memo.h) reads only memory that it was given or asked for. The test
+ * makes the stack, with an unreadable page behind it, and gives the rules. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,15 +11,15 @@
 
 enum { FRAME = 32, DEPTH = 8, ROOM = 16 };
 
-/* Return addresses of no code: a leaf, callers by sp, one by fp, the outermost. */
+/* Return addresses that are no code: a leaf, callers by sp, one by fp, the outermost. */
 enum { LEAF = 0x1000, CALLER = 0x2000, BY_FP = 0x3000, ROOT = 0x4000 };
 
 static struct sonde__memo memo;
 static uint64_t pcs[ROOM];
 static uint8_t how[ROOM];
 static uint64_t pages, page;
-static uint64_t reach_end; /* nothing behind it can be had */
-static uint64_t reach_to;  /* what was asked for last */
+static uint64_t reach_end; /* memory from here on cannot be read */
+static uint64_t reach_to;  /* end of the last request */
 
 static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
 {
@@ -47,7 +47,7 @@ static void put(uint64_t address, uint64_t word)
     *(uint64_t *)(uintptr_t)address = word;
 }
 
-/* DEPTH frames from `sp` on, the last of which is `last`. */
+/* Put DEPTH frames from `sp` on; `last` is the return address of the outermost. */
 static void put_stack(uint64_t sp, uint64_t last)
 {
     for (unsigned i = 1; i <= DEPTH; i++) {
@@ -88,12 +88,12 @@ TEST(memory_beyond_the_known_reach_is_asked_for)
     CHECK(walk(sp, 0, sp, &stack));
     CHECK_EQ(stack.count, DEPTH + 1);
     CHECK_EQ(stack.end, SONDE_END_ROOT);
-    /* what the memo holds now is asked for at once */
+    /* the walk asks at once for all that the memo holds */
     reach_to = 0;
     CHECK(walk(sp, 0, sp, &stack));
     CHECK_EQ(reach_to, sp + DEPTH * FRAME);
     CHECK_EQ(stack.count, DEPTH + 1);
-    /* and nothing that was seen */
+    /* and for nothing already read */
     reach_to = 0;
     CHECK(walk(sp, 0, reach_to = pages + 2 * page, &stack));
     CHECK_EQ(reach_to, pages + 2 * page);
@@ -115,7 +115,7 @@ TEST(unreadable_memory_is_not_read)
     CHECK(!walk(sp, 0, sp, &stack));
 }
 
-/* A stack that was cut in front of its outermost frame only: nothing of it is new but that. */
+/* The memo's stack lacks its outermost frame only: the walk adds just that frame. */
 TEST(the_root_behind_a_stack_that_was_cut)
 {
     struct sonde_stack stack;
@@ -205,8 +205,8 @@ static bool walk_scanned(uint64_t sp, struct sonde_stack *ret_stack)
     return sonde__unwind_memo_walk(&memo, &start, ret_stack);
 }
 
-/* Both facts are needed, the rule of the function and that the call leads to it, and both of code
- * that never changes. */
+/* The walk needs two facts, the function's rule and that the call leads to it, both of code that
+ * never changes. */
 TEST(what_scans_have_proven_is_followed)
 {
     struct sonde_stack stack;
@@ -219,7 +219,7 @@ TEST(what_scans_have_proven_is_followed)
     sonde__scans_put_rule(&scans, CALLER, false, &rule, 0);
     CHECK(!walk_scanned(sp, &stack));
     sonde__scans_put_caller(&scans, ENTRY, CALLER, 0);
-    CHECK(!walk_scanned(sp, &stack)); /* the outermost call is another */
+    CHECK(!walk_scanned(sp, &stack)); /* not known of the outermost call */
     sonde__scans_put_caller(&scans, ENTRY, ROOT, 77);
     CHECK(!walk_scanned(sp, &stack));
     sonde__scans_put_caller(&scans, ENTRY, ROOT, 0);
@@ -234,12 +234,12 @@ TEST(what_scans_have_proven_is_followed)
                                       : SONDE_FOUND_INFERRED);
         }
     }
-    /* frames that are in the memo already stay what they are */
+    /* frames already in the memo do not change */
     sonde__scans_put_rule(&scans, CALLER, false, &rule, 77);
     CHECK(walk_scanned(sp, &stack));
     sonde__unwind_memo_reset(&memo, sp, 1);
     CHECK(!walk_scanned(sp, &stack));
-    rule.fp_saved = SONDE__SCANS_FP_LOST; /* a memo knows fp always */
+    rule.fp_saved = SONDE__SCANS_FP_LOST; /* a memo always knows fp */
     sonde__scans_put_rule(&scans, CALLER, false, &rule, 0);
     CHECK(!walk_scanned(sp, &stack));
 }

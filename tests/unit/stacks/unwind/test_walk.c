@@ -42,13 +42,13 @@ TEST(rows_of_a_function)
 TEST(return_address_is_looked_up_at_the_call)
 {
     open_simple();
-    SIM_FDE(&sim, 0x200, 0x0e, 32); /* ends at 0x300, where nothing is */
+    SIM_FDE(&sim, 0x200, 0x0e, 32); /* ends at 0x300; no record begins there */
     sim_poke(&sim, 0x100, CODE(0x300));
     sim_poke(&sim, 0x120, CODE(0xf10));
     sim_start(&sim, 0, 0x100);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0, 0x300, 0xf10);
-    /* as the first frame: exact it is outside, as a return address inside */
+    /* the first frame's pc: outside if it is exact, inside as a return address */
     sim_start(&sim, 0x300, 0x108);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x300);
@@ -104,7 +104,7 @@ TEST(swift_tag_of_a_saved_frame_pointer)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x20, 0xf10);
 }
 
-/* A row that only the full interpreter knows, two frames out: it needs rbx as it was there. */
+/* A row for the full interpreter, two frames out: it needs the value of rbx in that frame. */
 TEST(cfa_in_another_register)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);
@@ -121,7 +121,7 @@ TEST(cfa_in_another_register)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x110, 0x210, 0xf10);
     CHECK_EQ(sim.how[0], SONDE_FOUND_REGISTERS | SONDE_HOW_EXACT);
     CHECK_EQ(sim.how[2], SONDE_FOUND_CFI);
-    /* with rbx unknown there is no next frame, and no guess */
+    /* with rbx unknown the walk ends and guesses no frame */
     sim_start(&sim, 0x110, 0x118);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x110, 0x210);
@@ -309,7 +309,7 @@ TEST(frame_pointer_where_there_is_no_cfi)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x20, 0xf10);
     CHECK_EQ(sim.how[1], SONDE_FOUND_FP);
-    sim_poke(&sim, 0x188, CODE(0x30)); /* a chain that ends by a zero: no entry that is known */
+    sim_poke(&sim, 0x188, CODE(0x30)); /* the chain ends in a zero: not a known entry */
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10, 0x20, 0x30);
     sim_poke(&sim, 0x188, 0x1234); /* nowhere */
@@ -321,7 +321,7 @@ TEST(frame_pointer_where_there_is_no_cfi)
     sim_set(&sim, SONDE__X86_64_RBP, STACK(0x141));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10);
-    sim_set(&sim, SONDE__X86_64_RBP, 0); /* may be anything */
+    sim_set(&sim, SONDE__X86_64_RBP, 0); /* fp of a function that may use it freely */
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10);
 }
@@ -395,7 +395,7 @@ TEST(an_indirect_call_and_a_linkage_stub_are_call_sites)
     SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
 }
 
-/* The stack is overwritten up to the entry's call by pointer, which satisfies call site and CFI. */
+/* The stack is overwritten up to the entry's indirect call, which satisfies call site and CFI. */
 TEST(an_overwritten_stack_has_no_root)
 {
     static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x40};
@@ -408,7 +408,7 @@ TEST(an_overwritten_stack_has_no_root)
     sim_walk(&sim, 16, 0);
     CHECK_EQ(sim.pcs[1], CODE(0x250));
     CHECK(sim.result.end != SONDE_END_ROOT);
-    sim_poke(&sim, 0x148, 0); /* nothing of it is left */
+    sim_poke(&sim, 0x148, 0); /* overwrite g's return address, too */
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
 }
@@ -438,7 +438,7 @@ TEST(outer_indirect_calls_do_not_spoil_a_proof)
     sim_poke(&sim, 0x178, CODE(0xf10));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x120, 0x250, 0x340, 0xf10);
-    /* an indirect call nearer than the direct one may be the one */
+    /* a nearer indirect call may also be the caller */
     sim_poke(&sim, 0x110, CODE(0x340));
     sim_poke(&sim, 0x118, CODE(0x340));
     sim_poke(&sim, 0x128, CODE(0xf10));
@@ -523,7 +523,7 @@ TEST(the_caller_answers_for_a_pc_that_no_snapshot_holds)
         .find_image = answer,
         .find_ctx = &sim,
     };
-    /* plain loads at the made-up address are not possible: move the stack to where it is */
+    /* plain loads cannot read the simulated address: use the real address of the stack */
     uint64_t base = (uint64_t)(uintptr_t)sim.stack;
     walk.memory.plain_start = base;
     walk.memory.plain_end = base + sizeof sim.stack;
@@ -533,7 +533,7 @@ TEST(the_caller_answers_for_a_pc_that_no_snapshot_holds)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x20, 0x21, 0xf10);
 }
 
-/* Constants of every width, as an expression adds them up to the CFA. */
+/* An expression adds constants of every width to the CFA. */
 TEST(constants_of_an_expression)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);

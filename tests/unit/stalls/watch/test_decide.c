@@ -11,7 +11,7 @@
 #define MS        1000000u
 #define THRESHOLD (250u * MS)
 
-/* A run of the watcher over one thread: what was asked for. */
+/* A run of the watcher over one thread, with counts of its actions. */
 struct run {
     struct sonde__watch_decision decision;
     struct sonde__watch_look look;
@@ -35,7 +35,7 @@ static void tick(struct run *run)
     run->samples += action == SONDE__WATCH_SAMPLE || action == SONDE__WATCH_BEGIN;
 }
 
-/* Ticks as they fall due until `until_ns`. */
+/* Advance the clock by `ns`, with each tick when it is due. */
 static void advance(struct run *run, uint64_t ns)
 {
     uint64_t until = run->look.now_ns + ns;
@@ -68,7 +68,7 @@ TEST(stall_is_found_while_it_lasts_and_measured)
     become_busy(&run);
     advance(&run, 249u * MS);
     CHECK_EQ(run.begun, 0);
-    CHECK(run.samples > 20); /* evidence from the tenth millisecond on */
+    CHECK(run.samples > 20); /* samples from the tenth millisecond on */
     advance(&run, 20u * MS);
     CHECK_EQ(run.begun, 1);
     advance(&run, 431u * MS);
@@ -97,7 +97,7 @@ TEST(next_spell_ends_the_stall_at_its_own_beginning)
     become_busy(&run);
     advance(&run, 600u * MS);
     run.look.now_ns += 10u * MS;
-    run.look.since_ns = run.look.now_ns - 2u * MS; /* a whole wait lay between two looks */
+    run.look.since_ns = run.look.now_ns - 2u * MS; /* the thread waited between the two looks */
     tick(&run);
     CHECK_EQ(run.ended, 1);
     CHECK_EQ(run.decision.duration_ns, 608u * MS);
@@ -144,7 +144,7 @@ TEST(stops_do_not_count)
         advance(&run, 10u * MS);
     }
     CHECK_EQ(run.begun, 0);
-    CHECK(run.ticks < 1000); /* waiting for SIGCONT is no busy loop */
+    CHECK(run.ticks < 1000); /* no busy loop while the program is stopped */
 }
 
 TEST(true_stall_between_stops_is_one)
@@ -178,7 +178,7 @@ TEST(a_late_tick_counts_as_one_period)
     CHECK_EQ(run.begun, 1);
 }
 
-/* The machine ran, and so did the thread: what the watcher worked meanwhile is counted. */
+/* The machine and the thread ran: the time that the watcher worked counts. */
 TEST(a_tick_delayed_by_the_supervisors_work)
 {
     struct run run;
@@ -190,7 +190,7 @@ TEST(a_tick_delayed_by_the_supervisors_work)
     run.look.own_ns = 0;
     CHECK_EQ(run.decision.counted_ns, 350u * MS);
     CHECK_EQ(run.decision.excluded_ns, 0);
-    run.look.now_ns += 10000ull * MS; /* and the rest is late as ever */
+    run.look.now_ns += 10000ull * MS; /* the rest of the gap is unexplained */
     run.look.own_ns = 100u * MS;
     tick(&run);
     CHECK_EQ(run.decision.counted_ns, 450u * MS + run.decision.threshold_ns / 4);
@@ -221,7 +221,7 @@ TEST(a_thread_that_ran_explains_a_late_look)
     CHECK_EQ(run.decision.counted_ns, 5000u * MS);
 }
 
-/* It began before a look and ended before the next one: nothing was sampled, but its stamps are. */
+/* The stall began before a look and ended before the next one: it has no sample, but its stamps. */
 TEST(stall_that_a_late_watcher_saw_once)
 {
     struct run run;
@@ -239,7 +239,7 @@ TEST(stall_that_a_late_watcher_saw_once)
     CHECK_EQ(run.decision.duration_ns, 530u * MS);
 }
 
-/* The stamp of the end counts, not the begin of the next turn: a wait lay between them. */
+/* The end stamp counts, not the begin of the next turn: a wait was between them. */
 TEST(wait_after_a_stall_is_not_part_of_it)
 {
     struct run run;
@@ -254,8 +254,8 @@ TEST(wait_after_a_stall_is_not_part_of_it)
     CHECK_EQ(run.decision.duration_ns, 400u * MS);
 }
 
-/* The clock of the stamps ticks every 4 ms: a turn that was seen, the wait after it and the next
- * turn may lie in one tick. */
+/* The stamps' clock ticks every 4 ms: the turn of a stall, the wait after it and the next turn may
+ * fall in one tick. */
 TEST(stall_in_the_tick_of_a_turn_that_was_seen)
 {
     struct run run;
@@ -312,7 +312,7 @@ TEST(poor_means_sample_only_what_is_likely_to_be_a_stall)
     CHECK(samples_of_long_turns(SONDE__WATCH_FAIR, 50u * MS) >= 10);
     CHECK_EQ(samples_of_long_turns(SONDE__WATCH_POOR, 60u * MS), 0);
     unsigned samples = samples_of_long_turns(SONDE__WATCH_POOR, 240u * MS);
-    CHECK(samples >= 80 && samples <= 100); /* of which not every one would tell anything */
+    CHECK(samples >= 80 && samples <= 100); /* some samples would add nothing */
 }
 
 TEST(budget_is_one_percent_and_a_reserve)
@@ -320,7 +320,7 @@ TEST(budget_is_one_percent_and_a_reserve)
     struct sonde__watch_budget budget;
     uint64_t now_ns = 5000u * MS, spent = 0;
     sonde__watch_budget_init(&budget, now_ns);
-    for (unsigned i = 0; i < 60000; i++) { /* a minute of rounds, each of which works as it may */
+    for (unsigned i = 0; i < 60000; i++) { /* a minute of rounds that spend as the budget allows */
         uint64_t cost = 0;
         now_ns += 1u * MS;
         switch (sonde__watch_budget_spend(&budget, now_ns, 0)) {
@@ -340,7 +340,7 @@ TEST(budget_is_one_percent_and_a_reserve)
     CHECK(spent >= 60000ull * MS / 100 / 2);
     (void)sonde__watch_budget_spend(&budget, now_ns + 60000ull * MS, 0);
     CHECK(budget.left_ns > SONDE__WATCH_BUDGET_RESERVE / 10 * 9);
-    CHECK(budget.left_ns <= SONDE__WATCH_BUDGET_RESERVE); /* rest makes rich, and not richer */
+    CHECK(budget.left_ns <= SONDE__WATCH_BUDGET_RESERVE); /* rest refills the reserve */
 }
 
 TEST(cpu_time_of_a_turn_is_what_falls_into_it)
@@ -349,13 +349,13 @@ TEST(cpu_time_of_a_turn_is_what_falls_into_it)
     CHECK_EQ(sonde__watch_account_look(&a, 0, 0, 1000, 5000, 10), 0);
     CHECK_EQ(a.turn_cpu_ns, 0); /* no turn yet */
     sonde__watch_account_begin(&a);
-    /* a turn since 1900: of 300 between 1000 and 2000, at most 100 are its */
+    /* a turn since 1900: it gets at most 100 of the 300 used from 1000 to 2000 */
     CHECK_EQ(sonde__watch_account_look(&a, 1900, 2000, 2000, 5300, 10), 300);
     CHECK_EQ(a.turn_cpu_ns, 100);
     (void)sonde__watch_account_look(&a, 1900, 3000, 3000, 5800, 60);
     CHECK_EQ(a.turn_cpu_ns, 600);
     CHECK_EQ(a.turn_runqueue_ns, 50);
-    /* it ended at 3100, and the thread ran on */
+    /* the turn ended at 3100, and the thread ran on */
     (void)sonde__watch_account_look(&a, 1900, 3100, 4000, 6800, 60);
     CHECK_EQ(a.turn_cpu_ns, 700);
 }
@@ -385,7 +385,7 @@ TEST(sampling_slows_down_and_never_stops)
     CHECK_EQ(run.decision.sample_ns, SONDE__WATCH_SAMPLE_LAST_NS);
 }
 
-/* Whose next move will be known from the scheduler. */
+/* The scheduler's counters will show the thread's next switch. */
 TEST(a_thread_that_waits_on_is_looked_at_half_as_often)
 {
     struct run run;
@@ -396,7 +396,7 @@ TEST(a_thread_that_waits_on_is_looked_at_half_as_often)
     CHECK(run.samples >= 11 && run.samples <= 14);
 }
 
-/* A sample of a thread that waits where it did tells nothing; of one that runs on, little. */
+/* A sample of a thread that still waits adds nothing; a sample of one that runs on adds little. */
 TEST(what_a_sample_would_tell)
 {
     struct sonde__watch_stall stall;
@@ -412,7 +412,7 @@ TEST(what_a_sample_would_tell)
     CHECK(!sonde__watch_stall_wants(&stall, 20 * MS, &gap));
     CHECK(!sonde__watch_stall_wants(&stall, 40 * MS, &gap));
     CHECK(sonde__watch_stall_wants(&stall, 50 * MS, &gap));
-    gap.moved_ns = UINT64_MAX; /* it has waited since */
+    gap.moved_ns = UINT64_MAX; /* the thread has waited since then */
     CHECK(sonde__watch_stall_wants(&stall, 20 * MS, &gap));
     gap.moved_ns = 0;
     CHECK(!sonde__watch_stall_wants(&stall, 500 * MS, &gap));
@@ -431,9 +431,9 @@ TEST(threshold_decides)
     CHECK_EQ(run.begun, 1);
 }
 
-/* --- turns that no look has seen --- */
+/* --- turns that no look saw --- */
 
-/* The watcher is late by `gap` ms; the turn begins and ends so many ms after the look was due. */
+/* The watcher is late by `gap` ms. The turn begins and ends this many ms after the look was due. */
 static uint64_t missed_ms(uint64_t gap, uint64_t begin, uint64_t end, uint64_t own, bool stops)
 {
     const struct sonde__watch_missed missed = {.due_ns = 1000ull * MS,
@@ -449,17 +449,17 @@ TEST(a_missed_turn_lasts_what_its_stamps_say)
 {
     CHECK_EQ(missed_ms(2000, 400, 1000, 0, false), 600); /* the watcher was stopped */
     CHECK_EQ(missed_ms(2000, 0, 1700, 0, false), 1700);
-    CHECK_EQ(missed_ms(700, 10, 690, 650, false), 680); /* it waited for a CPU */
+    CHECK_EQ(missed_ms(700, 10, 690, 650, false), 680); /* the watcher waited for a CPU */
 }
 
 TEST(a_missed_turn_of_a_machine_that_stood_still_is_none)
 {
     CHECK(missed_ms(20000, 0, 19990, 5, false) < 250);
     CHECK(missed_ms(20000, 100, 19950, 5, false) < 250);
-    CHECK(missed_ms(20000, 100, 5000, 19000, true) < 250); /* a program that is stopped often */
+    CHECK(missed_ms(20000, 100, 5000, 19000, true) < 250); /* the program is stopped often */
 }
 
-/* Asleep until the turn woke it: what went before says nothing. */
+/* The watcher slept until the turn woke it: the time before does not count. */
 TEST(a_missed_turn_after_a_long_sleep)
 {
     struct sonde__watch_missed missed = {

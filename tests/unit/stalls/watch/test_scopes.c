@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Deadline scopes in virtual time: a thread opens and closes scopes, the watch looks each 5 ms, and
- * what is reported is compared with what was done. The scopes and their decisions are the real
+/* Deadline scopes in virtual time: a thread opens and closes scopes, the watch looks every 5 ms,
+ * and the test compares its reports with the scopes. The scopes and their decisions are the real
  * ones; no sample is taken. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void look(struct play *play)
     CHECK_EQ(busy, play->depth > 0);
 }
 
-/* Time passes under the eyes of the watch. */
+/* Let time pass while the watch looks. */
 static void pass(struct play *play, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i += LOOK_MS) {
@@ -163,7 +163,7 @@ TEST(a_scope_over_its_limit_is_reported_with_its_label)
     free(play);
 }
 
-/* The time of the inner scopes counts for the outer one, whose deadline they do not move. */
+/* The time of inner scopes counts for the outer one, and does not move its deadline. */
 TEST(an_outer_scope_is_judged_by_its_own_deadline)
 {
     struct play *play = begin();
@@ -198,7 +198,7 @@ TEST(one_hang_in_two_scopes_is_one_report_of_the_inner_one)
     free(play);
 }
 
-/* Beside the hang that was reported, the outer scope itself took too long. */
+/* Apart from the reported hang, the outer scope itself took too long. */
 TEST(an_outer_scope_that_is_late_by_itself_is_reported_too)
 {
     struct play *play = begin();
@@ -249,7 +249,7 @@ TEST(a_scope_that_is_open_at_the_end_is_reported)
     free(play);
 }
 
-/* The limit of the scope before does not count, whichever is the shorter one. */
+/* The limit of the earlier scope does not count, whichever is shorter. */
 TEST(each_scope_at_a_level_has_its_own_limit)
 {
     struct play *play = begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Durations, and the phase that is blamed, of thousands of stalls in virtual time (world.h). */
+/* Durations and blamed phases of thousands of stalls in virtual time (world.h). */
 #include <stdio.h>
 
 #include "report_model.h"
@@ -18,8 +18,8 @@ static struct world make(uint64_t seed)
     return world;
 }
 
-/* Phases in random order and of random length, of which one leads the next by 10 % or more.
- * Together 0.3 to 3 s. Returns which leads. */
+/* Phases in random order and of random length, 0.3 to 3 s in all. One leads the next by 10 % or
+ * more. Returns its number. */
 static unsigned fill_phases(struct world *w, unsigned count, bool barely)
 {
     unsigned longest = (unsigned)world_random(w, count);
@@ -38,7 +38,7 @@ static unsigned fill_phases(struct world *w, unsigned count, bool barely)
     return longest;
 }
 
-/* Each nanosecond of a stall is given once: to a sample or to no sample. */
+/* Each nanosecond of a stall belongs to one sample or to an uncovered part. */
 static void check_whole(const struct world *w)
 {
     uint64_t sum = world_given(w, PHASES_MAX), end_ns = 0;
@@ -88,11 +88,11 @@ TEST(the_longest_phase_is_blamed_on_a_loaded_machine)
     }
 }
 
-/* What looks, samples and a stall are assumed to cost: estimates, not measured. */
+/* Assumed costs of a look, a sample and a stall: estimates, not measured. */
 enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
 
-/* A program whose turns are stalls for six tenths of the time, ten minutes of it, on one budget.
- * Returns how many of a hundred are blamed on the longest phase. */
+/* For ten minutes, stalls take six tenths of a program's time, on one budget. Returns the
+ * percentage of stalls whose longest phase is blamed. */
 static double blamed_on_a_budget(unsigned phases, double *ret_part)
 {
     struct sonde__watch_budget budget;
@@ -130,7 +130,7 @@ TEST(the_longest_phase_is_blamed_for_one_percent_of_a_core)
     }
 }
 
-/* What the scheduler says needs no samples. */
+/* The scheduler's switch times replace samples. */
 TEST(the_longest_phase_is_blamed_when_the_budget_is_used_up)
 {
     for (unsigned phases = 2; phases <= 5; phases++) {
@@ -190,7 +190,7 @@ TEST(a_late_watcher_finds_the_whole_stall)
     }
 }
 
-/* A thread that is blocked is where it was: then nothing is uncovered behind the first look. */
+/* A blocked thread has not moved: its first look leaves no uncovered time before it. */
 TEST(a_late_look_at_a_blocked_thread_covers_the_time_before)
 {
     struct world w = make(1);
@@ -217,7 +217,7 @@ static void add_sample(struct sonde__watch_stall *stall, uint64_t pc, uint64_t a
     sonde__watch_stall_add(stall, &sample, at_ms * MS, gap);
 }
 
-/* What samples stand for, by hand. */
+/* Weights of samples, computed by hand. */
 TEST(weights_of_samples)
 {
     struct sonde__watch_stall stall;
@@ -228,7 +228,7 @@ TEST(weights_of_samples)
                                    .cpu_ns = 1 * MS,
                                    .waits = "where"};
     sonde__watch_stall_init(&stall);
-    add_sample(&stall, 1, 100, &gap); /* it waited for a CPU from the first look on */
+    add_sample(&stall, 1, 100, &gap); /* the thread waited for a CPU from the first look on */
     gap.moved_ns = UINT64_MAX;
     add_sample(&stall, 2, 120, &gap);
     add_sample(&stall, 2, 130, &gap);
@@ -250,7 +250,7 @@ TEST(weights_of_samples)
     sonde__watch_stall_done(&stall);
 }
 
-/* The scheduler knows when the thread left a place, and when it came to the next. */
+/* The scheduler tells when the thread left a place and came to the next. */
 TEST(weights_between_switches)
 {
     struct sonde__watch_stall stall;
@@ -262,10 +262,10 @@ TEST(weights_between_switches)
     add_sample(&stall, 2, 30, &gap);
     gap.left_ns = 34 * MS;
     gap.came_ns = 44 * MS;
-    add_sample(&stall, 3, 50, &gap); /* something short lay between */
+    add_sample(&stall, 3, 50, &gap); /* a short phase lay between */
     gap.left_ns = 60 * MS;
     gap.came_ns = 240 * MS;
-    add_sample(&stall, 4, 250, &gap); /* something long */
+    add_sample(&stall, 4, 250, &gap); /* a long phase lay between */
     gap.left_ns = gap.came_ns = 270 * MS;
     sonde__watch_stall_end(&stall, 280 * MS, &gap);
     CHECK_EQ(stall.count, 4);
@@ -281,7 +281,7 @@ TEST(weights_between_switches)
     sonde__watch_stall_done(&stall);
 }
 
-/* A clock of some ms stamps the end: samples may come after it. */
+/* The end stamp comes from a clock with steps of some ms: samples may come after it. */
 TEST(samples_after_the_end_are_cut)
 {
     for (uint64_t end_ms = 1; end_ms < 130; end_ms++) {
@@ -324,8 +324,7 @@ static uint64_t off_by(const struct world *w, uint64_t true_ns)
     return found > true_ns ? found - true_ns : true_ns - found;
 }
 
-/* Twelve stops of 0.4 s: no stall of a turn that is shorter than the threshold, and one of a turn
- * that is longer. */
+/* Twelve stops of 0.4 s: a turn shorter than the threshold is no stall, a longer one is. */
 TEST(stops_make_no_stall_and_hide_none)
 {
     for (uint64_t i = 0; i < 2000; i++) {
@@ -339,14 +338,14 @@ TEST(stops_make_no_stall_and_hide_none)
         world_play(&w);
         CHECK(w.begun <= stalls && w.ended <= stalls);
         if (stalls && !w.blocks[0]) {
-            CHECK_EQ(w.ended, 1); /* what it ran is known between two looks, too */
+            CHECK_EQ(w.ended, 1); /* its CPU time is known between two looks, too */
             CHECK(off_by(&w, 500 * MS) <= (w.late_max_ns == MS ? 10 * MS : 250 * MS));
         }
         world_done(&w);
     }
 }
 
-/* The same of the machine: neither the watcher nor the thread has a trace of it. */
+/* The whole machine pauses: neither the watcher nor the thread can notice it. */
 TEST(pauses_of_the_machine_make_no_stall)
 {
     for (uint64_t i = 0; i < 2000; i++) {

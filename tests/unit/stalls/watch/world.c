@@ -56,7 +56,7 @@ static uint64_t length(const struct world *w)
     return sum;
 }
 
-/* CPU time that the thread has used after `done_ns` of its turn. */
+/* CPU time of the thread up to `done_ns` of its turn. */
 static uint64_t cpu_after(const struct world *w, uint64_t done_ns)
 {
     uint64_t cpu = 0, from = 0;
@@ -99,7 +99,7 @@ struct watcher {
     bool was_seen, still;
 };
 
-/* How far the thread ran between two moments of its turn; as the switches of a thread tell it. */
+/* How far the thread ran between two moments of its turn, by the thread's switches. */
 static uint64_t moved(const struct world *w, uint64_t from_ns, uint64_t to_ns)
 {
     unsigned a = phase_at(w, from_ns), b = phase_at(w, to_ns);
@@ -142,7 +142,7 @@ static void look(struct world *w, struct watcher *at, uint64_t now_ns, uint64_t 
     struct sonde__watch_gap now = gap;
     now.step_ns = w->decision.sample_ns;
     now.apart_ns = w->decision.apart_ns;
-    if (w->stop_count == 0) { /* a moment of the turn is one of the watch */
+    if (w->stop_count == 0) { /* without stops both times are the same */
         find_borders(w, at->sampled_done_ns, done, &now);
     }
     w->looks++;
