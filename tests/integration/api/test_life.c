@@ -61,11 +61,11 @@ static __attribute__((constructor)) void before_main(void)
 {
     char path[4096];
     pthread_t thread;
-    if (pthread_create(&thread, NULL, use_heap, NULL) == 0) { /* nor a thread's first heap */
+    if (pthread_create(&thread, NULL, use_heap, NULL) == 0) { /* a thread's first heap, too */
         pthread_join(thread, NULL);
     }
     take(&first);                 /* the first use of sonde in this process, and of libgcc */
-    for (int i = 0; i < 3; i++) { /* what the loader keeps for good is no leak of a test */
+    for (int i = 0; i < 3; i++) { /* memory that the loader keeps for good is no leak of a test */
         plugin_path(path, "libapi_plugin_64.so");
         void *handle = dlopen(path, RTLD_NOW);
         if (handle != NULL) {
@@ -125,8 +125,8 @@ static void leaf(void)
     take(&through);
 }
 
-/* The second library is loaded where the first was, with its records at the same address and
- * another frame size, while the image snapshot still has the first one. */
+/* The second library is loaded at the address of the first, with its records at the same address
+ * and another frame size, while the image snapshot still has the first one. */
 TEST(a_library_in_the_place_of_another)
 {
     static const char *const names[] = {"libapi_plugin_64.so", "libapi_plugin_4096.so"};
@@ -145,7 +145,7 @@ TEST(a_library_in_the_place_of_another)
         check_same(&through);
         CHECK_EQ(through.stack.end, SONDE_END_ROOT);
         if (i == 0) {
-            CHECK_OK(sonde_stack_prepare()); /* from now on out of date */
+            CHECK_OK(sonde_stack_prepare()); /* out of date from now on */
         }
         dlclose(handle);
     }
@@ -176,9 +176,9 @@ static void load_other(void)
     other_handle = dlopen(other_path, RTLD_NOW);
 }
 
-/* The same once more, and worse: with the same registers inside, and under the frame of the second
- * library still lie the return addresses of the stack through the first one. (It is
- * loaded on a stack of its own: nothing is written there meanwhile.) */
+/* A harder case: the inner registers are equal, too, and the return addresses of the stack through
+ * the first library still lie under the frame of the second. (It is loaded on another stack, so
+ * nothing overwrites them.) */
 TEST(a_library_in_the_place_of_another_with_the_same_registers)
 {
     static const char *const names[] = {"libapi_plugin_4096.so", "libapi_plugin_8192.so"};
@@ -197,7 +197,7 @@ TEST(a_library_in_the_place_of_another_with_the_same_registers)
         *(void **)&call = dlsym(other_handle, "plugin_call");
         CHECK(call != NULL);
         if (i == 0) {
-            CHECK_OK(sonde_stack_prepare()); /* from now on out of date */
+            CHECK_OK(sonde_stack_prepare()); /* out of date from now on */
         }
         for (int j = 0; j < 3; j++) {
             (i % 2 == 0 ? call_first : call_second)(i % 2 == 0 ? 16 + 4096 : 16, call);
@@ -275,8 +275,8 @@ static int take_none(void *ctx, const struct sonde_thread *thread, const struct 
     return 0;
 }
 
-/* A thread is read while it naps inside a library, wakes, and unloads it: the records that the walk
- * reads must not go away under it. */
+/* A thread is read while it naps inside a library, wakes, and unloads the library: the records that
+ * the walk reads must stay mapped. */
 TEST(a_library_that_is_unloaded_while_its_frames_are_read)
 {
     static struct taken t;
@@ -324,7 +324,7 @@ TEST(a_library_loaded_on_a_worker_thread)
     const char *own_stack = strstr(run.out, "this thread:\n");
     const char *exit_stack = strstr(run.out, "at exit:\n");
     CHECK(main_stack != NULL && own_stack != NULL && exit_stack != NULL);
-    /* the frames of main under its own title */
+    /* the frames of main stand under main's heading */
     CHECK(strstr(main_stack, "main_waits+0x") < own_stack);
     CHECK(strstr(main_stack, "_start+0x") < own_stack);
     CHECK(strstr(own_stack, "dlopen") < exit_stack);

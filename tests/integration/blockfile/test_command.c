@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks: what it lists of programs that are built here, as text and as JSON, and its errors
- * for files without blocks or of other kinds. */
+/* sonde blocks: its lists of programs that the test builds, as text and as JSON, and its errors for
+ * files without blocks or of other kinds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void check_objects(const char *file)
     CHECK_EQ(all->count, 1);
     desc = desc_of(all->first, "block in -[Thing keep:with:]", &block);
     CHECK_STR(json_text(desc, "type"), "void (^)(void)");
-    /* as clang sorts them */
+    /* in clang's order */
     check_capture(desc, 32, "block");
     check_capture(desc, 40, "byref");
     check_capture(desc, 48, "weak");
@@ -127,7 +127,7 @@ TEST_TIMEOUT(lists_blocks_of_objective_c, 200)
     must_say("--arch=armv7", "fat", 3, "fat: nothing in it is of the machine armv7");
 }
 
-/* Files and lines are those of the source. */
+/* Files and lines match the source. */
 static void check_places(const char *file)
 {
     char expected[100];
@@ -156,7 +156,7 @@ TEST_TIMEOUT(shows_where_blocks_are_written, 200)
     check_places("elf.o");
 }
 
-/* Every byte of a program with debug information has its variable. */
+/* With debug information every byte has its variable. */
 static void check_variables(const char *file)
 {
     struct test_run run = run_blocks("", file);
@@ -190,8 +190,8 @@ TEST_TIMEOUT(names_captured_variables, 200)
     }
 }
 
-/* Without ARC clang's layouts and names call an object strong that the block does not retain: its
- * helpers, or their absence, tell. */
+/* Without ARC clang's layouts and names call an object strong that the block does not retain. Its
+ * helpers, or their absence, give the truth. */
 TEST_TIMEOUT(distrusts_layouts, 200)
 {
     static const char source[] =
@@ -210,7 +210,7 @@ TEST_TIMEOUT(distrusts_layouts, 200)
     test_run_done(&run);
 }
 
-/* Parts of an object in the block follow it. */
+/* A captured object is followed by its parts. */
 static void check_part(const struct json *desc, int64_t offset, const char *kind)
 {
     bool has_whole = false;
@@ -304,7 +304,7 @@ TEST_TIMEOUT(shows_what_thunks_run, 200)
     check_thunk("aarch64-linux-gnu", "");
 }
 
-/* --- files that others shipped --- */
+/* --- shipped files --- */
 
 static bool is_known_by(const struct json *list, const char *source)
 {
@@ -317,7 +317,7 @@ static bool is_known_by(const struct json *list, const char *source)
     return false;
 }
 
-/* The code of helpers agrees with their names; nothing is missing. */
+/* The code of helpers agrees with their names; no capture is missing. */
 static unsigned check_helpers(const char *file, const struct json *desc)
 {
     unsigned typed = 0;

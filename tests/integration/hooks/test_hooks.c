@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which forms of calls are seen, in a program with lazy binding and in one with none; that all is
- * as it was afterwards. */
+/* Forms of calls that hooks see, in a program with lazy binding and in one without, and restored
+ * state afterwards. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -40,7 +40,7 @@ static void start(uint32_t flags)
     CHECK_OK(sonde__hook_start(names, 1, flags, &hooks, NULL));
 }
 
-/* How many calls are seen while `expression` gives `value`. */
+/* Number of hooked calls while `expression` gives `value`. */
 #define SEEN(expression, value) (calls = 0, CHECK((expression) == (value)), calls)
 
 static bool is_blind(const char *module, const char *function, enum sonde__hook_reason reason)
@@ -74,12 +74,12 @@ static void check_forms(uint32_t flags)
     CHECK_EQ(SEEN(no_plt_call(2), 3), 1);
     CHECK_EQ(SEEN(by_pointer(3), 4), 1);
     CHECK_EQ(SEEN(api_by_table(4), 5), 1);
-    /* not seen, and said so */
+    /* not hooked, and reported */
     CHECK_EQ(SEEN(api_by_hidden(5), 6), 0);
     CHECK(is_blind("libhooks_api", "api_open", SONDE__HOOK_INSIDE));
     __typeof__(&api_open) found = (__typeof__(&api_open))dlsym(RTLD_DEFAULT, "api_open");
     CHECK_EQ(SEEN(found(6), 7), 1);
-    CHECK(is_blind("", NULL, SONDE__HOOK_ASKS)); /* what it has got before */
+    CHECK(is_blind("", NULL, SONDE__HOOK_ASKS)); /* pointers from dlsym() before the hooks */
     sonde__hook_stop(hooks);
     CHECK_EQ(SEEN(api_open(1), 2), 0);
     CHECK_EQ(SEEN(by_pointer(3), 4), 0);
@@ -96,7 +96,7 @@ TEST(forms_of_calls_by_protection)
     check_forms(SONDE__HOOK_NO_MEM);
 }
 
-/* What is loaded later, in a place of its own, and again after it was unloaded. */
+/* Objects loaded later, in a place of their own, and again after they were unloaded. */
 TEST(objects_that_come_later)
 {
     start(0);
@@ -104,7 +104,7 @@ TEST(objects_that_come_later)
         void *plugin = dlopen(plugin_path(), RTLD_LAZY | RTLD_LOCAL);
         CHECK(plugin != NULL);
         __typeof__(&plugin_call) call = (__typeof__(&plugin_call))dlsym(plugin, "plugin_call");
-        CHECK_EQ(SEEN(call(1), 2), 1); /* the loader has bound it to the thunk */
+        CHECK_EQ(SEEN(call(1), 2), 1); /* the loader bound the slot to the thunk */
         CHECK_OK(sonde__hook_sweep(hooks));
         CHECK_EQ(SEEN(call(1), 2), 1);
         CHECK_EQ(SEEN(api_open(1), 2), 1);
@@ -114,14 +114,14 @@ TEST(objects_that_come_later)
     sonde__hook_stop(hooks);
 }
 
-/* --- only what is new is swept --- */
+/* --- only new objects are swept --- */
 
 struct snapshot {
     uint64_t values[65536];
     size_t count;
 };
 
-/* What each slot of each object holds. */
+/* Copy the value of each slot of each object. */
 static int copy_slots(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     struct snapshot *snapshot = ctx;
@@ -141,7 +141,7 @@ static int copy_slots(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-/* A sweep of everything finds nothing that those of what was new have missed. */
+/* A full sweep finds no slot that sweeps of new objects missed. */
 static void check_as_whole(void)
 {
     static struct snapshot grown, whole;
@@ -186,8 +186,7 @@ static int (*find(void *library, const char *name))(int)
     return function;
 }
 
-/* A pointer that the program itself has led elsewhere is not taken from it by a library that comes.
- */
+/* Loading a library does not change a pointer that the program itself has set. */
 TEST(swept_objects_are_left_alone)
 {
     __typeof__(&api_open) real = find(RTLD_DEFAULT, "api_open");
@@ -199,13 +198,13 @@ TEST(swept_objects_are_left_alone)
     CHECK_EQ(SEEN(api_open(1), 2), 1);
     CHECK_EQ(SEEN(find(plugin, "plugin_call")(1), 2), 1);
     unload(plugin);
-    by_pointer = thunk; /* which leads on for good */
+    by_pointer = thunk; /* the thunk calls the function for good */
     sonde__hook_stop(hooks);
     CHECK_EQ(SEEN(by_pointer(1), 2), 0);
     by_pointer = real;
 }
 
-/* At the same place again, between two sweeps: its slots are fresh. */
+/* A library is reloaded at the same place between two sweeps: its slots are fresh. */
 TEST(reloaded_libraries_are_swept_again)
 {
     start(0);
@@ -220,8 +219,8 @@ TEST(reloaded_libraries_are_swept_again)
     sonde__hook_stop(hooks);
 }
 
-/* What the loader does to objects that were swept: it binds a slot under another name; a function
- * comes that was not there, and goes. */
+/* The loader changes swept objects: it binds a slot under another name; a missing function appears
+ * and disappears. */
 TEST(changes_in_swept_objects)
 {
     static const char *const wanted[] = {"api_open", "api_later"};
@@ -247,7 +246,7 @@ TEST(changes_in_swept_objects)
     sonde__hook_stop(hooks);
 }
 
-/* A name that means two functions is each of them: the loader decides by its own rules. */
+/* A name with two definitions stands for both: the loader chooses by its own rules. */
 TEST(each_definition_of_a_name)
 {
     static const char *const wanted[] = {"api_open64"};
@@ -294,7 +293,7 @@ static void load_plugin(void)
     CHECK_OK(dlclose(plugin));
 }
 
-/* What the loader itself allocates, by no slot of a table. */
+/* The loader's own allocations use no slot of a table. */
 TEST(the_loaders_own_allocations)
 {
     static const char *const wanted[] = {"malloc", "calloc", "free"};
@@ -309,7 +308,7 @@ TEST(the_loaders_own_allocations)
     CHECK_EQ(by_loader, 0);
 }
 
-/* Libraries come and go in any order, and slots are bound or not. */
+/* Libraries are loaded and unloaded in any order, with slots bound or not. */
 TEST(any_order_gives_what_a_whole_sweep_gives)
 {
     static const char *const wanted[] = {"api_open", "api_later", "api_open64"};
@@ -334,7 +333,7 @@ TEST(any_order_gives_what_a_whole_sweep_gives)
                        (random & 0x40000) != 0 ? "plugin_by_alias" : "plugin_call")(1);
         }
         if ((random & 0x300000) == 0) {
-            hooks->is_swept = false; /* also where the loader has only bound slots */
+            hooks->is_swept = false; /* also if the loader has only bound slots */
             CHECK_OK(sonde__hook_sweep(hooks));
             check_as_whole();
         }
@@ -345,13 +344,13 @@ TEST(any_order_gives_what_a_whole_sweep_gives)
     }
 }
 
-/* --- all is as it was --- */
+/* --- state is restored --- */
 
 static void compare_all(uint32_t flags)
 {
     static struct snapshot before, during, after;
     static const char maps[] = "/proc/self/maps";
-    start(0); /* what is bound or allocated at the first time */
+    start(0); /* first-time bindings and allocations */
     sonde__hook_stop(hooks);
     free(test_read_file(maps, NULL));
     char *maps_before = test_read_file(maps, NULL);
@@ -393,7 +392,7 @@ TEST(functions_that_cannot_be_hooked_are_listed)
     sonde__hook_stop(hooks);
 }
 
-/* A program that has set its pointer meanwhile keeps what it set. */
+/* Stopping keeps a pointer that the program has set meanwhile. */
 TEST(pointers_of_the_program_stay)
 {
     start(0);
@@ -402,7 +401,7 @@ TEST(pointers_of_the_program_stay)
     CHECK(by_pointer == api_by_hidden);
 }
 
-/* Whoever has taken a thunk's address keeps a way to the function, also while functions are hooked
+/* A thunk whose address was taken keeps calling the function, also while functions are hooked
  * again, and after that. */
 TEST(thunks_that_somebody_holds_pass_on)
 {
@@ -419,7 +418,7 @@ TEST(thunks_that_somebody_holds_pass_on)
     CHECK_EQ(SEEN(held(4), 5), 0);
 }
 
-/* What the loader has made read-only of a library, and nobody shall change any more. */
+/* Seal a library's read-only data: nobody can change it any more. */
 static int seal(struct dl_phdr_info *info, size_t size, void *ret_error)
 {
     enum { MSEAL = 462, PAGE = 4096 };
@@ -453,8 +452,8 @@ static void hook_sealed(uint32_t flags)
     _exit(0);
 }
 
-/* Sealed pages are said to be blind, or written all the same where the kernel lets /proc/self/mem
- * do it; never a crash. */
+/* Sealed pages are reported as blind, or written if the kernel lets /proc/self/mem do it; never a
+ * crash. */
 TEST(sealed_pages_are_listed)
 {
     for (uint32_t flags = 0; flags <= SONDE__HOOK_NO_MEM; flags += SONDE__HOOK_NO_MEM) {
@@ -471,7 +470,7 @@ TEST(sealed_pages_are_listed)
     }
 }
 
-/* A program without a loader, at a fixed address and at any. */
+/* A program without a loader, at a fixed address and at any address. */
 TEST(static_programs_are_reported_as_static)
 {
     static const char *const forms[] = {"static", "static-pie"};
@@ -494,7 +493,7 @@ TEST(static_programs_are_reported_as_static)
 
 #if defined(__x86_64__)
 
-/* getppid(), whose number is loaded before, and one that gets it from elsewhere. */
+/* getppid() with its number loaded before the call, and one with the number from elsewhere. */
 __attribute__((noinline)) static long raw_before(void)
 {
     long result;
@@ -573,7 +572,7 @@ static void check_raw(uint32_t flags, bool is_alone)
     CHECK_EQ(raw_before(), parent);
     CHECK_EQ(raw_moved(SYS_getppid), parent);
     CHECK_EQ(raw_calls, 0);
-    /* the next set of hooks has no such wish, nor one without a stub */
+    /* the next hooks have no such option, and neither do hooks without a stub */
     sonde__hook_set_raw_options(flags == 0 ? NULL : &no_stub);
     start(flags);
     CHECK(memcmp(codes[0], before[0], sizeof before[0]) == 0);

@@ -56,7 +56,7 @@ static void put(struct frames *frames, const struct sonde__frame *frame)
     }
 }
 
-/* The steps of the walk, one by one. False: a row needs all registers, and they are not given. */
+/* Walk step by step. False: a row needs registers that are not given. */
 static bool step_all(const struct sonde__walk *walk, struct sonde__regs *regs,
                      struct frames *ret_frames)
 {
@@ -86,7 +86,7 @@ static void walk_by_steps(const struct sonde__walk *walk, struct frames *ret_fra
     }
 }
 
-/* Do the walk's pcs equal what the steps gave? */
+/* True if the walk's pcs equal those of the steps. */
 static bool agrees(const struct sonde__walk *walk, const struct frames *steps)
 {
     static uint64_t pcs[COMPARE_FRAMES_MAX];
@@ -198,7 +198,8 @@ static void release_old(struct compare *compare)
     }
 }
 
-/* Does frame `at` hold another return address than the call stored there, as the walk says? */
+/* True if frame `at` holds another return address than its call stored, and the walk gave that
+ * one. */
 static bool is_overwritten(const struct compare *compare, const struct frames *ours, unsigned at)
 {
     const struct shadow_frame *truth = shadow_at(compare->shadow, at - 1);
@@ -208,7 +209,7 @@ static bool is_overwritten(const struct compare *compare, const struct frames *o
            space_door(compare->space, truth->sp - 8, &word, sizeof word) && word == ours->at[at].pc;
 }
 
-/* Is the sp of frame `at` all that is wrong? */
+/* True if only the sp of frame `at` is wrong. */
 static bool is_sp_only(const struct compare *compare, const struct frames *ours, unsigned at)
 {
     const struct shadow_stack *now = compare->shadow->now;
@@ -238,7 +239,7 @@ static void settle_claim(struct compare *compare, unsigned index, bool is_right)
     *claim = compare->claims[--compare->claim_count];
 }
 
-/* Claims about frames that are gone; the last one that went was left for (pc, sp). */
+/* Settle the claims about frames that are gone; the last of them was left for (pc, sp). */
 static void settle_claims(struct compare *compare, uint64_t pc, uint64_t sp)
 {
     for (unsigned i = compare->claim_count; i > 0; i--) {
@@ -283,8 +284,7 @@ static bool add_claim(struct compare *compare, const struct shadow_frame *claime
     return true;
 }
 
-/* The first caller whose fp the walk gives otherwise than it was at the call; 0: none before `at`.
- */
+/* The first caller before `at` whose fp in the walk differs from its fp at the call; 0: none. */
 static unsigned first_wrong_fp(const struct compare *compare, const struct frames *ours,
                                unsigned at)
 {
@@ -332,7 +332,7 @@ static void differs(struct compare *compare, const struct frames *ours, unsigned
         (struct held){*ours, place, compare->instants, first_wrong_fp(compare, ours, at)};
 }
 
-/* Was what is held the stack as it is after the switch? */
+/* True if the held walk gave the stack that the switch arrived at. */
 static bool is_of_target(const struct compare *compare, const struct held *held,
                          const struct shadow_frame *arrived)
 {
@@ -393,7 +393,7 @@ static void count_image(struct compare *compare, uint64_t pc)
     compare->images[i].instructions++;
 }
 
-/* Frequent images get their tables, as in the product. */
+/* Make tables for frequent images, as the product does. */
 static void heat(struct compare *compare, const struct frames *frames)
 {
     uint64_t pcs[8];
@@ -468,7 +468,7 @@ bool compare_read_frames(const char *text, const char *head, struct frames *ret_
     return ret_frames->count > 0;
 }
 
-/* The instruction, as objdump shows it. */
+/* Print the instruction as objdump shows it. */
 static void print_code(const struct place *place)
 {
     char command[320];
@@ -505,7 +505,7 @@ static void print_place(const struct place *place)
     print_code(place);
 }
 
-/* A wrong pc that is explained, not a wrong CFA alone. */
+/* True for an explained wrong pc, not for a wrong CFA alone. */
 static bool is_listed(const struct place *place)
 {
     return place->count > 0 && place->cfa_count != place->count && is_explained(place);

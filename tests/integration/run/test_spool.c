@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --spool`: stalls survive whoever is killed, and the next start finishes their report.
- */
+/* `sonde run --spool`: stalls survive a kill of any process, and the next start finishes their
+ * report. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static void pause_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-/* Start the loop under sonde, in the background; the pid is the program's. */
+/* Start the loop under sonde, in the background; returns the program's pid. */
 static pid_t start(const char *const turns[])
 {
     const char *argv[16] = {sonde_path, "run", "-v", "--spool", spool_path, "--", loop_path};
@@ -51,7 +51,7 @@ static pid_t start(const char *const turns[])
     return pid;
 }
 
-/* The number behind this text of sonde's messages; 0: not said in time. */
+/* The number after this text in sonde's messages; 0: no such message in time. */
 static int number_said(const char *text)
 {
     for (unsigned i = 0; i < 400; i++) {
@@ -80,7 +80,7 @@ static char *list(void)
     return run_sonde("spool", "list", spool_path);
 }
 
-/* Names in the folder that end so; the last of them in ret_path. */
+/* Count the names in the folder with this suffix; ret_path gets the last one. */
 static unsigned count_files(const char *suffix, char ret_path[1024])
 {
     unsigned count = 0;
@@ -109,7 +109,7 @@ static void await_files(const char *suffix, unsigned count)
     CHECK_EQ(count_files(suffix, NULL), count);
 }
 
-/* A process of several threads is a zombie before the last of them has let go of its files: so its
+/* A process with several threads becomes a zombie before its last thread closes its files: so its
  * lock may last a little longer. */
 static void await_lock(void)
 {
@@ -151,7 +151,7 @@ static unsigned samples_shown(const char *text)
     return at != NULL ? (unsigned)atoi(at + strlen("  samples   ")) : 0;
 }
 
-/* Into a stall of six seconds, half of which are seen. */
+/* Start a stall of six seconds and let the watch sample a part of it. */
 static pid_t start_stall(int *ret_supervisor)
 {
     static const char *const turns[] = {"idle:100", "burn:6000", NULL};
@@ -175,14 +175,14 @@ static char *finish_and_show(const char *wanted)
     return run_sonde("show", path, NULL);
 }
 
-/* Both at once, as the out-of-memory killer or the end of a container does it. */
+/* Kill both at once, as the out-of-memory killer or the end of a container does. */
 TEST_TIMEOUT(stall_survives_a_kill_of_all, 60)
 {
     char path[1024];
     int supervisor, status;
     pid_t pid = start_stall(&supervisor);
     CHECK_EQ(count_files(".live", path), 1);
-    char *before = run_sonde("show", path, NULL); /* a live file is a report */
+    char *before = run_sonde("show", path, NULL); /* a live file can be read as a report */
     CHECK_CONTAINS(before, "and not over");
     kill(supervisor, SIGKILL);
     kill(pid, SIGKILL);
@@ -229,7 +229,7 @@ TEST_TIMEOUT(stall_survives_a_kill_of_the_program, 60)
     free(after);
 }
 
-/* The program goes on undisturbed. What is known of the stall is kept, and not called fatal. */
+/* The program goes on undisturbed. The known part of the stall is kept, and not called fatal. */
 TEST_TIMEOUT(stall_survives_a_kill_of_the_supervisor, 60)
 {
     int supervisor, status;
@@ -246,7 +246,7 @@ TEST_TIMEOUT(stall_survives_a_kill_of_the_supervisor, 60)
     CHECK_EQ(status, 0);
 }
 
-/* A stall that was over has its names from the run itself. */
+/* A stall that had ended has its names from the run itself. */
 TEST_TIMEOUT(stalls_before_the_kill_are_kept, 60)
 {
     static const char *const turns[] = {"idle:100", "sleep:800", "idle:1500", "sleep:6000", NULL};
@@ -280,7 +280,7 @@ TEST_TIMEOUT(stalls_before_the_kill_are_kept, 60)
     free(after);
 }
 
-/* Nothing of a damaged file is known, of the counts neither. */
+/* A damaged file gives no data, and no counts. */
 TEST(damaged_files_are_listed_as_damaged)
 {
     static const char *const names[] = {"20261123T164012Z-4242.sonde", "counts.sonde"};
@@ -299,7 +299,7 @@ TEST(damaged_files_are_listed_as_damaged)
     free(listed);
 }
 
-/* A run without a stall leaves nothing; an ordinary one a whole report. */
+/* A run without a stall leaves nothing; another one leaves a whole report. */
 TEST_TIMEOUT(runs_that_end_leave_what_they_had, 60)
 {
     char path[1024];
@@ -320,7 +320,7 @@ TEST_TIMEOUT(runs_that_end_leave_what_they_had, 60)
     CHECK_EQ(count_files(".sonde", path), 1);
     const char *show[] = {sonde_path, "show", path, NULL};
     run = test_run(show, NULL, NULL, 60);
-    CHECK_EQ(run.status, 0); /* it has its end */
+    CHECK_EQ(run.status, 0); /* the report has its end */
     CHECK_CONTAINS(run.out, "1 stall in ");
     test_run_done(&run);
 }
@@ -341,7 +341,7 @@ TEST_TIMEOUT(folders_that_cannot_be_used_stop_the_start, 60)
     test_run_done(&run);
 }
 
-/* Nothing of a program with more rights than its user is kept. */
+/* No data of a program with more rights than its user is kept. */
 TEST_TIMEOUT(privileged_programs_leave_nothing, 60)
 {
     struct stat st;
@@ -380,13 +380,13 @@ TEST_TIMEOUT(idle_programs_cost_no_wake_up, 60)
     int supervisor = number_said("supervisor ");
     CHECK(number_said("stall 1: ") != 0);
     long before = -1, now = -2;
-    for (unsigned i = 0; i < 20 && before != now; i++) { /* until it sleeps */
+    for (unsigned i = 0; i < 20 && before != now; i++) { /* until the supervisor sleeps */
         before = switches_of(supervisor);
         pause_ms(1500);
         now = switches_of(supervisor);
     }
     CHECK_EQ(now, before);
-    /* what the report of the run has is not in the live file any more */
+    /* the live file drops what is in the run's report */
     CHECK_EQ(count_files(".live", path), 1);
     char *live = run_sonde("show", path, NULL);
     CHECK(strstr(live, "stall 1") == NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stalls of a loop that stalls as it is told, seen by `sonde run`. */
+/* `sonde run` of a loop that stalls on command. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const char *turn_with_slack(const char *turn)
     return text;
 }
 
-/* What counts as a stall: 250 ms, as without the option. */
+/* The stall limit: 250 ms, the default, with the test's slack. */
 static const char *stall_option(void)
 {
     static char text[32];
@@ -42,7 +42,7 @@ static const char *stall_option(void)
     return text;
 }
 
-/* The loop under sonde with one or two turns of its own. */
+/* Run the loop under sonde with one or two turns. */
 static struct test_run run_turns(const char *first, const char *second)
 {
     set_paths();
@@ -62,7 +62,7 @@ static unsigned count(const char *text, const char *part)
     return n;
 }
 
-/* The published schema reads the report: "protoc --decode". Skips where there is no protoc. */
+/* Decode the report by the published schema: "protoc --decode". Skips without protoc. */
 static char *decode_report(void)
 {
     char command[2048];
@@ -95,13 +95,13 @@ static void check_stall(const char *turn, const char *phase, const char *functio
     CHECK_EQ(count(report, "  end {"), 1);
     CHECK_CONTAINS(report, "loop: LOOP_POLL");
     CHECK_CONTAINS(report, phase);
-    /* whose stack: from the function that was called to the program's entry */
+    /* with a stack from the called function to the program's entry */
     CHECK_CONTAINS(run.err, "dominant path");
     CHECK_CONTAINS(strstr(run.err, "dominant path"), function);
     CHECK_CONTAINS(strstr(run.err, "heaviest app function"), function);
     CHECK_CONTAINS(strstr(run.err, function), "_start");
     CHECK(strstr(run.err, "libsonde-preload") == NULL);
-    /* the part that nobody saw is there, with what the thread used in it */
+    /* the part without samples is listed, with the thread's CPU time in it */
     CHECK_CONTAINS(run.err, "before sampling began (");
     CHECK_CONTAINS(report, "reason: UNCOVERED_BEFORE");
     double ms = field(report, "duration_ns: ") / 1e6;
@@ -137,7 +137,7 @@ TIMED_TEST(wait_on_something_else_is_a_stall, 60)
     check_stall("poll:600", "PHASE_BLOCKED", "stall_poll");
 }
 
-/* The waits of the child are not those of the thread that it was made by. */
+/* The child's waits do not count for the parent's thread. */
 TIMED_TEST(stall_in_vfork, 60)
 {
     static const char *const ways[] = {"once", "often", "sleeps"};
@@ -193,7 +193,7 @@ static void pause_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-/* The program stops itself inside a turn; the time it was stopped is not its own. */
+/* The program stops itself inside a turn; stopped time does not count. */
 TIMED_TEST(being_stopped_is_no_stall, 60)
 {
     set_paths();
@@ -241,7 +241,7 @@ TIMED_TEST(report_of_a_killed_program_is_kept, 60)
     test_run_done(&run);
 }
 
-/* The supervisor's pid is in what --verbose says: "supervisor N watches". */
+/* The supervisor's pid, from the output of --verbose: "supervisor N watches". */
 static pid_t supervisor_of(const char *path)
 {
     for (int i = 0; i < 1000; i++) {
@@ -292,7 +292,7 @@ TIMED_TEST(idle_program_costs_the_supervisor_no_wake_up, 60)
     int status;
     pid_t child = start_watched("idle:8000");
     pid_t supervisor = supervisor_of(report_path);
-    pause_ms(3500 * test_slack()); /* it goes to sleep after two idle seconds */
+    pause_ms(3500 * test_slack()); /* the supervisor sleeps after two idle seconds */
     long before = switches_of(supervisor);
     pause_ms(2000 * test_slack());
     CHECK_EQ(switches_of(supervisor), before);
@@ -345,7 +345,7 @@ TIMED_TEST(equal_stalls_are_counted, 200)
     test_run_done(&run);
 }
 
-/* Turns that are no stalls, and the frames that they cost. The machine may make turns longer. */
+/* Turns below the stall limit, and the frames that they miss. The machine may lengthen turns. */
 TIMED_TEST(long_turns_are_counted, 100)
 {
     set_paths();
@@ -378,7 +378,7 @@ static struct test_run run_launch(const char *limit, const char *first, const ch
     return test_run(argv, NULL, NULL, 90);
 }
 
-/* What the program does before its loop, and nothing of what it does in it. */
+/* The launch report has the program's work before its loop, and nothing of the loop. */
 TIMED_TEST(a_slow_launch_is_reported, 100)
 {
     char start[32], limit[32];
@@ -393,13 +393,13 @@ TIMED_TEST(a_slow_launch_is_reported, 100)
     const char *at = strstr(json, "\"duration_ns\": ");
     CHECK(at != NULL);
     unsigned long long ns = strtoull(at + strlen("\"duration_ns\": "), NULL, 10);
-    CHECK(ns >= 890000000ull * test_slack()); /* the truth, but for a step of the clock */
+    CHECK(ns >= 890000000ull * test_slack()); /* the true time, less one step of the clock */
     CHECK_CONTAINS(json, "\"kind\": \"launch\"");
     free(json);
 }
 
-/* The launch ends at the first wait of the loop, not when the loop is known: here after three waits
- * that are idle. */
+/* The launch ends at the loop's first wait, not when the loop is learned: here after three idle
+ * waits. */
 TIMED_TEST(a_quick_launch_is_not_reported, 100)
 {
     char program[256], limit[32];
@@ -423,7 +423,7 @@ TIMED_TEST(a_quick_launch_is_not_reported, 100)
     test_run_done(&run);
 }
 
-/* Main has returned, and a handler of exit() takes its time. */
+/* After main returned, a handler of exit() takes time. */
 TIMED_TEST(a_slow_exit_is_reported, 60)
 {
     struct test_run run = run_turns("exit:600", "idle:20");
@@ -439,8 +439,8 @@ TIMED_TEST(a_slow_exit_is_reported, 60)
     test_run_done(&run);
 }
 
-/* The function of the script, with file and line, is what a stall is named after, with its task and
- * what awaits that; the interpreter's own functions are not shown. */
+/* A stall is named after the script's function, with file and line, its task and the tasks that
+ * await that. The interpreter's own functions are hidden. */
 TIMED_TEST(a_stall_of_python_names_its_function, 60)
 {
     char path[512], stall[32], script[1024], line[640];

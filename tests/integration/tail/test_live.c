@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde stacks` of a program in a tail call: the functions that gdb infers from the debug
- * information of gcc, and the same where gdb infers none: clang, no debug information. */
+/* `sonde stacks` of a program in a tail call: it shows the functions that gdb infers from gcc's
+ * debug information. It shows the same ones where gdb infers none: with clang, or without debug
+ * information. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 enum { BYTES = 4096 };
 
-/* Build the chain, start it with `argument`, look at it with `look` ("$P" is the process). */
+/* Build the chain, start it with `argument`, run `look` on it ("$P" is its pid). */
 static char *look_at(const char *compile, const char *argument, const char *look)
 {
     char command[3 * BYTES];
@@ -39,7 +40,7 @@ static char *sonde_stacks(const char *compile, const char *argument)
     return look_at(compile, argument, look);
 }
 
-/* The functions from leaf to main, one a line; "*" before an inferred one. */
+/* The functions from leaf to main, one per line; "*" precedes an inferred one. */
 static void functions_of(const char *text, char *ret_list)
 {
     bool inside = false;
@@ -110,12 +111,12 @@ TEST_TIMEOUT(several_ways_are_a_gap, 120)
     char *text = sonde_stacks("gcc -O2", "x");
     const char *ways = strstr(text, "... tail calls, 2 ways ...");
     const char *called = strstr(text, "either");
-    CHECK(ways != NULL && called != NULL && ways < called); /* was called in any case */
+    CHECK(ways != NULL && called != NULL && ways < called); /* called in any case */
     CHECK(strstr(text, "mid") == NULL && strstr(text, "side") == NULL);
     free(text);
 }
 
-/* Nothing tells leaf, mid1 and mid2 from cold parts of one function. */
+/* Without names, leaf, mid1 and mid2 could be cold parts of one function. */
 TEST_TIMEOUT(nothing_without_any_name, 120)
 {
     char *text = sonde_stacks("gcc -O2 -s", "");
@@ -123,8 +124,8 @@ TEST_TIMEOUT(nothing_without_any_name, 120)
     free(text);
 }
 
-/* python3's main() is a jump: start-up code calls it by register, and gives its result to exit().
- */
+/* python3's main() is a jump: start-up code calls main by a register, and passes its result to
+ * exit(). */
 TEST_TIMEOUT(main_of_python, 120)
 {
     char look[BYTES];
@@ -145,7 +146,7 @@ TEST_TIMEOUT(main_of_python, 120)
     free(text);
 }
 
-/* A stack of which only the frames that are there were kept, named from the program's index. */
+/* A stack with its physical frames only, named from the program's index. */
 TEST_TIMEOUT(symbolize_puts_them_in, 120)
 {
     char look[2 * BYTES];
@@ -175,8 +176,8 @@ TEST_TIMEOUT(symbolize_puts_them_in, 120)
     }
 }
 
-/* In JSON they stand with the frame that made the call; between frames that are not next to each
- * other nothing does. */
+/* In JSON inferred frames belong to the frame that made the call. Frames that are not adjacent have
+ * none between them. */
 TEST_TIMEOUT(symbolize_json_has_them, 120)
 {
     char look[2 * BYTES];
@@ -199,8 +200,8 @@ TEST_TIMEOUT(symbolize_json_has_them, 120)
     free(text);
 }
 
-/* The same from a debug file alone, which has call sites and no code: what was called is certain,
- * not that the compiler described all ways on from there. */
+/* The same from a debug file alone, which has call sites and no code: the called function is
+ * certain; the compiler may have omitted other ways on from there. */
 TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
 {
     char look[2 * BYTES];
@@ -212,7 +213,7 @@ TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
              "%s/cli/sonde index -o d d/chain >/dev/null && %s/cli/sonde index --info d/*.sndidx\n"
              "%s/cli/sonde stacks $P | grep -v inferred | grep ' chain+' |"
              " sed 's/^\\( *#[0-9]*\\) *[^ ]* */\\1 /; s|  /.*||' > kept\n"
-             /* not the index that `stacks` has kept, which knows the code */
+             /* not the index that `stacks` kept: that one includes the code */
              "XDG_CACHE_HOME=$PWD/none %s/cli/sonde symbolize --symbols d -m d/chain < kept",
              test_build_dir(), test_build_dir(), test_build_dir(), test_build_dir());
     for (unsigned i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {
@@ -230,7 +231,7 @@ TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
 }
 
 /* Chains through other images: main -> top -> a1 => b1 => a2 => leaf, of a program and two
- * libraries, against the same program without sibling calls, whose stack shows all of them. */
+ * libraries. The oracle is the same program without sibling calls, whose stack has all frames. */
 static char *look_across(const char *compiler, const char *flags, const char *link,
                          const char *argument, const char *look)
 {
@@ -290,8 +291,8 @@ TEST_TIMEOUT(through_other_images, 200)
     }
 }
 
-/* Two ways lead through another image, or a word is not bound yet by the loader and leads nowhere
- * that is known: then no way is shown. */
+/* Two ways exist through another image, or the loader has not bound a slot yet, so its target is
+ * unknown: no way is shown. */
 TEST_TIMEOUT(through_other_images_not_certain, 200)
 {
     char *list = across("gcc", "-O2", "-Wl,-z,now", "x");
@@ -302,18 +303,18 @@ TEST_TIMEOUT(through_other_images_not_certain, 200)
     free(list);
 }
 
-/* What is left of the stack when only the frames that are there were kept, as a log has them. */
+/* Keep only the physical frames of a stack, as a log does. */
 #define KEEP_ALL                                                                                   \
     "$SONDE stacks $P | grep -v inferred | "                                                       \
     "sed 's/^\\( *#[0-9]*\\) .* \\([^ ]*+0x[0-9a-f]*\\).*/\\1 \\2/' >kept; "
 #define KEEP KEEP_ALL "grep across <kept >own; mv own kept; "
-/* "#1 leaf" of a frame that symbolize names, "a2" of a tail call. */
+/* "#1 leaf" for a frame that symbolize names, "a2" for a tail call. */
 #define NAMES                                                                                      \
     " | sed -n 's/^ *\\(#[0-9]*\\) .*\\[\\([a-z0-9_]*\\) at .*/\\1 \\2/p; "                        \
     "s/^ *tail call (inferred) \\[\\([a-z0-9_]*\\) at .*/\\1/p; "                                  \
     "s/^ *[a-z0-9]*+0x[0-9a-f]* .*\\[\\([a-z0-9]*\\) at .*  \\[tail call, inferred\\]$/\\1/p'"
 
-/* The same chain of a log, whose images are bound by names; and of a report, which has it. */
+/* The same chain in a log, whose images are bound by names, and in a report, which stores them. */
 TEST_TIMEOUT(through_other_images_of_logs, 200)
 {
     static const char expected[] = "leaf\n*a2\n*b1\n*a1\ntop\nmain\n";
@@ -334,7 +335,7 @@ TEST_TIMEOUT(through_other_images_of_logs, 200)
     }
 }
 
-/* Two libraries have the name, or none that is at hand: no way is shown. */
+/* Two libraries define the name, or no available one does: no way is shown. */
 TEST_TIMEOUT(through_other_images_of_logs_not_certain, 200)
 {
     char *list = look_across("gcc", "-O2 -g", "", "",
@@ -349,12 +350,12 @@ TEST_TIMEOUT(through_other_images_of_logs_not_certain, 200)
     free(list);
     list = look_across("gcc", "-O2 -g", "", "x",
                        KEEP "$SONDE symbolize -m across -m libb.so -m liba.so <kept" NAMES);
-    CHECK_STR(list, "leaf\n*either\neither_top\nmain\n"); /* was called in any case */
+    CHECK_STR(list, "leaf\n*either\neither_top\nmain\n"); /* called in any case */
     free(list);
 }
 
-/* Which of two functions of one name it is, the version says that the program is bound to; and
- * main() has left, which start-up code in another image has called. */
+/* The version to which the program is bound selects one of two functions with one name. main(),
+ * called by start-up code in another image, has left. */
 TEST_TIMEOUT(versions_of_a_name, 200)
 {
     static const char *const ways[][2] = {{"", "f_new"}, {"-DOLD", "f_old"}};

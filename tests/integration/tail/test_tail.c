@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Inferred frames against the truth: a program built with sibling-call optimisation makes the same
- * calls as the same one built without, whose stacks show every call. Stack by stack: frames that
- * are there and inferred ones, innermost first, stand in the true stack in that order; where the
- * answer was "these frames" they are all that was missing. gcc and clang, x86-64 and aarch64; from
- * the code with symbols, from the code without any, from debug information without code, from
- * both. */
+ * calls as the same one built without, whose stacks show every call. In each stack, physical and
+ * inferred frames, innermost first, must occur in the true stack in that order. Where the answer
+ * was "these frames", no other frame may be missing. gcc and clang, x86-64 and aarch64. The
+ * inference reads code with symbols, code without, debug information without code, or both. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +75,7 @@ static char *shell(const char *command)
 }
 
 struct stacks {
-    uint64_t pcs[STACKS_MAX][STACK_MAX]; /* vaddrs; 0 ends one */
+    uint64_t pcs[STACKS_MAX][STACK_MAX]; /* vaddrs; 0 ends a stack */
     unsigned count;
 };
 
@@ -197,7 +196,7 @@ static void close_program(struct program *p)
     sonde__host_file_unmap(&p->file);
 }
 
-/* Names of our functions; "" for those of libc. */
+/* The name of a function of ours; "" for one of libc. */
 static void name_of(const struct program *p, uint64_t vaddr, char *ret_name)
 {
     struct sonde__symbol symbol;
@@ -225,7 +224,7 @@ struct tally {
     unsigned stacks, missing, found, several, nothing;
 };
 
-/* Our names of stack `i`, with what was inferred ("?": something is missing). */
+/* The names of our functions in stack `i`, with inferred ones ("?": one is missing). */
 static unsigned logical_stack(const struct program *p, const struct answers *a, unsigned i,
                               char names[][64], struct tally *tally)
 {
@@ -237,7 +236,7 @@ static unsigned logical_stack(const struct program *p, const struct answers *a, 
         bool is_main;
         name_of(p, pcs[k] - 1, names[n++]);
         if (strcmp(names[n - 1], "main") == 0) {
-            break; /* libc below is not of interest */
+            break; /* ignore libc below */
         }
         if (pcs[k + 1] == 0 ||
             !sonde__tail_site(&a->graph, (uint32_t)(pcs[k + 1] - a->base), &entry, &is_main) ||
@@ -251,8 +250,7 @@ static unsigned logical_stack(const struct program *p, const struct answers *a, 
                 name_of(p, a->base + found.frames[f].entry, names[n++]);
                 name_of(p, a->base + found.frames[f].place, place);
                 CHECK_STR(names[n - 1], place);
-                /* code that LLVM moved out of functions: without its name nobody knows that it is
-                 * no function */
+                /* code that LLVM outlined: without its name it looks like a function */
                 n -= a->is_stripped && strncmp(place, "OUTLINED_FUNCTION_", 18) == 0;
             }
             tally->found += found.count;
@@ -272,8 +270,8 @@ static unsigned logical_stack(const struct program *p, const struct answers *a, 
     return n;
 }
 
-/* Every name of ours stands in the true stack, in its order; a frame that was inferred right before
- * one that is there, too. */
+/* Each of our names occurs in the true stack, in its order; so does a frame inferred right before a
+ * physical one. */
 static void compare(const struct program *ours, const struct program *truth,
                     const struct answers *a, unsigned i, struct tally *tally)
 {
@@ -361,7 +359,7 @@ static void ask_index(const struct sonde__symindex_source *source, struct answer
     a->base = a->index.base;
 }
 
-/* An index of all of it: the code's answers, where the call sites allow them. */
+/* An index of code and debug information: the code's answers, where the call sites allow them. */
 static void from_both(const struct program *ours, const struct program *truth, struct tally *total)
 {
     struct answers a;
@@ -374,7 +372,7 @@ static void from_both(const struct program *ours, const struct program *truth, s
     sonde__mem_free(a.made.data);
 }
 
-/* An index of the debug file alone, which has no code. */
+/* An index of the debug file alone, without code. */
 static void from_sites(const struct kind *kind, const struct program *ours,
                        const struct program *truth, struct tally *total)
 {
@@ -421,8 +419,8 @@ static void stripped(const struct kind *kind, const struct program *ours,
     sonde__host_file_unmap(&file);
 }
 
-/* What is recovered at the least, in percent. The rest are places with several ways, and what
- * nothing says to be a function where there are no symbols. */
+/* Least percentage of recovered frames. The others have several possible ways, or no symbols to
+ * mark functions. */
 static void check_tally(const struct tally *tally, unsigned programs, unsigned least_percent)
 {
     CHECK(tally->stacks >= 100 * programs);

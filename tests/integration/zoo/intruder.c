@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stalls in programs that know nothing of them: a library that is preloaded behind the probe. It
- * stands behind the program's waits, wakes those that are long, so that every loop turns some times
- * a second, and lets the thread stall in an ordinary call that follows one. A stall has one to five
- * phases, each a function of its own and one of five ways to take time.
+/* A library, preloaded after the probe, that injects stalls into unmodified programs. It wraps the
+ * program's waits and wakes long ones, so that every loop turns some times a second. It makes the
+ * thread stall in an ordinary call after a wait. A stall has one to five phases, each a function of
+ * its own that takes time in one of five ways.
  *
  * ZOO_INTRUDER="LOG SEED COUNT MIN_MS MAX_MS PHASES": so many stalls, of so many phases (0: one to
- * five), each a line of LOG. Only one thread of one process stalls: the first that has waited often
- * for descriptors; where none does, a main thread that waits for anything. */
+ * five), each a line of LOG. Only one thread of one process stalls: the first that waits often for
+ * descriptors, or else a main thread with any waits. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,11 +35,11 @@
 #define MS     1000000u
 
 enum {
-    LONG_MS = 50,         /* a longer wait is woken */
-    TICK_MS = 25,         /* after so long */
-    WAITS_TO_CLAIM = 30,  /* then a loop is known */
+    LONG_MS = 50,         /* wake waits that are longer, */
+    TICK_MS = 25,         /* after this time */
+    WAITS_TO_CLAIM = 30,  /* waits that make a loop */
     WARM_MS = 1500,       /* until the first stall */
-    WEAK_AFTER_MS = 4000, /* no thread waits for descriptors */
+    WEAK_AFTER_MS = 4000, /* if no thread waits for descriptors */
     LAST_PAUSE_MS = 700,
     PHASES = 5,
 };
@@ -137,7 +137,7 @@ static const char *const names[PHASES] = {"intrude_alpha", "intrude_beta", "intr
 
 /* --- the stall --- */
 
-/* Lengths in random order; the longest leads the second by a tenth at least. */
+/* Phase lengths in random order; the longest leads the second by a tenth or more. */
 static void plan(void)
 {
     unsigned total = min_ms + pick(max_ms - min_ms + 1), longest = 0, second = 0, sum = 0;
@@ -180,7 +180,7 @@ static void note(const char *text, size_t size)
     }
 }
 
-/* The thread waits again: the turn is over. */
+/* The thread waits again: the turn has ended. */
 static void end_turn(void)
 {
     char line[512];
@@ -222,7 +222,7 @@ static void stall(void)
     errno = saved;
 }
 
-/* Is this the thread that stalls, or becomes it now? */
+/* True if this thread is the one that stalls, or becomes it now. */
 static bool claims(void)
 {
     int none = 0, own = (int)syscall(SYS_gettid);
@@ -265,7 +265,7 @@ static void after_wait(bool weak)
     woke_ns = owner >= 0 ? clock_ns(CLOCK_MONOTONIC) : 0;
 }
 
-/* In a call that is no wait. */
+/* Called in each wrapped call that is no wait. */
 static void meet(void)
 {
     if (woke_ns != 0 && !inside && made < count) {
@@ -283,7 +283,7 @@ static bool works(void)
     return count > 0 && !inside;
 }
 
-/* It has the variables that it passes on. */
+/* The watch has the environment variables that it passes on. */
 static bool is_the_watch(void)
 {
     char path[4096];
@@ -325,8 +325,8 @@ __attribute__((constructor)) static void watch_forks(void)
         real = (type(*) parameters)(uintptr_t)dlsym(RTLD_NEXT, #name);                             \
     }
 
-/* A long wait takes a tick, and ends as by a signal, or as if its time were over: there are
- * programs that do nothing after one of these. */
+/* A long wait takes a tick and ends as if by a signal, or as if it timed out: some programs do
+ * nothing after one of these. */
 #define INTERRUPTED(call, limited, for_ever)                                                       \
     before_wait();                                                                                 \
     result = (call);                                                                               \
@@ -407,7 +407,7 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
     return result;
 }
 
-/* Programs keep sets that are no longer than they must be. */
+/* The programs' sets are no longer than needed. */
 static size_t bytes_of(int n)
 {
     size_t bytes = ((size_t)n + 63) / 64 * 8;
