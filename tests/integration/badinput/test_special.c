@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes that are not like others: each is shown, or one line says why not and what to do. */
+/* Unusual processes: each is shown, or one line says why not and what to do. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -34,8 +34,8 @@ static pid_t start_waiter(void)
     return pid;
 }
 
-/* Compiled from `source` into the test's folder by the shell's `command`, with $SOURCE and
- * $PROGRAM; then started. Skips when the machine's compiler cannot. */
+/* Compile `source` into the test's folder by the shell's `command`, with $SOURCE and $PROGRAM, and
+ * start it. Skips if the machine's compiler cannot. */
 static pid_t start_compiled(const char *command, const char *source)
 {
     static char program[300];
@@ -55,7 +55,7 @@ static pid_t start_compiled(const char *command, const char *source)
     return start_program(start);
 }
 
-/* A process that is not our child. */
+/* End a process that is not our child. */
 static void end_stranger(pid_t pid)
 {
     kill(pid, SIGKILL);
@@ -89,7 +89,7 @@ TEST(a_message_says_a_thing_once)
     test_run_done(&run);
 }
 
-/* A thread's id stands for its process. */
+/* A thread's id selects its process. */
 TEST(the_id_of_a_thread)
 {
     pid_t pid = start_waiter();
@@ -126,7 +126,7 @@ TEST(two_threads_of_one_name)
                                 tid_text,        pid_text, NULL};
     const char *const none[] = {sonde_program(), "stacks", "--thread", "", pid_text, NULL};
     snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
-    snprintf(tid_text, sizeof tid_text, "%d", (int)pid); /* the same one: shown once */
+    snprintf(tid_text, sizeof tid_text, "%d", (int)pid); /* the same process: shown once */
     struct test_run run = test_run(argv, NULL, NULL, 60);
     CHECK_EQ(run.status, 0);
     CHECK_CONTAINS(run.out, "\nthread ");
@@ -139,7 +139,7 @@ TEST(two_threads_of_one_name)
     stop_program(pid);
 }
 
-/* Who is root already is not told to become root. */
+/* root is not told to become root. */
 TEST(process_1)
 {
     struct test_run run = sonde("stacks", "1", NULL);
@@ -157,7 +157,7 @@ TEST(process_1)
     test_run_done(&run);
 }
 
-/* The parent of a vfork cannot be stopped until its child lets it go; it is not waited for. */
+/* The parent of a vfork cannot stop until its child releases it; sonde does not wait for it. */
 TEST(the_parent_of_a_vfork)
 {
     static const char source[] =
@@ -167,7 +167,7 @@ TEST(the_parent_of_a_vfork)
     pid_t pid = start_compiled("cc -w -O1 -o $PROGRAM $SOURCE", source);
     char children[64], *text;
     struct test_run run;
-    usleep(300000); /* "ready" is said right before */
+    usleep(300000); /* the program prints "ready" right before the call */
     run = sonde_of("stacks", pid, NULL);
     CHECK_EQ(run.status, 0);
     CHECK_CONTAINS(run.out, "blocked in vfork (uninterruptible)");
@@ -204,7 +204,7 @@ static void check_names(pid_t pid, const char *mark)
     test_run_done(&run);
 }
 
-/* The kernel keeps the file of a program that runs: its names are not lost. */
+/* The kernel keeps the file of a running program: its names are not lost. */
 TEST(a_program_that_was_deleted_or_replaced_has_its_names)
 {
     char path[300], other[320];
@@ -329,7 +329,7 @@ TEST(a_32_bit_program)
 #endif
 }
 
-/* A program that ends while it is looked at: what was there, or one line. */
+/* A program ends during the look: sonde shows what it read, or one line. */
 TEST_TIMEOUT(a_program_that_ends_meanwhile, 120)
 {
     unsigned ended = 0;
@@ -350,7 +350,7 @@ TEST_TIMEOUT(a_program_that_ends_meanwhile, 120)
         test_run_done(&run);
         waitpid(pid, NULL, 0);
     }
-    CHECK(ended > 0); /* or this was no race */
+    CHECK(ended > 0); /* else there was no race */
 }
 
 static void *wait_for_ever(void *ctx)
@@ -361,7 +361,7 @@ static void *wait_for_ever(void *ctx)
     return ctx;
 }
 
-/* In a child of its own. Returns it, or 0 when so many threads are not allowed here. */
+/* Start a child with many threads. Returns 0 if the machine does not allow so many. */
 static pid_t start_crowd(unsigned count)
 {
     int ready[2];
@@ -400,7 +400,7 @@ static unsigned count_of(const char *text, const char *part)
     return n;
 }
 
-/* A sanitizer's own threads are too heavy for so many. */
+/* Under a sanitizer threads are too heavy for so many. */
 #if defined(SONDE_SANITIZED)
 #    define CROWD 500
 #else
@@ -418,7 +418,7 @@ TEST_TIMEOUT(thousands_of_threads, 150)
     struct test_run run = sonde_of("stacks", pid, NULL);
     CHECK_EQ(run.status, 0);
     CHECK_CONTAINS(run.out, number);
-    CHECK(run.out_size < 200000); /* shown once, with all their ids */
+    CHECK(run.out_size < 200000); /* equal stacks shown once, with all thread ids */
     test_run_done(&run);
     run = sonde_of("stacks", pid, "--stop");
     CHECK_EQ(run.status, 0);

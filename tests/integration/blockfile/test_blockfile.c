@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Descriptors and blocks are found in files of all forms without their symbols: as many and where
- * llvm-nm lists them, and each function of a block has a block. */
+/* sonde finds descriptors and blocks in files of all forms without symbols: the same number and
+ * places as llvm-nm lists, and a block for each function of a block. */
 #include <elf.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ struct found {
     uint32_t descs_without_block, flags_unknown;
 };
 
-/* Addresses of an ELF object are assigned by us: symbols give those of the file. */
+/* The loader here assigns the addresses of an ELF object; symbols give those of the file. */
 static uint64_t of_file(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
     if (!loaded->object || loaded->macho) {
@@ -159,7 +159,7 @@ static void look(const char *name, bool by_symbols, struct found *found)
     free(bytes);
 }
 
-/* The same is found before and after `strip`. */
+/* The results before and after `strip` are the same. */
 static void check(const char *name, const char *strip)
 {
     static struct found found, stripped;
@@ -194,7 +194,7 @@ static void check(const char *name, const char *strip)
 
 static const char *const levels[] = {"-O0", "-O2", "-Oz"};
 
-/* Is this level skipped for the form number `turn`? All of them take long. */
+/* True if this level is skipped for form number `turn`: all of them take long. */
 static bool is_left_out(unsigned level, unsigned turn)
 {
     return !test_long() && level != turn % 2;
@@ -338,8 +338,8 @@ TEST_TIMEOUT(finds_nothing_in_files_without_blocks, 200)
 
 enum { SHARED = 1000, SHARED_BYTES = 100000 };
 
-/* An object with SHARED names, each of which is the rest of the one before: 50 MB of names in
- * 172 kB. `section`: that they are defined in; 0: they are imports, each with a pointer to it. */
+/* An object with SHARED names, each a suffix of the one before: 50 MB of names in 172 kB. `section`
+ * defines them; 0: they are imports, each with a pointer to it. */
 struct shared_names {
     Elf64_Ehdr header;
     Elf64_Shdr sections[5];

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The reader of extended layouts against clang's own listing (-print-ivar-layout), layout by
- * layout: of the blocks of the corpus in a linked library, and of the boxes of its __block
- * variables as the compiler fills them.
+/* The reader of extended layouts against clang's own listing (-print-ivar-layout), one by one:
+ * layouts of the corpus's blocks in a linked library, and of the boxes of its __block variables as
+ * the compiler fills them.
  *
- * The listing is what clang meant, mistakes included: the reader must agree also where a layout is
- * wrong. */
+ * The listing includes clang's mistakes: the reader must agree even if a layout is wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static const struct {
     {"cases_cxx.mm", "-std=c++17 -fobjc-arc"},
 };
 
-/* Apple's ABI; on ELF, too, with its runtime (that takes long, and is the same code of clang's). */
+/* Apple's ABI; also on ELF with its runtime (slow, and the same code in clang). */
 static const struct {
     const char *triple, *flags;
     bool is_long;
@@ -39,7 +38,7 @@ static const struct {
     {"x86_64-linux-gnu", "-fobjc-runtime=macosx-10.15", true},
 };
 
-/* --- clang's account --- */
+/* --- clang's listing --- */
 
 /* "BL_STRONG:2, BL_NON_OBJECT_WORD:1, BL_WEAK:1, BL_OPERATOR:0", of what begins at `at`, as
  * "S32 S40 W56". */
@@ -78,7 +77,7 @@ static void spell_account(const char *account, uint32_t at, char text[TEXT])
     }
 }
 
-/* Ours, in the same form. Sizes are words, all of them. */
+/* Our result in the same form. All sizes are in words. */
 static void spell_claims(const struct sonde__block_claims *claims, char text[TEXT])
 {
     size_t used = 0;
@@ -101,7 +100,7 @@ static void must_agree(const char *what, const char *account, const struct sonde
         sonde__block_layout_claims(m, form, layout, begin, end, SONDE_BLOCK_BY_LAYOUT, &claims);
     spell_account(account, begin, its);
     spell_claims(&claims, ours);
-    /* told apart as clang does it, too */
+    /* distinguished as in clang, too */
     bool is_inline = strstr(account, "Inline") != NULL;
     if (problem != NULL || strcmp(its, ours) != 0 ||
         is_inline != (form == SONDE__BLOCK_LAYOUT_INLINE)) {
@@ -110,7 +109,7 @@ static void must_agree(const char *what, const char *account, const struct sonde
     }
 }
 
-/* The next line of the listing that has `word`; null: none. Ends the line. */
+/* The next line of the listing with `word`, terminated; null: none. */
 static char *next_line(char **rest, const char *word)
 {
     for (char *line; (line = strsep(rest, "\n")) != NULL;) {
@@ -131,7 +130,7 @@ static char *read_code(void)
     return test_read_file(path, NULL);
 }
 
-/* One character of a quoted name or text, which may be written as \01. */
+/* Read one character of a quoted name or text; it may be written as \01. */
 static char unquote(const char **at)
 {
     char digits[3] = {(*at)[0], (*at)[1], '\0'};
@@ -145,8 +144,8 @@ static char unquote(const char **at)
     return (char)strtoul(digits, NULL, 16);
 }
 
-/* The symbol of the next descriptor that the code defines; null: none is left. In the order of the
- * listing: both are written when a descriptor is made. */
+/* The symbol of the next descriptor that the code defines; null: none is left. The order is the
+ * listing's: clang writes both when it makes a descriptor. */
 static const struct binary_symbol *next_desc(const struct binary *binary, const char **at)
 {
     char name[400];
@@ -207,7 +206,7 @@ static unsigned check_blocks(const char *what, char *account)
 
 /* --- boxes --- */
 
-/* What the compiler's code stores into a box, from its intermediate language. */
+/* The values that the compiler's code stores into a box, from its intermediate language. */
 struct box {
     uint32_t flags, size;
     uint64_t layout; /* inline; 0: see below */
@@ -238,7 +237,7 @@ static void read_constant(const char *code, const char *name, struct box *box)
     }
 }
 
-/* The next box that code fills. False: none is left. */
+/* Get the next box that code fills. False: none is left. */
 static bool next_box(const char *code, const char **at, struct box *ret_box)
 {
     const char *store = strstr(*at, ", ptr %byref.flags"), *end;
@@ -272,7 +271,7 @@ static bool next_box(const char *code, const char **at, struct box *ret_box)
     return true;
 }
 
-/* A box as it would lie in memory: at BOX, and its layout's string at STRING. */
+/* The addresses of a box, and of its layout's string. */
 enum { BOX = 0x10000, STRING = 0x20000 };
 
 static bool read_box(void *ctx, uint64_t address, void *buffer, size_t size)
@@ -331,11 +330,11 @@ static void link_part(const char *triple)
 {
     const char *dash = strchr(triple, '-');
     if (strstr(triple, "apple") == NULL) {
-        /* an address below 0x1000 is no address to a reader of layouts */
+        /* a reader of layouts takes an address below 0x1000 for an inline layout */
         darwin_shell("ld.lld-19 -shared --image-base=0x100000 -o lib part.o");
         return;
     }
-    if (strncmp(triple, "arm64e", 6) == 0) { /* the linker knows no arm64e */
+    if (strncmp(triple, "arm64e", 6) == 0) { /* the linker does not support arm64e */
         darwin_shell("printf '\\0\\0\\0\\0' | dd of=part.o bs=1 seek=8 conv=notrunc 2>/dev/null");
         dash = triple + 5;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde stacks` of a process that waits for another one, against the tools of Debian that list
+/* `sonde stacks` of a process that waits for another one, against Debian's tools that list
  * descriptors, sockets and locks. */
 #include <signal.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 struct peers {
     pid_t pid, other;
     char more[256];
-    char line[1024]; /* of its thread, in the text */
+    char line[1024]; /* its thread's line in the text */
     char top[1024];  /* the line below the heading */
-    int fd;          /* that it waits for; -1: none is named */
+    int fd;          /* descriptor that it waits for; -1: none is named */
 };
 
 static void look(struct peers *peers, const char *options)
@@ -38,7 +38,7 @@ static void look(struct peers *peers, const char *options)
     test_run_done(&run);
 }
 
-/* Until it is blocked in this call, as the kernel says: also in state D. */
+/* Wait until it is blocked in this call, by the kernel's data; also in state D. */
 static void wait_in(pid_t pid, long number)
 {
     char path[64];
@@ -73,7 +73,7 @@ static void start_peers(const char *how, struct peers *peers)
     free(truth);
 }
 
-/* The other one becomes ours when its parent ends. */
+/* The other process becomes our child when its parent ends. */
 static void stop_with(pid_t pid, pid_t other)
 {
     stop_program(pid);
@@ -96,7 +96,7 @@ static void start_and_look(const char *how, struct peers *peers)
     look(peers, "");
 }
 
-/* "process 4711 (" of the other one is in the line. */
+/* The line has "process 4711 (" of the other process. */
 static void check_other(const struct peers *peers, const char *words)
 {
     char expected[500];
@@ -104,7 +104,7 @@ static void check_other(const struct peers *peers, const char *words)
     CHECK_CONTAINS(peers->line, expected);
 }
 
-/* What another tool prints has this. */
+/* The output of another tool has `part`. */
 static void check_tool(const char *command, const char *part)
 {
     struct test_run run = shell(command);
@@ -114,7 +114,7 @@ static void check_tool(const char *command, const char *part)
     test_run_done(&run);
 }
 
-/* lsof names the other end of the descriptor that we name: "4711,cause_pee,5w". */
+/* lsof and sonde name the same other end of the descriptor: "4711,cause_pee,5w". */
 static void check_lsof(const struct peers *peers)
 {
     char command[100], part[32];
@@ -195,7 +195,7 @@ TEST(sockets_that_nobody_accepts)
     stop(&peers);
 }
 
-/* In namespaces of its own, which sonde is not in. */
+/* The server is in its own namespaces, outside of sonde's. */
 TEST(a_name_server_that_does_not_answer)
 {
     struct peers peers;
@@ -228,7 +228,7 @@ TEST(file_locks)
         check_tool(command, part);
         stop(&peers);
     }
-    start_and_look("ofd", &peers); /* nor does lslocks know whose it is */
+    start_and_look("ofd", &peers); /* lslocks does not know the owner, either */
     CHECK_CONTAINS(peers.line, "locked by an open file, of which process is not recorded");
     stop(&peers);
 }
@@ -243,7 +243,7 @@ TEST(circles_of_processes)
     CHECK(strncmp(peers.top, first, strlen(first)) == 0);
     CHECK_CONTAINS(peers.top, second);
     stop(&peers);
-    start_and_look("mutual", &peers); /* a signal could end it: no deadlock is claimed */
+    start_and_look("mutual", &peers); /* a signal could end the wait: no deadlock is claimed */
     snprintf(first, sizeof first, "circle of waits: thread %d ", (int)peers.pid);
     snprintf(second, sizeof second, "; process %d (", (int)peers.other);
     CHECK(strncmp(peers.top, first, strlen(first)) == 0);
@@ -261,7 +261,7 @@ TEST(children)
         snprintf(text, sizeof text, "child process %d (sleep 4711)", (int)peers.other);
         CHECK_CONTAINS(peers.line, text);
         stop(&peers);
-        if (i == 3) { /* its other child */
+        if (i == 3) { /* the waiter's other child */
             CHECK(waitpid(-1, NULL, 0) > 0);
         }
     }
@@ -276,7 +276,7 @@ TEST(children)
     peers.other = atoi(run.out);
     test_run_done(&run);
     snprintf(text, sizeof text, "$SONDE stacks --json %d", (int)peers.pid);
-    run = shell(text); /* the report says it, too */
+    run = shell(text); /* the report has it, too */
     const char *resource = strstr(run.out, "\"resource\"");
     CHECK(resource != NULL);
     CHECK_CONTAINS(resource, "which shares its memory until it executes a program (vfork)\"");
@@ -285,7 +285,7 @@ TEST(children)
     stop(&peers);
 }
 
-/* fork() that waits is no wait for the child. */
+/* A fork() that blocks does not wait for the child. */
 TEST(a_fork_that_waits)
 {
     struct peers peers;
@@ -326,7 +326,7 @@ TEST(sets_of_descriptors)
     stop(&peers);
 }
 
-/* The other end is root's, the reader is not, nor is sonde: nobody is named, and why is said. */
+/* root has the other end; the reader and sonde are not root. sonde names nobody, and says why. */
 TEST(processes_of_another_user)
 {
     struct peers peers;
@@ -340,7 +340,7 @@ TEST(processes_of_another_user)
     stop(&peers);
 }
 
-/* 20,000 descriptors: each is looked at, or it is said that not all were. */
+/* 20,000 descriptors: sonde reads each, or reports that it did not read all. */
 TEST(a_process_of_many_descriptors)
 {
     struct peers peers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Indexes that are made on the way: `sonde stacks` and `sonde symbolize` take the same ones, and
- * `sonde show --symbols` names what a report has. */
+/* Indexes made on the way: `sonde stacks` and `sonde symbolize` share them. `sonde show --symbols`
+ * names the frames of a report. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ TEST_TIMEOUT(stacks_keeps_what_it_made, 60)
     CHECK_CONTAINS(run.out, "waits.c:4  [inlined]");
     CHECK_CONTAINS(run.out, ".sndidx");
     test_run_done(&run);
-    /* without debug information the kept one is all there is, for both commands */
+    /* without debug information both commands depend on the kept index */
     run = shell("cd $DIR; at=$(nm waits | sed -n 's/ t outer//p'); strip waits; W=./waits; " START
                 "$SONDE stacks $pid; echo with; $SONDE symbolize ./waits+0x$at; echo without; "
                 "$SONDE stacks --no-cache $pid; kill $pid");
@@ -55,8 +55,8 @@ TEST_TIMEOUT(stacks_keeps_what_it_made, 60)
     test_run_done(&run);
 }
 
-/* A writer that ended in the middle is in nobody's way, and what it left goes away. One that still
- * writes keeps its file. */
+/* A killed writer blocks nobody, and its leftover file is removed. A running writer keeps its
+ * file. */
 TEST_TIMEOUT(leftovers_of_a_killed_writer_are_removed, 60)
 {
     write_program();
@@ -71,7 +71,7 @@ TEST_TIMEOUT(leftovers_of_a_killed_writer_are_removed, 60)
     test_run_done(&run);
 }
 
-/* What a machine without debug information captured is named on one that has it. */
+/* A report from a machine without debug information gets its names on one that has it. */
 TEST_TIMEOUT(show_names_by_symbols, 60)
 {
     write_program();
@@ -101,7 +101,7 @@ TEST_TIMEOUT(show_names_by_symbols, 60)
         CHECK_CONTAINS(run.out, "\"function\": \"outer\"");
         test_run_done(&run);
     }
-    /* another build of it is not taken */
+    /* debug information of another build is refused */
     run = shell("cd $DIR && gcc -O2 -g -Wl,--build-id=0x1234567890123456 -o dbg/waits "
                 "waits.c && rm -rf cache; $SONDE show --symbols dbg r");
     CHECK_EQ(run.status, 0);
@@ -109,7 +109,7 @@ TEST_TIMEOUT(show_names_by_symbols, 60)
     test_run_done(&run);
 }
 
-/* Names from mini debug information, live and offline, are those that gdb has from it. */
+/* Names from mini debug information, live and offline, equal gdb's. */
 TEST_TIMEOUT(mini_debug_information_as_gdb, 60)
 {
     write_program();
@@ -131,7 +131,8 @@ TEST_TIMEOUT(mini_debug_information_as_gdb, 60)
     test_run_done(&run);
 }
 
-/* What would name the functions of a stripped program: the package is the one that dpkg says. */
+/* The hint says what would give names to a stripped program: the package is the one that dpkg
+ * lists. */
 TEST_TIMEOUT(hints_name_the_package, 60)
 {
     struct test_run run =
@@ -155,7 +156,7 @@ TEST_TIMEOUT(hints_name_the_package, 60)
     test_run_done(&run);
 }
 
-/* A person at a terminal is told of `stacks`, nobody else. */
+/* The hint about `stacks` is printed on a terminal only. */
 TEST_TIMEOUT(hints_of_stacks_on_a_terminal, 60)
 {
     write_program();

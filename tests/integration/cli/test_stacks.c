@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde stacks` of a program whose functions we know, and its options. (That the frames are gdb's
- * is tests/integration/stacks' business.) */
+/* `sonde stacks` of a program with known functions, and its options. (tests/integration/stacks
+ * compares the frames with gdb's.) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "start.h"
 #include "test.h"
 
-/* sonde stacks PID and the words of `options`. */
+/* Run sonde stacks PID with the words of `options`. */
 static struct test_run stacks(pid_t pid, const char *options)
 {
     char pid_text[16];
@@ -34,7 +34,7 @@ static pid_t start_waiter(const char *depth)
     return pid;
 }
 
-/* Each of the names, in this order. */
+/* The text has each of the names, in this order. */
 static void check_order(const char *text, const char *const names[])
 {
     const char *at = text;
@@ -85,7 +85,8 @@ TEST(json_parses_and_has_the_same)
     stop_program(pid);
 }
 
-/* The descriptor of a read with what it leads to, and the address of a lock: also from a report. */
+/* A blocked read shows its descriptor and what that leads to; a lock shows its address. A report
+ * shows both, too. */
 TEST(what_a_blocked_call_waits_for)
 {
     pid_t pid = start_waiter("1");
@@ -100,7 +101,7 @@ TEST(what_a_blocked_call_waits_for)
     }
     path[size] = '\0';
     CHECK(strncmp(path, "pipe:[", 6) == 0);
-    /* both ends are its own */
+    /* the process has both ends */
     snprintf(expected, sizeof expected,
              "blocked in read  fd %d %s, written by this process itself\n", fd, path);
     CHECK_CONTAINS(run.out, expected);
@@ -113,7 +114,7 @@ TEST(what_a_blocked_call_waits_for)
              "\"waits_for\": \"fd %d %s, written by this process itself\"", fd, path);
     CHECK_CONTAINS(run.out, expected);
     test_run_done(&run);
-    run = stacks(pid, "--stop"); /* the same from its registers */
+    run = stacks(pid, "--stop"); /* the same, read from its registers */
     snprintf(expected, sizeof expected, "in read  fd %d %s, written by this process itself\n", fd,
              path);
     CHECK_CONTAINS(run.out, expected);
@@ -139,7 +140,7 @@ TEST(one_thread_by_name_and_by_id)
     stop_program(pid);
 }
 
-/* 1000 calls, 10 + 64 kept: the waiter's main thread has some frames more, each counted. */
+/* 1000 calls, of which 10 + 64 are kept. The main thread has some frames more; each is counted. */
 TEST(a_deep_stack_says_what_it_left_out)
 {
     pid_t pid = start_waiter("1000");
@@ -172,7 +173,8 @@ TEST(names_are_left_out_on_request)
     stop_program(pid);
 }
 
-/* Stopping reads the same, and says how long it took. The threads go on afterwards. */
+/* Stopping the program gives the same stacks and reports the stop time. The threads go on
+ * afterwards. */
 TEST(stopped_all_together)
 {
     static const char *const order[] = {
@@ -187,7 +189,7 @@ TEST(stopped_all_together)
     stop_program(pid);
 }
 
-/* A report shows what the screen showed. */
+/* A report shows the same as the screen. */
 TEST(a_report_shows_the_same_later)
 {
     pid_t pid = start_waiter("3");
@@ -213,8 +215,8 @@ TEST(a_report_shows_the_same_later)
     test_run_done(&run);
 }
 
-/* Folded stacks are those of the JSON view: each thread's frames from the outermost on, and as many
- * threads as there are. */
+/* Folded stacks equal those of the JSON view: each thread's frames, outermost first, and one line
+ * per thread. */
 TEST(a_report_exported)
 {
     static const char program[] =
@@ -285,8 +287,8 @@ TEST(a_report_that_cannot_be_written)
     stop_program(pid);
 }
 
-/* A thread that runs without end is read too, and goes on running. Its registers and its stack are
- * of one moment: each of many stacks reaches the entry of the program. */
+/* A thread that never blocks is read, too, and goes on. Its registers and stack are of one moment:
+ * each of many stacks reaches the program's entry. */
 TEST(a_running_thread)
 {
     const char *const program[] = {"sh", "-c", "echo ready; while :; do :; done", NULL};
@@ -303,7 +305,7 @@ TEST(a_running_thread)
     stop_program(pid);
 }
 
-/* A thread that another tracer (we) holds cannot be traced by sonde, and is read as it stands. */
+/* sonde cannot trace a thread that another tracer (this test) holds, and reads it as it stands. */
 TEST(a_thread_that_a_debugger_holds)
 {
     pid_t pid = start_waiter("0");
@@ -335,8 +337,8 @@ static unsigned columns_of(const char *line, size_t size)
     return columns;
 }
 
-/* Frames fit a terminal; the ends of their names, and what is behind them, stay. Elsewhere all of
- * the line stands. */
+/* Lines are cut to the terminal's width. The ends of names and the text after them stay. Without a
+ * terminal lines are whole. */
 TEST(lines_are_fitted_to_a_terminal)
 {
     static const char script[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Cores that gdb's gcore wrote: whole, cut, damaged, foreign; and files that are no cores. */
+/* Cores written by gdb's gcore: whole, cut, damaged, foreign; and files that are no cores. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static struct test_run stacks(const char *core, const char *program, const char 
     return test_run(argv, NULL, NULL, 60);
 }
 
-/* What is dumped, when it is not the waiter where it was built. */
+/* The dumped program, if it is not the waiter at its build path. */
 static char program_path[300];
 
 /* A core of the waiter with `depth` calls. The path lives as long as the test. */
@@ -81,13 +81,13 @@ TEST_TIMEOUT(a_whole_core, 200)
     test_run_done(&run);
 }
 
-/* Another program than the core's own gives no names, never wrong ones, and that is said. */
+/* A wrong program gives no names, never wrong ones, and an error line. */
 TEST_TIMEOUT(a_core_with_the_wrong_program, 200)
 {
     const char *core = make_core("3");
     struct test_run run = stacks(core, "/bin/sh", NULL);
     CHECK_EQ(run.status, 5);
-    check_waiter(&run); /* by the core's own path, whose build-id is right */
+    check_waiter(&run); /* names by the core's own path, whose build-id is right */
     check_one_line(run.err, "/bin/sh is not the program of this core");
     test_run_done(&run);
     run = stacks(core, "/bin/sh", "--json");
@@ -106,7 +106,7 @@ TEST_TIMEOUT(a_core_with_the_wrong_program, 200)
     test_run_done(&run);
 }
 
-/* The program is no longer where it ran: the operand says where, and gives stacks and names. */
+/* The program was moved: with its path as operand, stacks and names are complete. */
 TEST_TIMEOUT(a_core_of_a_program_that_was_moved, 200)
 {
     char moved[300];
@@ -130,7 +130,7 @@ TEST_TIMEOUT(a_core_of_a_program_that_was_moved, 200)
     test_run_done(&run);
 }
 
-/* From standard input: a file is as good as by its name; a pipe is refused in one line. */
+/* Standard input: a file works as by its name; a pipe is refused in one line. */
 TEST_TIMEOUT(a_core_on_standard_input, 200)
 {
     const char *core = make_core("3");
@@ -149,8 +149,8 @@ TEST_TIMEOUT(a_core_on_standard_input, 200)
     test_run_done(&run);
 }
 
-/* gdb writes the notes at the end, the kernel at the beginning: the same core as the kernel writes
- * it. Caller frees the bytes. */
+/* gdb writes the notes last, the kernel first: make the core that the kernel would write. Caller
+ * frees the bytes. */
 static char *notes_first(const char *core, size_t *ret_size)
 {
     size_t size, notes_size = 0, at;
@@ -159,8 +159,7 @@ static char *notes_first(const char *core, size_t *ret_size)
     Elf64_Phdr *segments = (Elf64_Phdr *)(void *)(bytes + header->e_phoff);
     char *made = malloc(2 * size);
     CHECK(made != NULL);
-    CHECK_EQ(segments[0].p_type,
-             PT_NOTE); /* first, so that the others know by how much they move */
+    CHECK_EQ(segments[0].p_type, PT_NOTE); /* first: others move by its size */
     at = header->e_phoff + header->e_phnum * sizeof *segments;
     for (unsigned i = 0; i < header->e_phnum; i++) {
         if (segments[i].p_type == PT_NOTE) {
@@ -185,8 +184,8 @@ static char *notes_first(const char *core, size_t *ret_size)
 #    define CUT_STEP ((size_t)1 << 16)
 #endif
 
-/* Cut densely where headers and notes are, then at every 64 KiB: what is there, and what is lost is
- * said; a thread whose stack was cut off still shows where it was. */
+/* Cut the core at many places in headers and notes, then at every 64 KiB. The available part is
+ * shown and the lost part is reported; a thread whose stack was cut off still shows its pc. */
 TEST_TIMEOUT(a_core_cut_anywhere, 280)
 {
     const char *core = make_core("3");
@@ -215,7 +214,7 @@ TEST_TIMEOUT(a_core_cut_anywhere, 280)
     }
     CHECK(shown > cuts / 2);
     free(bytes);
-    bytes = test_read_file(core, &size); /* as gdb wrote it: the registers are cut off */
+    bytes = test_read_file(core, &size); /* as gdb wrote it: the cut removes the registers */
     test_write_file(path, bytes, size / 2);
     struct test_run run = stacks(path, NULL, NULL);
     CHECK_EQ(run.status, 5);
@@ -269,7 +268,7 @@ TEST(files_that_are_no_cores)
     }
 }
 
-/* A core of a 32-bit program, and of a machine that sonde does not know. */
+/* Cores of a 32-bit program, and of an unknown machine. */
 TEST_TIMEOUT(foreign_cores, 200)
 {
     const char *core = make_core("0");
@@ -294,7 +293,7 @@ TEST_TIMEOUT(foreign_cores, 200)
     free(bytes);
 }
 
-/* Of another architecture, as its emulator writes it: without a list of files. */
+/* A core of another architecture, written by its emulator: without a list of files. */
 TEST_TIMEOUT(a_core_of_aarch64, 120)
 {
     static const char *const order[] = {"abort+", "boom+", "boom+", "boom+", "main+", "a64+0x"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde_block_print() and sonde_stacks_print() called by gdb and lldb, and the commands that share/
- * has for both, on programs whose sources say what is right (locked.c, blocks/corpus/cycles.m). */
+ * has for both, on programs whose sources give the truth (locked.c, blocks/corpus/cycles.m). */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { TEXT = 4300 };
 
 typedef struct test_run (*debugger)(const struct debugger_job *job);
 
-/* --- functions that are called while locks are held --- */
+/* --- functions called while locks are held --- */
 
 /* Lines of the block and of the thread that holds the loader's lock, both of locked.c. */
 static void check_printed(const char *out)
@@ -34,7 +34,7 @@ static void check_printed(const char *out)
     CHECK_CONTAINS(out, " is no block: its first word is not a class of blocks\n");
     CHECK_CONTAINS(out, "0x8 cannot be read\n");
     CHECK_CONTAINS(out, "0x0 is no block\n");
-    /* the thread that the call is made in */
+    /* the thread that makes the call */
     at = strstr(out, ", which prints this\n");
     CHECK(at != NULL);
     CHECK_CONTAINS(at,
@@ -75,7 +75,7 @@ static void check_calls(debugger debug, const char *preload, const char *stop, c
     job.commands[count++] = "sonde block everywhere";
     job.commands[count++] = "kill";
     struct test_run run = debug(&job);
-    char *all = NULL; /* lldb hands on what the program prints, gdb lets it print */
+    char *all = NULL; /* lldb prints the program's output, gdb lets the program print */
     CHECK(asprintf(&all, "%s%s", run.err, run.out) > 0);
     check_printed(all);
     free(all);
@@ -117,7 +117,7 @@ static size_t size_of(const char *printed)
     return end != NULL ? (size_t)(end - printed) : strlen(printed);
 }
 
-/* Is there a capture of that kind at that offset? */
+/* True if there is a capture of that kind at that offset. */
 static bool has_capture(const char *printed, size_t size, const char *kind, unsigned offset)
 {
     char begins[32];
@@ -133,8 +133,8 @@ static bool has_capture(const char *printed, size_t size, const char *kind, unsi
     return false;
 }
 
-/* What the runtime was seen to retain or release of the block is printed, and nothing else as
- * strong, weak, block or byref. `owned`: of corpus/program.c, up to "found". */
+/* The output lists each capture that the runtime retains or releases, and no other as strong, weak,
+ * block or byref. `owned`: the line of corpus/program.c, up to "found". */
 static unsigned check_owned(const char *name, const char *owned, const char *printed)
 {
     size_t size = size_of(printed);
@@ -142,7 +142,7 @@ static unsigned check_owned(const char *name, const char *owned, const char *pri
     for (const char *at = owned; *at != '\0' && strncmp(at, "found", 5) != 0; at++) {
         if (at[0] >= 'a' && at[0] <= 'z' && depth == 0) {
             unsigned offset = (unsigned)strtoul(at + 1, NULL, 10);
-            /* an array is one object: its first element stands for it */
+            /* an array is one object, listed by its first element */
             if (at[0] == 'c') {
                 CHECK(memmem(printed, size, "C++ object", 10) != NULL);
             } else if (!has_capture(printed, size, kind_text(at[0]), offset)) {
@@ -246,7 +246,8 @@ static const char *address_of(const char *name)
     return address;
 }
 
-/* What a block runs in the place of code of its own, by the call; and where more is told. */
+/* A block whose code only runs another block: the output names that one, and the command that shows
+ * more. */
 TEST_TIMEOUT(gdb_prints_a_block_that_runs_another, 250)
 {
     char call[128], runs[128], more[128];
@@ -311,7 +312,7 @@ TEST_TIMEOUT(commands_of_lldb, 250)
     check_commands(debugger_lldb, "command script import");
 }
 
-/* A core's stacks are read; that no block is there, or no process, is said. */
+/* A core gives stacks; without blocks, or without a process, there is a message. */
 static void check_core(debugger debug, const char *source, const char *core)
 {
     char load[TEXT];
@@ -364,7 +365,7 @@ TEST_TIMEOUT(a_core_in_lldb, 250)
     check_core(debugger_lldb, "command script import", make_core());
 }
 
-/* The blocks of a core, as those of the process. */
+/* The blocks of a core equal those of the process. */
 static void check_blocks_of_core(debugger debug, const char *source)
 {
     char load[TEXT], block[128], holders[128], line[128], program[700];

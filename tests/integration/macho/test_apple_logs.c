@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde symbolize of Apple's crash logs, written here in the documented formats about a program
- * built here; the names and lines are checked against llvm-symbolizer. */
+/* sonde symbolize of Apple's crash logs. The test writes them in the documented formats for a
+ * program that it builds, and checks names and lines against llvm-symbolizer. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "test.h"
 
 #define PROGRAM "tests/integration/macho/program.m"
-#define LOADED  0x102a08000ull /* where the log's process had the image's header */
+#define LOADED  0x102a08000ull /* address of the image's header in the log's process */
 #define LINKED  0x100000000ull
 
 struct built {
@@ -75,7 +75,7 @@ static void write_log(const char *name, const char *format, ...)
     test_write_file(path, text, (size_t)size);
 }
 
-/* What stands in the log between two marks. */
+/* The text of the log between two marks. */
 static char *between(const char *text, const char *from, const char *to)
 {
     const char *begin = strstr(text, from);
@@ -137,7 +137,7 @@ TEST_TIMEOUT(crash_text, 150)
     char *text = darwin_output("'%s/cli/sonde' symbolize --symbols store < log.crash 2>err",
                                test_build_dir());
     char *errors = darwin_output("cat err");
-    /* the first frame as it is, the second by the call before it */
+    /* the first frame's pc is exact; the second stands for the call before it */
     snprintf(part, sizeof part, "%s]", b.line_of_helper);
     expect_line(text, "0   program", "[helper at ");
     expect_line(text, "0   program", part);
@@ -146,7 +146,7 @@ TEST_TIMEOUT(crash_text, 150)
     expect_line(text, "(0x1ab0cdef8", "inlined into exported at ");
     expect_line(text, "(0x1ab0cdef8", "[main at ");
     CHECK_CONTAINS(errors, "00000000111122223333444455556666");
-    /* registers are no frames; all other text is kept */
+    /* registers are not frames; other text is kept */
     expect_line(text, "    x0: ", "x1: 0x0000000000000000");
     char *registers = between(text, "    x0: ", "\n");
     CHECK(strchr(registers, '[') == NULL);
@@ -156,7 +156,7 @@ TEST_TIMEOUT(crash_text, 150)
                  test_build_dir());
     free(text);
     free(errors);
-    /* with the line ends of mail */
+    /* with CRLF line ends, as in mail */
     write_crash(&b, "\r");
     text = darwin_output("'%s/cli/sonde' symbolize --symbols store < log.crash 2>/dev/null",
                          test_build_dir());
@@ -196,7 +196,7 @@ TEST_TIMEOUT(crash_json, 150)
                                "tee named.ips",
                                test_build_dir());
     free(text);
-    /* still what it was, with our members */
+    /* the same document, with our members */
     char *read = darwin_output(
         "python3 -c \"\n"
         "import json\n"
@@ -221,7 +221,7 @@ TEST_TIMEOUT(crash_json, 150)
     done(&b);
 }
 
-/* A log that is cut anywhere is text. */
+/* A log cut anywhere is copied as text. */
 TEST_TIMEOUT(crash_logs_cut, 150)
 {
     struct built b = build();
@@ -233,9 +233,9 @@ TEST_TIMEOUT(crash_logs_cut, 150)
     done(&b);
 }
 
-/* --- logs as they are pasted --- */
+/* --- logs as people paste them --- */
 
-/* Names `log` (a shell word), and checks that nothing of it is lost. */
+/* Symbolize `log` (a shell word), and check that no text is lost. */
 static char *named(const char *log)
 {
     darwin_shell("'%s/cli/sonde' symbolize --symbols store < %s >out 2>err && "
@@ -263,7 +263,7 @@ TEST_TIMEOUT(crash_text_behind_something_else, 150)
         expect_line(text, "0   program", "[helper at ");
         free(text);
     }
-    /* what another log says behind it is named as ever */
+    /* frames of another log after it are named as usual */
     darwin_shell("cp store/Any.dSYM/Contents/Resources/DWARF/program dwarf; "
                  "{ cat log.crash; printf '\\n#1 dwarf+0x%llx (x)\\n'; } > more.crash",
                  (unsigned long long)(LINKED + b.in_helper));
@@ -272,13 +272,13 @@ TEST_TIMEOUT(crash_text_behind_something_else, 150)
                                test_build_dir());
     expect_line(text, "#1 dwarf", "[helper at ");
     free(text);
-    /* a part without any head is not silent */
+    /* a part without a head gives a message */
     darwin_shell("grep -v -e '^Incident' -e '^Process' -e '^Last' -e Crashed log.crash > part");
     free(named("part"));
     text = darwin_output("cat err");
     CHECK_CONTAINS(text, "a list of binary images without the head of a crash log");
     free(text);
-    /* nor is one that lists nothing */
+    /* so does one without an image list */
     darwin_shell("sed '/^Binary Images/,$d' log.crash > part");
     free(named("part"));
     text = darwin_output("cat err");
@@ -287,7 +287,7 @@ TEST_TIMEOUT(crash_text_behind_something_else, 150)
     done(&b);
 }
 
-/* macOS lists what it could not tell as an image of all addresses; the others are known. */
+/* macOS lists unknown code as an image of all addresses; the other images are known. */
 TEST_TIMEOUT(crash_text_with_an_image_of_all_addresses, 150)
 {
     static const char *const all[] = {
@@ -312,7 +312,7 @@ TEST_TIMEOUT(crash_text_with_an_image_of_all_addresses, 150)
     char *errors = darwin_output("cat err");
     CHECK_CONTAINS(errors, "1 frame of 6 in no image that the crash log lists");
     free(errors);
-    /* two logs in a row: the second one's program lay elsewhere */
+    /* two logs in a row: the second one's program had another address */
     darwin_shell("sed -e s/0x102a/0x202a/g -e s/0x0000000102a/0x0000000202a/g log.crash > two; "
                  "{ cat log.crash; echo; cat two; } > both.crash");
     char *lines = darwin_output("'%s/cli/sonde' symbolize --symbols store < both.crash 2>/dev/null "
@@ -343,12 +343,12 @@ TEST_TIMEOUT(crash_json_without_its_header, 150)
         CHECK_CONTAINS(text, "\"sonde\":[{\"function\": \"helper\"");
         free(text);
     }
-    /* two in a row have images of their own */
+    /* two in a row, each with its own images */
     darwin_shell("{ sed 's/\"usedImages\" : \\[/&{\"base\":1,\"path\":\"\"},/' log.ips | "
                  "sed 's/\"imageIndex\":1/\"imageIndex\":2/g'; cat log.ips; } > two.ips");
     free(named("two.ips"));
     darwin_shell("grep -o '\"sonde\":\\[{\"function\": \"helper\"' out | wc -l | grep -qx 2");
-    /* JSON that is no such log is passed on line by line */
+    /* other JSON is copied line by line */
     darwin_shell("printf '{\\n  \"a\": 1,\\n  \"b\": \"x\"\\n}\\n{\"msg\":1}\\n' > other.ips");
     free(named("other.ips"));
     done(&b);

@@ -33,7 +33,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Equal as sets, and not empty; both are freed. */
+/* Both are equal as sets, and not empty. Frees both. */
 static void must_be_equal(const char *what, struct lines *ours, struct lines *its)
 {
     qsort(ours->all, ours->count, sizeof ours->all[0], by_text);
@@ -74,7 +74,7 @@ static void open_file(const char *name, struct opened *o)
     CHECK(o->macho.damage == NULL);
 }
 
-/* Each line of a tool's output. */
+/* Call `each` for each line of a tool's output. */
 static void each_line(char *output, void (*each)(struct lines *lines, const char *line),
                       struct lines *lines)
 {
@@ -362,7 +362,7 @@ TEST_TIMEOUT(reader_arm64_32, 200)
     compare_symbols("program.o");
 }
 
-/* llvm's linker does not link for these: the objects alone. */
+/* Objects only: llvm's linker does not support these machines. */
 TEST_TIMEOUT(reader_32_bit_objects, 200)
 {
     static const char *const triples[] = {"armv7-apple-ios9", "i386-apple-macos10.13",
@@ -395,7 +395,7 @@ struct object_data {
     const struct sonde__macho *macho;
 };
 
-/* Named again from its address, so that what leads into the object itself is compared, too. */
+/* Take the name from the address, to compare targets inside the object, too. */
 static bool take_reloc(void *ctx, const struct sonde__macho_fixup *fixup)
 {
     struct object_data *d = ctx;
@@ -465,7 +465,7 @@ static void check_members(const char *name, const char *const expected[])
         add(&its, expected[i]);
     }
     must_be_equal(name, &ours, &its);
-    /* cut anywhere: said, and nothing is read behind the end (the sanitizer build sees it) */
+    /* cut anywhere: reported, and the reader stays inside the file (the sanitizer build checks) */
     for (size_t cut = 0; cut < size; cut += size / 23 + 1) {
         char *part = malloc(cut + 1);
         CHECK(part != NULL);
@@ -522,7 +522,7 @@ TEST(reader_refuses_what_it_is_not)
     CHECK_EQ(sonde__macho_open("\xcf\xfa\xed\xfe", 4, &macho, &error), SONDE_CORRUPT);
 }
 
-/* The bytes of a load command are changed as an App Store's encryption leaves them. */
+/* Change a load command as an App Store's encryption does. */
 TEST_TIMEOUT(reader_says_encrypted, 200)
 {
     struct opened o;

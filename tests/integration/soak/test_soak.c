@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread loads a library, stands in it, and unloads it, without end, and is captured in every way
- * meanwhile: by itself, in a handler, blocked, by signal, in snapshots. Each stack that is whole
- * must be the one stack that this thread can have. Part of the time all threads share one CPU: then
- * they come to a stop, and others go on, between any two instructions of a capture. */
+/* A thread loads a library, calls it, and unloads it in a loop. Meanwhile it is captured in every
+ * way: by itself, in a handler, blocked, by signal, in snapshots. Each whole stack must be one that
+ * this thread can have. Part of the time all threads share one CPU: then the kernel switches
+ * threads between any two instructions of a capture. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -25,7 +25,7 @@
 
 enum { DEPTH = 128, PLUGINS = 2, PLACES = 64, OUTER_MAX = 8 };
 
-/* Two functions in sections of their own, whose bounds the linker tells. */
+/* Two functions in sections of their own; the linker gives the bounds. */
 #define IN_SECTION(name) __attribute__((noinline, section(name)))
 extern const char __start_soak_thread[], __stop_soak_thread[];
 extern const char __start_soak_leaf[], __stop_soak_leaf[];
@@ -45,11 +45,11 @@ static struct {
     pthread_t thread;
     uint64_t tid;
     int stop;
-    unsigned rounds, captures; /* by itself */
-    /* The frames that load_often() has behind it: they never change. */
+    unsigned rounds, captures; /* captures by itself */
+    /* The frames outside of load_often(): they never change. */
     uint64_t outer[OUTER_MAX];
     uint32_t outer_count;
-    /* Return addresses in libraries that were seen; 0: free. */
+    /* Return addresses seen in libraries; 0: free. */
     uint64_t places[PLACES];
 } loader;
 
@@ -82,11 +82,12 @@ static void note_place(uint64_t pc)
             return;
         }
     }
-    CHECK(is_place(pc)); /* more places than one expects of a loader */
+    CHECK(is_place(pc)); /* more places than a loader should have */
 }
 
-/* The loading thread's stack, if it is whole: anything, then load_often() and what is behind it.
- * Where it stands in a library: that, called by the library, called by load_often(). */
+/* Check the loading thread's stack, if it is whole: any frames, then load_often() and the frames
+ * outside of it. In a library, load_often() called the library, which called the innermost
+ * function. */
 static void check_stack(const struct sonde_stack *stack, const char *how)
 {
     uint32_t base = stack->count - loader.outer_count - 1;
@@ -169,13 +170,13 @@ IN_SECTION("soak_thread") static void *load_often(void *arg)
         CHECK_EQ(dlclose(handle), 0);
         loader.rounds++;
         if (loader.rounds % 4 == 0) {
-            usleep(20); /* nothing is where it was */
+            usleep(20); /* everything has moved */
         }
     }
     return arg;
 }
 
-/* What the loader and the C library keep for good of the first time is no leak of a test. */
+/* Memory that the loader and the C library keep from the first use is no leak of a test. */
 static void *load_some(void *arg)
 {
     void *volatile memory = malloc(100000);
@@ -250,7 +251,7 @@ static int compare(const void *a, const void *b)
     return 0;
 }
 
-/* One stack, again and again, through a function of libc, while snapshots are replaced. */
+/* Capture one stack repeatedly, through a function of libc, while snapshots are replaced. */
 static void *repeat(void *arg)
 {
     uint64_t one = 1;
@@ -276,7 +277,7 @@ static void use_cpu(int only)
         }
     }
     (void)sched_setaffinity((pid_t)loader.tid, sizeof set,
-                            &set); /* refused: then not so hard a test */
+                            &set); /* refused: then the test is easier */
     (void)sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -337,7 +338,7 @@ static bool came_by_each_way(const struct tally *tally)
            (!SIGNALS_ARRIVE || (tally[0].whole > 0 && tally[1].whole > 0));
 }
 
-/* Goes on until there are whole stacks of each way, however few a slow machine gives of one. */
+/* Runs until each way has given whole stacks, even if a slow machine gives few. */
 TEST_TIMEOUT(captures_while_libraries_come_and_go, 3600)
 {
     static uint64_t pcs[DEPTH];
@@ -379,8 +380,8 @@ TEST_TIMEOUT(captures_while_libraries_come_and_go, 3600)
 }
 
 #if defined(__x86_64__)
-/* Code without a record, which has many words `leftover` on its stack: its caller is found by a
- * scan, which tries each of them as a return address. */
+/* Code without a record, with many words `leftover` on its stack: a scan finds its caller and tries
+ * each word as a return address. */
 __asm__(".pushsection .text, \"ax\", @progbits\n"
         ".p2align 4\n"
         ".type call_over, @function\n"
@@ -409,7 +410,7 @@ static void capture_over(void)
     found_out += stack.end == SONDE_END_ROOT;
 }
 
-/* What lies on a stack from earlier calls does not keep a library from being unloaded. */
+/* Words left on a stack by earlier calls do not keep a library from being unloaded. */
 TEST_TIMEOUT(leftovers_of_a_library_that_comes_and_goes, 3600)
 {
     unsigned rounds = test_long() ? 1000000 : SHORT_CAPTURES;

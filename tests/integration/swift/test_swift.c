@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The chain of Swift's async functions, on frames that clang makes from C. What must be in a chain
- * is known from the fixture: the addresses of its functions. */
+/* The chain of Swift's async functions, on frames that clang makes from C. The fixture gives the
+ * truth: the addresses of its functions. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct seen seen[3];
 static struct swift_task task = {.id = 4711};
 static void (*on_observe)(int where);
 
-/* Of the runtime: what it would answer for a thread that runs a task. */
+/* Replaces the runtime's function: its answer for a thread that runs a task. */
 __attribute__((visibility("default"))) void *swift_task_getCurrent(void);
 void *swift_task_getCurrent(void)
 {
@@ -36,7 +36,7 @@ void *swift_task_getCurrent(void)
 void observe(int where)
 {
     on_observe(where);
-    __asm__ volatile(""); /* a frame of its own, no tail call */
+    __asm__ volatile(""); /* keeps a frame of its own, no tail call */
 }
 
 static void capture(int where)
@@ -60,7 +60,8 @@ static void run_with(void (*run)(void), void (*each)(int where), uint32_t room)
     run();
 }
 
-/* At `inner` three continuations wait, at `middle_resume` two, then one: the same ones. */
+/* Three continuations wait at `inner`, two at `middle_resume`, then one: each time the same
+ * ones. */
 TEST(chain_is_who_awaits)
 {
     uint64_t expected[3];
@@ -78,7 +79,7 @@ TEST(chain_is_who_awaits)
     }
 }
 
-/* Both are there: the physical stack goes on to the executor, main and the process' entry. */
+/* Both exist: the physical stack goes on to the executor, main and the process' entry. */
 TEST(physical_stack_is_whole)
 {
     uint64_t expected[3];
@@ -94,7 +95,7 @@ TEST(physical_stack_is_whole)
             uint64_t start = expected[where - 1];
             CHECK(stack->pcs[2] > start && stack->pcs[2] < start + 256);
         }
-        /* who asked for the physical stack alone is told that there is more */
+        /* a capture of the physical stack alone reports that there is a chain */
         CHECK_EQ(plain->async_met, 1);
         CHECK_EQ(plain->async_cut, 1);
         CHECK_EQ(plain->async_count, 0);
@@ -116,7 +117,7 @@ TEST(chain_longer_than_the_buffer_is_cut)
     CHECK_EQ(seen[1].stack.async_cut, 0);
 }
 
-/* Frames without the tag cannot be told from others: no chain, the physical stack as ever. */
+/* Frames without the tag look like others: no chain, the usual physical stack. */
 TEST(untagged_frames_are_plain_frames)
 {
     run_with(never_run, capture, CHAIN);
@@ -164,7 +165,7 @@ static struct raw_context *hostile;
 static void return_from(int where)
 {
     capture(where);
-    /* what the walk saw was a lie; the way back must not be one */
+    /* the walk saw forged contexts; the real return needs true ones */
     uint64_t expected[3];
     always_continuations(expected);
     hostile->parent = 0;
@@ -188,8 +189,8 @@ TEST(hostile_chains_end)
     } cases[] = {
         {(uint64_t)(uintptr_t)&own, 0, CHAIN, 1, 1},        /* a ring */
         {1, 0, 1, 1, 0},                                    /* no address */
-        {UINT64_MAX - 3, 0, 1, 1, 0},                       /* the last bytes of all */
-        {(uint64_t)(uintptr_t)gone + page - 8, 0, 1, 1, 0}, /* half of it can be read */
+        {UINT64_MAX - 3, 0, 1, 1, 0},                       /* the very last bytes */
+        {(uint64_t)(uintptr_t)gone + page - 8, 0, 1, 1, 0}, /* half is readable */
         {(uint64_t)(uintptr_t)gone, 0, 1, 1, 0},            /* then data as code */
         {0, (uint64_t)(uintptr_t)&own, 0, 0, 0},            /* data as code */
         {0, 12345, 0, 0, 0},
@@ -220,8 +221,8 @@ static void capture_part(int where)
     CHECK_OK(sonde_stack_capture(&s->stack, skip));
 }
 
-/* An async frame that was left out, by skip or by depth, still leads to the chain - or, where the
- * walk ended before it, is not known of. */
+/* An async frame left out by skip or depth still leads to the chain. If the walk ended before it,
+ * there is none. */
 TEST(frames_left_out)
 {
     run_with(always_run, capture_part, CHAIN);
@@ -242,11 +243,11 @@ static struct {
 /* The trap flag traps after each instruction until the handler's return clears it. */
 enum { TRAP_FLAG = 0x100 };
 
-/* Who awaits the function of `pc`: it is `inner` where it is none of the continuations. The slot of
- * its context held that of the function before, which a wrong walk would take for its own. */
+/* The awaiters of the function of `pc`: a pc outside the continuations is in `inner`. The context's
+ * slot still has the previous function's context, which a wrong walk would use. */
 static uint32_t expected_count(uint64_t pc, const uint64_t continuations[3])
 {
-    uint64_t size = continuations[1] - continuations[0]; /* one after the other, and alike */
+    uint64_t size = continuations[1] - continuations[0]; /* adjacent and of equal size */
     for (uint32_t i = 0; i < 2; i++) {
         if (pc >= continuations[i] && pc - continuations[i] < size) {
             return 2 - i;

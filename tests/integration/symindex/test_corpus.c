@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A corpus of damaged debug files: programs of two compilers, in every form that debug information
- * is shipped in, of which bytes were changed by a generator with a fixed seed. Each still gives an
- * index, in bounded time and memory; what was wrong is listed; and a unit that was left as it was
- * answers as before. */
+/* A corpus of damaged debug files: programs of two compilers, in every form of shipped debug
+ * information, with bytes changed by a generator with a fixed seed. Each still gives an index, in
+ * bounded time and memory. The index lists the damage, and an unchanged unit answers as before. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #include "symindex_convert.h"
 #include "test.h"
 
-/* Far above what these files need: a second is spent only where work or memory is not bounded. */
+/* Far above the need of these files: only unbounded work takes a second. */
 #define SECONDS_MAX    3
 #define MORE_BYTES_MAX ((rlim_t)1 << 30)
 
@@ -122,8 +121,8 @@ static struct sonde__symindex_made convert(const char *path, bool is_macho)
     return made;
 }
 
-/* Every byte of the code has an answer that the index can give: functions keep at least the names
- * of their symbols. Returns how many have a line. */
+/* Every byte of the code has an answer in the index: functions keep at least their symbols' names.
+ * Returns the number of bytes with a line. */
 static unsigned ask(const struct sonde__symindex_made *made)
 {
     struct sonde__symindex index;
@@ -157,7 +156,7 @@ static unsigned ask(const struct sonde__symindex_made *made)
 /* --- the corpus --- */
 
 struct form {
-    const char *script; /* makes `program`, and what is damaged */
+    const char *script; /* makes `program` and the file to damage */
     const char *damaged;
     const char *opened; /* "program" */
 };
@@ -192,7 +191,7 @@ static bool is_debug(const char *name)
     return strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0;
 }
 
-/* Changes some bytes of the debug sections: of one of them, or of all. */
+/* Change some bytes in one of the debug sections, or in all. */
 static void damage(uint8_t *bytes, size_t size)
 {
     struct sonde__elf elf;
@@ -271,7 +270,7 @@ TEST_TIMEOUT(corpus_of_damaged_files_converts, 250)
     CHECK(listed > FORMS * EACH / 3);
 }
 
-/* A dSYM: bytes of its __DWARF segment, which lies behind all others. */
+/* A dSYM: damage bytes of its __DWARF segment, the last one. */
 TEST_TIMEOUT(corpus_of_damaged_dsyms_converts, 250)
 {
     static const char *const machines[] = {"arm64-apple-macos11", "x86_64-apple-macos11"};
@@ -311,7 +310,7 @@ TEST_TIMEOUT(corpus_of_damaged_dsyms_converts, 250)
     CHECK(listed > EACH / 2);
 }
 
-/* Bytes of one unit's DIEs are changed: the others answer as before. */
+/* Damage bytes of one unit's DIEs: the others answer as before. */
 TEST_TIMEOUT(corpus_of_damaged_units_costs_those, 250)
 {
     struct sonde__elf elf;

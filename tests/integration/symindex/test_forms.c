@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The same debug information in the forms that it is shipped in. */
+/* The same debug information in all forms in which it is shipped. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 #include "symfile_sections.h"
 #include "test.h"
 
-/* The libraries are loaded before the harness counts the heap: what they take is no leak of ours.
- */
+/* Load the libraries before the harness counts the heap: their memory is no leak of ours. */
 __attribute__((constructor)) static void load_libraries(void)
 {
     static const char *const names[] = {"libz.so.1", "libzstd.so.1", "liblzma.so.5"};
@@ -20,7 +19,7 @@ __attribute__((constructor)) static void load_libraries(void)
     }
 }
 
-/* Runs a shell script in the test's folder: $0 is the folder, $S the sources of sonde. */
+/* Run a shell script in the test's folder: $0 is the folder, $S the sources of sonde. */
 static void sh(const char *script)
 {
     char command[4096];
@@ -47,7 +46,7 @@ static const char *in_folder(const char *name)
     "-I$S/src/common/mem "                                                                         \
     "-I$S/src/images/image $S/src/names/symbol/dwarf_[flru]*.c -shared -fPIC -o plain; "
 
-/* An index says nothing of how its input was packed. */
+/* An index does not depend on how its input was packed. */
 static void must_be_same(const char *name, const struct program *plain)
 {
     struct program packed;
@@ -81,7 +80,7 @@ struct packed {
     size_t size;
     struct sonde__elf elf;
     struct sonde__elf_section info;
-    uint8_t *header; /* of .debug_info's compression */
+    uint8_t *header; /* compression header of .debug_info */
 };
 
 static struct packed open_packed(const char *name)
@@ -99,7 +98,7 @@ static void set_u64(uint8_t *p, uint64_t value)
     memcpy(p, &value, sizeof value);
 }
 
-/* What is said to be wrong; the bytes of .debug_info that there are. */
+/* The reported damage, and the bytes of .debug_info that were read. */
 static const char *damage_of(const struct packed *p, size_t *ret_size)
 {
     struct sonde__symfile_sections sections;
@@ -111,7 +110,7 @@ static const char *damage_of(const struct packed *p, size_t *ret_size)
     return damage;
 }
 
-/* Sizes that cannot be are not believed, and streams that go on behind their size are not. */
+/* Impossible sizes are refused, and so are streams longer than their stated size. */
 TEST_TIMEOUT(forms_compressed_by_an_enemy, 250)
 {
     static const char *const names[] = {"zlib", "zstd"};
@@ -131,22 +130,22 @@ TEST_TIMEOUT(forms_compressed_by_an_enemy, 250)
             CHECK_CONTAINS(damage_of(&p, &size), "an impossible size");
             CHECK_EQ(size, 0);
         }
-        set_u64(p.header + 8, whole - 100); /* there is more than it says */
+        set_u64(p.header + 8, whole - 100); /* the stated size is too small */
         CHECK_CONTAINS(damage_of(&p, &size), "malformed");
         CHECK(size <= whole - 100);
         set_u64(p.header + 8, whole + 100);
         CHECK_CONTAINS(damage_of(&p, &size), "shorter than its header says");
         CHECK_EQ(size, whole);
         set_u64(p.header + 8, whole);
-        p.header[24 + (i == 0 ? p.info.size / 2 : 0)] ^= 0x10; /* zstd here: without a checksum */
+        p.header[24 + (i == 0 ? p.info.size / 2 : 0)] ^= 0x10; /* zstd here has no checksum */
         CHECK_CONTAINS(damage_of(&p, &size), "malformed");
         CHECK(size <= whole);
-        p.header[0] = 9; /* a type that nobody knows */
+        p.header[0] = 9; /* an unknown type */
         CHECK_CONTAINS(damage_of(&p, &size), "unknown");
         CHECK_EQ(size, 0);
         free(p.bytes);
     }
-    for (unsigned i = 0; i < 2; i++) { /* 40 MB of zeros in some KiB, said as 1000 bytes */
+    for (unsigned i = 0; i < 2; i++) { /* 40 MB of zeros in some KiB, stated as 1000 bytes */
         struct packed p = open_packed(i == 0 ? "bomb-zlib" : "bomb-zstd");
         CHECK(p.info.size < 60000);
         set_u64(p.header + 8, 1000);
@@ -156,7 +155,7 @@ TEST_TIMEOUT(forms_compressed_by_an_enemy, 250)
     }
 }
 
-/* A fault in a compressed section costs what lies behind it, and is listed. */
+/* A fault in a compressed section loses the data after it, and is listed. */
 TEST_TIMEOUT(forms_compressed_and_damaged, 250)
 {
     struct sonde__symfile_sections sections;
@@ -173,7 +172,7 @@ TEST_TIMEOUT(forms_compressed_and_damaged, 250)
     CHECK_OK(sonde__symindex_convert(&source, &made, &error));
     CHECK_OK(sonde__symindex_open(made.data, made.size, &index, &error));
     CHECK(made.bad_units >= 1);
-    CHECK(made.units >= 1); /* of the first half */
+    CHECK(made.units >= 1); /* units of the first half */
     CHECK(sonde__symindex_bad_unit(&index, 0, &unit));
     CHECK_CONTAINS(unit.what, "compressed section is malformed");
     sonde__mem_free(made.data);
@@ -203,8 +202,8 @@ static struct sonde__symindex_bad_unit first_bad_unit(const char *name)
     return unit;
 }
 
-/* Names of two libraries in a third file, found by the name in it or by its build-id.
- * llvm-symbolizer does not read it: it is asked of the same program before dwz. */
+/* Names of two libraries in a third file, found by the name in them or by its build-id.
+ * llvm-symbolizer cannot read that form: it reads the program as it was before dwz. */
 static void check_dwz(const char *options, const char *dwz_options)
 {
     char script[3000];
@@ -291,7 +290,7 @@ TEST_TIMEOUT(forms_package_clang_version_5, 250)
     check_split("clang", "-gdwarf-5", "llvm-dwp-19 -e split -o split.dwp; rm *.dwo");
 }
 
-/* What is not there is said by its name; another unit's file of that name is not taken. */
+/* A missing file is reported by name; a file of that name of another unit is refused. */
 TEST_TIMEOUT(forms_split_files_that_are_gone, 250)
 {
     check_split("gcc", "-gdwarf-5", "true");
@@ -302,7 +301,8 @@ TEST_TIMEOUT(forms_split_files_that_are_gone, 250)
     free((char *)unit.what);
 }
 
-/* Every bit of a package's index, and of its abbreviations: answers, or units that are listed. */
+/* Flip every bit of a package's index and its abbreviations: the index answers, or lists bad
+ * units. */
 TEST_TIMEOUT(forms_package_survives_flipped_bits, 250)
 {
     static const char *const names[] = {".debug_cu_index", ".debug_abbrev.dwo"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde watch PID`: stalls of programs that run already are found from outside, with the durations
- * that the programs print, and blamed on what was injected. */
+/* `sonde watch PID` finds stalls of running programs from outside, with the durations that the
+ * programs print, and blames the injected function. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static struct test_run watch(int pid, const char *report)
                     NULL, NULL, 90);
 }
 
-/* Runs the program, watches it until it ends, and reads both accounts. */
+/* Run the program, watch it until it ends, and read both accounts. */
 static void run_watched(struct zoo *zoo, const char *const argv[])
 {
     char report[128], after[32];
@@ -70,7 +70,7 @@ static void find(const char *const argv[], const char *loop)
     zoo_done(&zoo);
 }
 
-/* Each takes some seconds, alone on the machine. */
+/* Each of these takes some seconds, alone on the machine. */
 #define NEED_LONG()                                                                                \
     if (!test_long()) {                                                                            \
         SKIP("with --long only");                                                                  \
@@ -138,7 +138,8 @@ TIMED_TEST(glib_and_libuv, 60)
     find((const char *[]){program_built("zoo/zoo_uv"), "400", "burn", "mutex", NULL}, "epoll");
 }
 
-/* In namespaces of its own, as in a container; watched from outside, by its number here. */
+/* The program runs in its own namespaces, as in a container; sonde watches it from outside by its
+ * outer pid. */
 TIMED_TEST(another_pid_and_mount_namespace, 60)
 {
     char report[128], after[32];
@@ -175,7 +176,7 @@ TIMED_TEST(another_pid_and_mount_namespace, 60)
 
 /* --- silence --- */
 
-/* More of them at once than program_built() keeps. */
+/* Holds more paths at once than program_built() keeps. */
 static const char *kept(const char *path)
 {
     static char paths[16][512];
@@ -188,7 +189,7 @@ static const char *kept(const char *path)
 #define BUILT(name)  kept(program_built(name))
 #define SOURCE(name) kept(program_source(name))
 
-/* Watches programs that are idle, all at once, with --follow's lines for each. */
+/* Watch idle programs, all at once, with --follow's lines for each. */
 static void silent(const char *const programs[][6], unsigned count)
 {
     struct program started[16];
@@ -213,8 +214,8 @@ static void silent(const char *const programs[][6], unsigned count)
     for (unsigned i = 0; i < running; i++) {
         (void)program_stop(&started[i], 20);
     }
-    /* one that got no processor is the machine's fault: the harness repeats the test with more
-     * slack */
+    /* a program that got no processor is the machine's fault: the harness repeats the test with
+     * more slack */
     if (strstr(run.err, "stalled:") != NULL) {
         FAIL("a stall of an idle program: %s", run.err);
     }
@@ -245,8 +246,8 @@ TIMED_TEST(idle_programs, 700)
     silent(programs, sizeof programs / sizeof programs[0]);
 }
 
-/* A loop that is busy at every look, and turns each 5 ms without a wait that takes time. Only for
- * root are its turns counted. */
+/* A loop is busy at every look and turns every 5 ms without a wait that takes time. Only root's
+ * watch counts its turns. */
 TIMED_TEST(a_loop_that_is_busy_and_turns, 60)
 {
     NEED_LONG();
