@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks: the boxes of __block variables that code fills on its stack. Their headers are
- * those that clang stores (in its intermediate language, before optimisation), and they hold what
- * the source declares. */
+/* sonde blocks: the boxes of __block variables that code fills on its stack. Their headers equal
+ * those that clang stores (in its intermediate language, before optimisation), and they hold the
+ * variables of the source. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static struct json *blocks_of(const char *file)
 /* --- headers --- */
 
 struct headers {
-    uint64_t all[BOXES]; /* flags, and size in the upper half; each once */
+    uint64_t all[BOXES]; /* flags, with size in the upper half; each once */
     size_t count;
 };
 
@@ -58,7 +58,7 @@ static bool has(const struct headers *headers, uint64_t header)
     return false;
 }
 
-/* "store i32 838860800, ptr %byref.flags5, align 8", and then that of the size. */
+/* "store i32 838860800, ptr %byref.flags5, align 8", then the same for the size. */
 static void read_code(struct headers *headers)
 {
     char *output = darwin_output("grep -E 'store i32 .*, ptr %%byref.(flags|size)' code.ll");
@@ -91,8 +91,8 @@ static void read_ours(const char *file, struct headers *headers)
     json_free(all);
 }
 
-/* Unoptimised code fills a box far away from the block, in functions as long as those of the
- * corpus: most boxes are found there, and no wrong one. */
+/* Unoptimised code fills a box far from the block, in functions as long as the corpus's: most boxes
+ * are found there, and no wrong one. */
 static void compare(const char *triple, const char *file, const char *flags, const char *level)
 {
     struct headers its = {0}, ours = {0};
@@ -155,7 +155,7 @@ static const char source[] =
     "    later(^{ first = 0; second++; }); }\n";
 
 struct expected {
-    const char *name; /* of the block, as it begins */
+    const char *name; /* begin of the block's name */
     unsigned box;     /* offset of the capture */
     unsigned offset;  /* in the box; 0: unknown */
     const char *kind, *with_types;
@@ -246,7 +246,7 @@ TEST_TIMEOUT(boxes_hold_the_declared_variables, 280)
 
 /* --- what only looks like one --- */
 
-/* Hand-written code like a compiler's: the second box forwards to another one. */
+/* Hand-written code that looks like a compiler's: the second box forwards to another one. */
 static const char by_hand[] =
     "struct box { void *isa; struct box *forwarding; int flags, size; long n; };\n"
     "struct literal { void *isa; int flags, reserved; void (*run)(struct literal *);\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of files with chained fixups in every 64-bit format, also arm64e's, whose pointers are
- * signed and which no linker here writes.
+/* Blocks of files with chained fixups in every 64-bit format, also arm64e's, which has signed
+ * pointers and which no linker here writes.
  *
- * A program is linked in the one format that the linker knows; llvm-objdump lists its pointers.
- * They are rewritten in the other formats by fixup-chains.h (dyld), signed as Apple's compilers do:
- * each must then read the same, with the same blocks. */
+ * A program is linked in the one format that the linker knows; llvm-objdump lists its pointers. The
+ * test rewrites them in the other formats by fixup-chains.h (dyld), signed as by Apple's compilers.
+ * Each file must then read the same, with the same blocks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { POINTERS = 8192, NAME_BYTES = 80, FORMATS = 5 };
 enum format { ARM64E = 1, PLAIN = 2, PLAIN_OFFSET = 6, USERLAND = 9, USERLAND24 = 12 };
 
 static const struct {
-    const char *name; /* as llvm-objdump calls it */
+    const char *name; /* llvm-objdump's name */
     enum format format;
     bool is_arm64e;
 } formats[FORMATS] = {
@@ -124,7 +124,7 @@ static uint32_t get(const char *at, unsigned size)
     return value;
 }
 
-/* What a compiler for arm64e signs: pointers to functions, and the classes of blocks. */
+/* True for pointers that a compiler for arm64e signs: to functions, and the classes of blocks. */
 static bool is_signed(const struct truth *t, enum key *ret_key, bool *ret_by_address,
                       uint32_t *ret_diversity)
 {
@@ -166,7 +166,7 @@ static uint64_t encode(const struct truth *t, enum format format, uint64_t bytes
     put(&word, bind, t->is_bind);
     if (t->is_bind) {
         put(&word, format == USERLAND24 ? ordinal24 : ordinal16, t->ordinal);
-        put(&word, behind16, format == USERLAND24 ? 0 : 0xff); /* is no part of it */
+        put(&word, behind16, format == USERLAND24 ? 0 : 0xff); /* not part of the target */
     }
     if (is_signed(t, &key, &by_address, &diversity)) {
         put(&word, auth_target, t->is_bind ? 0 : t->target - base);
@@ -182,7 +182,7 @@ static uint64_t encode(const struct truth *t, enum format format, uint64_t bytes
     return word;
 }
 
-/* Sets the format of all segments. Returns the bytes of a page. */
+/* Set the format of all segments. Returns the bytes of a page. */
 static uint32_t set_format(enum format format)
 {
     char *chains = file.bytes + file.macho.chains.offset;
@@ -281,8 +281,8 @@ static void check_format(unsigned i, const char *before)
 
 enum { MANY = 1 << 16, IMPORT_BYTES = 4, LOAD_COMMANDS = 32, FILE_SLACK = 64 };
 
-/* A table with MANY more imports at the end; the used ones are its last, and none before has the
- * name that a truncated 16-bit ordinal would give. */
+/* A table with MANY more imports. Only its last ones are used. No import before has the name that
+ * an ordinal truncated to 16 bits would give. */
 static void add_imports(void)
 {
     uint64_t chains = file.macho.chains.offset, size = file.macho.chains.size;
@@ -351,7 +351,7 @@ TEST_TIMEOUT(reads_all_formats_of_chained_fixups, 200)
     for (unsigned i = 0; i < FORMATS; i++) {
         check_format(i, before);
     }
-    /* llvm-objdump reads two of them back, and finds what it found */
+    /* llvm-objdump reads two of the formats and finds the same pointers */
     for (unsigned i = 0; i < 2; i++) {
         darwin_shell("llvm-objdump-19 --macho --dyld-info linked | tail -n +3 | cut -c1-37,57- >a; "
                      "llvm-objdump-19 --macho --dyld-info format%d | tail -n +3 | "

@@ -252,7 +252,7 @@ static void prepare_files(void)
     snprintf(path, sizeof path, "%s/lock", folder);
     lock_file = open(path, O_RDWR | O_CREAT, 0600);
     CHECK_OK(pipe(pipe_fds));
-    lock_holder = fork(); /* such locks are a process' own */
+    lock_holder = fork(); /* these locks belong to a process */
     if (lock_holder == 0) {
         char ignored = 0;
         CHECK_OK(fcntl(lock_file, F_SETLK, &lock));
@@ -362,7 +362,7 @@ void release_calls(void)
     waitpid(lock_holder, NULL, 0);
     msgctl(message_queue, IPC_RMID, NULL);
     semctl(semaphores, 0, IPC_RMID);
-    for (int fd = 3; fd < 256; fd++) { /* all of them: nothing else is open in a test child */
+    for (int fd = 3; fd < 256; fd++) { /* all descriptors: nothing else is open in a test child */
         bool is_ours = false;
         for (unsigned i = 0; i < call_count; i++) {
             is_ours = is_ours || (fd == calls[i].fds[0] || fd == calls[i].fds[1]);

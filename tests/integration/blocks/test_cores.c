@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks --core: the blocks of the corpus in a core by gdb's gcore, against the program's own
- * report and against the answer for the live process before; truncated and forged cores. */
+/* sonde blocks --core: the corpus's blocks in a core by gdb's gcore, against the program's own
+ * report and the earlier answer for the live process; also truncated and forged cores. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static bool has_capture(const struct json *kind, unsigned offset, const char *te
     return false;
 }
 
-/* C++ objects are owned, too, and have no offsets in the truth. */
+/* C++ objects count as owned and have no offsets in the truth. */
 static unsigned count_owned(const struct json *kind)
 {
     unsigned count = 0;
@@ -76,7 +76,7 @@ static const struct json *kind_of(const struct json *root, const char *address)
     return NULL;
 }
 
-/* `owned`: " s32 b40 r48(s40) c56 ... found": what the helpers were seen to do. */
+/* `owned`: " s32 b40 r48(s40) c56 ... found": the observed actions of the helpers. */
 static unsigned check_owned(const char *name, const char *owned, const struct json *kind)
 {
     unsigned wanted = 0, depth = 0;
@@ -121,7 +121,7 @@ static int say_nothing(void *ctx, uint64_t object, const char *class_name, char 
     return 0;
 }
 
-/* The same by the library: as many blocks with as many captures. */
+/* The library gives the same: as many blocks with as many captures. */
 static void check_api(const char *core, const struct json *root)
 {
     enum { MOST = 1000 };
@@ -141,7 +141,7 @@ static void check_api(const char *core, const struct json *root)
         CHECK_OK(sonde_block_captures(open, items[i].address, captures, CORPUS_CAPTURES, &found));
         CHECK_EQ(found, items[i].captures);
         for (size_t n = 0; n < found; n++) {
-            /* what is not owned may be known from debug information alone */
+            /* only debug information may know captures that are not owned */
             CHECK(!captures[n].is_owned ||
                   has_capture(kind, captures[n].offset, sonde_block_kind_text(captures[n].kind),
                               true));
@@ -231,7 +231,7 @@ static void cut_off(Elf64_Phdr *heap, uint64_t at)
 {
     Elf64_Phdr saved = *heap;
     uint64_t kept = at - heap->p_vaddr;
-    /* the end of the file, with as much of the heap as is kept */
+    /* move `kept` bytes of the heap to the end of the file */
     bytes = realloc(bytes, size + kept);
     CHECK(bytes != NULL);
     memcpy(bytes + size, bytes + saved.p_offset, kept);
@@ -240,7 +240,7 @@ static void cut_off(Elf64_Phdr *heap, uint64_t at)
     size += kept;
 }
 
-/* The process with the id of the core is not asked. */
+/* The running process with the core's pid is not read. */
 TEST_TIMEOUT(reads_the_core_and_not_its_living_process, 200)
 {
     unsigned long address = 0;
@@ -259,7 +259,7 @@ TEST_TIMEOUT(reads_the_core_and_not_its_living_process, 200)
     free(list);
 }
 
-/* What is after the cut is reported missing; what is before it is found. */
+/* Blocks after the cut are reported missing; blocks before it are found. */
 TEST_TIMEOUT(reads_a_truncated_core, 200)
 {
     unsigned long address = 0;
@@ -290,7 +290,8 @@ TEST_TIMEOUT(reads_a_truncated_core, 200)
     free(list);
 }
 
-/* Segments that claim terabytes, and many of the same part of the file: it takes no longer. */
+/* Segments that claim terabytes, and many segments over the same part of the file, take no
+ * longer. */
 TEST_TIMEOUT(survives_forged_segments, 200)
 {
     start("cycles-apple", "made\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: who holds an object, in a program whose source says so (corpus/cycles.m), and in
- * its core. */
+/* sonde holders: the holders of an object, in a program whose source gives the truth
+ * (corpus/cycles.m), and in its core. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "programs.h"
 #include "test.h"
 
-enum { BLOCKS = 11 }; /* that the program makes */
+enum { BLOCKS = 11 }; /* made by the program */
 
 static struct program made;
 static char *lines;
-static const char *core; /* of it; null: the process itself is asked */
+static const char *core; /* the program's core; null: read the process */
 
 static void start(const char *flavour)
 {
@@ -27,7 +27,7 @@ static void start(const char *flavour)
     lines = program_output(&made);
 }
 
-/* From here on the core is used; the process is gone. */
+/* Use the core from here on; the process ends. */
 static void turn_to_core(void)
 {
     core = core_of_program(made.pid);
@@ -196,7 +196,7 @@ TEST_TIMEOUT(reports_a_missing_holder_and_bad_operands, 200)
     end();
 }
 
-/* sonde blocks --pid: all of them, and one with what it holds. */
+/* sonde blocks --pid: all blocks, and one block with the objects that it holds. */
 TEST_TIMEOUT(lists_blocks_of_a_process, 200)
 {
     char pid[32], address[32], owner[32], line[96];
@@ -236,7 +236,7 @@ TEST_TIMEOUT(lists_blocks_of_a_process, 200)
     end();
 }
 
-/* Each key is in the guide, as `key`, where it describes processes. */
+/* The guide describes each key, as `key`, where it describes processes. */
 static void check_keys(const struct json *node, const char *guide)
 {
     char quoted[64];
@@ -252,7 +252,7 @@ static void check_keys(const struct json *node, const char *guide)
     }
 }
 
-/* And each described key has the described type. */
+/* Each described key has the described type. */
 static void check_types(const struct json *root, const char *const keys[], const char *types)
 {
     for (unsigned i = 0; types[i] != '\0'; i++) {
@@ -324,7 +324,7 @@ TEST_TIMEOUT(the_guide_lists_all_json_fields, 200)
     free(text);
 }
 
-/* The name of a core is the one that anybody can choose. */
+/* Anybody can choose the name of a core. */
 TEST_TIMEOUT(names_from_outside_are_escaped, 200)
 {
     char path[600];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs with habits that a probe inside could disturb, one a sub-command. Each prints what it
- * saw; two plain runs print the same. */
+/* Programs whose habits a probe inside could disturb, one per sub-command. Each prints what it saw;
+ * two plain runs print the same. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -31,7 +31,7 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Turns of an event loop, enough to be learned; then two seconds of rest and turns again. */
+/* Enough turns of an event loop to be learned, then two seconds of rest, then turns again. */
 static void turn(int count, int wait_ms)
 {
     int pipes[2] = {-1, -1};
@@ -46,7 +46,7 @@ static void turn(int count, int wait_ms)
     close(pipes[1]);
 }
 
-/* A daemon that closes what it inherited gets the lowest numbers for what it opens. */
+/* A daemon that closes inherited descriptors gets the lowest numbers for new ones. */
 static int close_all(void)
 {
     turn(5, 1);
@@ -94,13 +94,13 @@ static int undumpable(void)
     turn(5, 1);
     printf("prctl %d\n", prctl(PR_SET_DUMPABLE, 0));
     turn(5, 1);
-    usleep(400000); /* long enough to be looked at */
+    usleep(400000); /* long enough for the watch to look */
     turn(5, 1);
     printf("dumpable %d\n", prctl(PR_GET_DUMPABLE));
     return 0;
 }
 
-/* In a function without variables that vfork's two returns could confuse. */
+/* A function without variables that vfork's two returns could corrupt. */
 __attribute__((noinline)) static pid_t start_by_vfork(char *const argv[])
 {
     pid_t child = vfork();
@@ -152,7 +152,7 @@ static int many_threads(void)
     return 0;
 }
 
-/* Signals that a profiler might use reach the program only when somebody sends them. */
+/* The program gets signals that a profiler might use only when somebody sends them. */
 static volatile sig_atomic_t seen[NSIG];
 
 static void see(int number)
@@ -180,7 +180,7 @@ static int signals(void)
     return 0;
 }
 
-/* No timed wait ends before its time, and none fails. */
+/* No timed wait ends early or fails. */
 static int waits(void)
 {
     int early = 0;
@@ -199,7 +199,7 @@ static int waits(void)
     return 0;
 }
 
-/* Detaches as daemons do and goes on; argv[2] is the file that it writes when it is done. */
+/* Detach like a daemon and go on; write the file argv[2] at the end. */
 static int daemonise(const char *path)
 {
     if (fork() != 0) {
@@ -227,7 +227,7 @@ static int daemonise(const char *path)
     return 0;
 }
 
-/* The parent ends at once, the child later: the child's end is nobody's business. */
+/* The parent ends at once, the child later: nobody waits for the child. */
 static int orphan(const char *path)
 {
     turn(5, 1);
@@ -244,7 +244,7 @@ static int orphan(const char *path)
     return 5;
 }
 
-/* The program that it becomes is itself, three times. */
+/* The program executes itself, three times. */
 static int execute_itself(char **argv)
 {
     char *count = argv[2];
@@ -259,7 +259,7 @@ static int execute_itself(char **argv)
     return 6;
 }
 
-/* Nothing of sonde is below the new root. */
+/* The new root contains nothing of sonde. */
 static int change_root(const char *path)
 {
     turn(10, 2);
@@ -320,7 +320,7 @@ static void say_wait(const char *what, int result)
     printf("%s %d %s\n", what, result, result < 0 ? strerror(errno) : "");
 }
 
-/* The known loop's own waits, failing in each way; with one thread and after there were two. */
+/* Waits of the known loop fail in each way, with one thread and after a second one existed. */
 static void fail_waits(void)
 {
     struct epoll_event event;
@@ -374,8 +374,8 @@ static void on_cancel(void *what)
     _exit(5);
 }
 
-/* The only thread there is cancels itself: its next wait, in the loop that is known, ends it. The
- * program has a copy of libc's variable (a copy relocation), which libc does not write then. */
+/* The only thread cancels itself: the next wait of the known loop ends it. The program has a copy
+ * of libc's variable (a copy relocation), which libc does not write then. */
 static int cancel_self(bool by_epoll)
 {
     printf("alone %d\n", __libc_single_threaded);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Ours and glibc's, called from the same place. */
+/* sonde's backtrace functions against glibc's, called from the same place. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -25,7 +25,7 @@ static struct functions functions[BOTH];
 static void *pcs[BOTH][DEPTH];
 static int counts[BOTH];
 
-/* glibc's are found in libc itself, ours by being linked before it. */
+/* libc's own table gives glibc's functions; linking order gives ours. */
 static __attribute__((constructor)) void find_functions(void)
 {
     void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -35,7 +35,7 @@ static __attribute__((constructor)) void find_functions(void)
     *(void **)&functions[GLIBC].symbols = dlsym(libc, "backtrace_symbols");
     *(void **)&functions[GLIBC].symbols_fd = dlsym(libc, "backtrace_symbols_fd");
     (void)functions[GLIBC].backtrace(&pc, 1); /* loads libgcc */
-    for (int i = 0; i < 3; i++) {             /* the loader keeps some memory of its first */
+    for (int i = 0; i < 3; i++) {             /* the loader keeps memory of its first dlopen */
         void *handle = dlopen("libm.so.6", RTLD_NOW);
         if (handle != NULL) {
             dlclose(handle);
@@ -52,7 +52,7 @@ static void check_found(void)
     CHECK_CONTAINS(info.dli_fname, "libc.so.6");
 }
 
-/* One call in a loop is one place. */
+/* One call in a loop is one call site. */
 static __attribute__((noinline)) void capture_both(int size)
 {
     memset(pcs, 0x55, sizeof pcs);
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void capture_both(int size)
     }
 }
 
-/* All that is in the caller's array, also behind the last frame. */
+/* Compare the caller's whole array, also after the last frame. */
 static void check_same(int at_least)
 {
     CHECK(counts[OURS] >= at_least);
@@ -184,7 +184,7 @@ static void check_same_names(void *const *addresses, int count)
     CHECK_STR(our_text, their_text);
     free(our_text);
     free(their_text);
-    free(ours); /* one block, as glibc's */
+    free(ours); /* one heap block, as from glibc */
     free(theirs);
 }
 
@@ -213,7 +213,7 @@ struct sweep {
     unsigned images;
 };
 
-/* Addresses all over an image, dense enough to meet every symbol of the small ones. */
+/* Addresses all over an image, dense enough to hit every symbol of small images. */
 static int sweep_image(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     enum { AT_ONCE = 512 };
@@ -250,7 +250,7 @@ TEST_TIMEOUT(names_all_over_the_images, 200)
     CHECK(sweep.seen > 100000);
 }
 
-/* A library that comes, goes, and is followed by another. */
+/* A library is loaded, unloaded, and replaced by another. */
 TEST(names_after_unloading)
 {
     static const char *const names[] = {"libm.so.6", "libz.so.1", "libutil.so.1", "libm.so.6"};
@@ -330,7 +330,7 @@ TEST(a_preloaded_program_at_a_fixed_address)
     check_prints_the_same("fixed");
 }
 
-/* --- programs of others that print their own stack --- */
+/* --- stock programs that print their own stack --- */
 
 /* Addresses of 16 digits, as LLVM prints them, become 0x*. */
 static void drop_long_numbers(char *text)
@@ -349,7 +349,7 @@ static void drop_long_numbers(char *text)
     *to = '\0';
 }
 
-/* The compiler ends by a signal and prints its stack, with its own names for libraries. */
+/* A signal ends the compiler, which prints its stack with its own names for libraries. */
 TEST_TIMEOUT(the_stack_of_a_compiler, 200)
 {
     char path[4096];
@@ -366,7 +366,8 @@ TEST_TIMEOUT(the_stack_of_a_compiler, 200)
     test_run_done(&preloaded);
 }
 
-/* JavaScript on the stack: glibc's ends at the first frame of it, ours goes on to _start. */
+/* With JavaScript on the stack glibc's backtrace ends at its first frame; ours goes on to
+ * _start. */
 TEST_TIMEOUT(the_stack_of_a_javascript_engine, 200)
 {
     const char *const argv[] = {"node", "-e", "process.abort()", NULL};

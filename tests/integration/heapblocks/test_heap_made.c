@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the blocks of a running program were made, by `sonde holders` and `sonde blocks --pid`,
- * against the program's own report (held.c). */
+/* `sonde holders` and `sonde blocks --pid` say where a running program made its blocks; the
+ * program's own report (held.c) is the truth. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void start(const char *seed)
     await_ready();
 }
 
-/* Without `sonde run`. */
+/* Start the program without `sonde run`. */
 static void start_alone(const char *name)
 {
     const char *argv[] = {heapblocks_built(name), NULL};
@@ -44,7 +44,7 @@ static void end(void)
     (void)program_stop(&program, 60);
 }
 
-/* What follows NAME in the program's lines. */
+/* The text after NAME in the program's lines. */
 static const char *said(const char *name)
 {
     static char values[4][32];
@@ -169,7 +169,7 @@ static void check_kinds(void)
         CHECK_EQ(count, json_int(kind, "count"));
     }
     CHECK_EQ(known, LISTED - GONE);
-    CHECK_EQ(unknown, 2); /* one made unseen, one replaced */
+    CHECK_EQ(unknown, 2); /* the registry missed one, and one was replaced */
     json_free(root);
     test_run_done(&run);
 }
@@ -223,8 +223,8 @@ static bool has_frame(const struct json *made, const char *function)
     return false;
 }
 
-/* Each block that the search finds is listed, and was made where its function is written: "block #2
- * in make_two" in make_two. */
+/* The search lists each block as made in the function that contains it in the source: "block #2 in
+ * make_two" in make_two. */
 static void check_every_block(int64_t live)
 {
     const char *arguments[] = {"blocks", "--pid", "PID", "--json", NULL};
@@ -262,7 +262,7 @@ static void check_arc(const char *name, const char *ready)
 }
 
 /* Blocks that ARC makes and releases: objc_retainBlock, objc_storeStrong and the like in a runtime
- * library whose internal calls are seen, too. */
+ * library. Its internal calls are hooked, too. */
 TEST_TIMEOUT(records_blocks_of_arc, 180)
 {
     heapblocks_build("arc");
@@ -271,7 +271,7 @@ TEST_TIMEOUT(records_blocks_of_arc, 180)
     check_arc("cycles-apple", "made\n");
 }
 
-/* The memory that it shares with the `sonde run` that started it may hold anything. */
+/* The memory that the program shares with its `sonde run` may contain anything. */
 TEST_TIMEOUT(survives_a_program_that_overwrites_its_registry, 180)
 {
     static const char *const seeds[] = {"1", "2", "3"};
@@ -318,7 +318,7 @@ static bool is_listed(const char *output, unsigned times)
 {
     return occurrences(output, "saw 105 blocks made on the heap; 5 live, ") == times &&
            occurrences(output, "\n    #0  make_plain+0x") ==
-               2 * times && /* of two places of main */
+               2 * times && /* from two call sites in main */
            occurrences(output, "\n    #0  make_other+0x") == times &&
            occurrences(output, "\n    #0  make_holder+0x") == 2 * times;
 }
@@ -337,7 +337,7 @@ static void await_listing(unsigned times)
     free(output);
 }
 
-/* SIGQUIT to the supervisor: all that is alive, also what has not changed since the last time. */
+/* SIGQUIT to the supervisor lists all live blocks, also those unchanged since the last time. */
 TEST_TIMEOUT(lists_live_blocks_on_each_request, 180)
 {
     heapblocks_build("held");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public functions of sonde/audit.h: calls by name, of several threads, of a library that comes
- * later, and what is left when it ends. */
+/* The public functions of sonde/audit.h: calls by name, from several threads, in a library loaded
+ * later, and the state after the end. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -115,7 +115,7 @@ TEST(libraries_that_come_later_are_refreshed)
     CHECK_EQ(call(1), 2);
     CHECK_EQ(call(2), 3);
     count_all();
-    CHECK_EQ(counted[0], 3); /* its constructor calls, too */
+    CHECK_EQ(counted[0], 3); /* its constructor also calls */
     CHECK_OK(dlclose(plugin));
     CHECK_OK(sonde_audit_refresh(audit));
     CHECK_EQ(api_open(1), 2);
@@ -125,8 +125,8 @@ TEST(libraries_that_come_later_are_refreshed)
     sonde_depot_destroy(depot);
 }
 
-/* A library goes, and another one comes to its place, where the same addresses are other code. Null
- * at the second time: the loader has put it elsewhere. */
+/* Load a library. The second one must get the addresses of the first, where it has other code.
+ * Null: the loader chose another place. */
 static void *load(const char *name)
 {
     static const void *place;
@@ -207,7 +207,8 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *ret_count
     return 0;
 }
 
-/* A sweep holds a lock of the loader. No child is made meanwhile, which would have it for good. */
+/* A sweep holds a lock of the loader. No fork may happen meanwhile: the child would inherit the
+ * lock and never get it. */
 TEST(a_child_is_forked_between_two_sweeps)
 {
     enum { FORKS = 1000, CHILD_S = 20 };
@@ -222,7 +223,7 @@ TEST(a_child_is_forked_between_two_sweeps)
         CHECK(child >= 0);
         if (child == 0) {
             unsigned count = 0;
-            (void)alarm(CHILD_S); /* ends a child that waits for ever */
+            (void)alarm(CHILD_S); /* ends a child that deadlocks */
             (void)dl_iterate_phdr(count_objects, &count);
             _exit(count > 1 ? 0 : 1);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs with a JIT, from outside: one that the test made, whose frames are known; LuaJIT, whose
- * code stands in the frame of its interpreter and has no frame pointer; V8, which names its code in
- * a file for perf. */
+/* Programs with a JIT, from outside: one made by the test, with known frames; LuaJIT, whose code
+ * runs in its interpreter's frame and has no frame pointer; V8, which writes its names to a file
+ * for perf. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static uint64_t address_of(const struct json *frame)
     return strtoull(json_text(frame, "address"), NULL, 16);
 }
 
-/* Code without an image, innermost first, must be `expected` (0: the end), and the frame behind it
+/* The code without an image, innermost first, must be `expected` (0: the end), and the next frame
  * `caller`. */
 static void check_made(const struct json *thread, const uint64_t *expected, const char *caller)
 {
@@ -92,8 +92,8 @@ TEST(made_stopped)
 
 /* --- LuaJIT --- */
 
-/* Calls into C from compiled code, and compiled code that fills registers with numbers so that some
- * lie on the stack. `print` comes when the loop has been compiled. */
+/* Compiled code calls C, and fills registers with numbers so that some lie on the stack. `print`
+ * comes after the loop was compiled. */
 static const char lua[] =
     "local ffi = require('ffi')\n"
     "ffi.cdef[[int poll(void *, unsigned long, int);]]\n"
@@ -130,8 +130,8 @@ static struct program start_lua(const char *wait)
     return program;
 }
 
-/* main and lua_pcall as they are where nothing is compiled, by gdb of the same program. Code of the
- * JIT is innermost or called C; how often it was seen. */
+/* Frames of main and lua_pcall without compiled code, by gdb of the same program. JIT code is
+ * innermost or called C. Returns how often it was seen. */
 static unsigned check_lua(const struct json *thread)
 {
     static const char *const callers[] = {"lua_pcall", "lua_cpcall", "main", NULL};
@@ -160,7 +160,7 @@ TEST(luajit_blocked)
         compiled += check_lua(main_thread(report));
         json_free(report);
     }
-    CHECK(compiled >= 2); /* one may come between two naps, and be said to have moved */
+    CHECK(compiled >= 2); /* one look may fall between two naps, and report that the thread moved */
     program_stop(&program, 10);
 }
 
@@ -190,7 +190,7 @@ static const char js[] =
     "for (let i = 0; i < 50000; i++) outermost(9);\n"
     "console.log('compiled'); leaf = leafWait; outermost(9);\n";
 
-/* The name that V8 gave to the code at `address`: the last one of a place counts. */
+/* V8's name of the code at `address`: the last one for a place counts. */
 static bool v8_name(const char *map, uint64_t address, char *ret_name, size_t size)
 {
     FILE *file = fopen(map, "r");
@@ -229,7 +229,7 @@ static void check_v8(const char *option, const char *map, pid_t pid)
         callback += strstr(name, "callback") != NULL;
         outermost += strstr(name, "outermost") != NULL;
     }
-    /* some may still be run by the interpreter, which is code of node itself */
+    /* the interpreter, which is node's own code, may still run some */
     CHECK(recur >= 8 && recur <= 10);
     CHECK(callback <= 1 && outermost <= 1);
     json_free(report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code of a JIT without frame pointers and without call frame information, whose frames are known
- * because the test made it: at each of its instructions, called from and calling C; and what cannot
- * be proven, which ends the walk. */
+/* Code of a JIT without frame pointers and call frame information, made by the test, so its frames
+ * are known. Walks from each of its instructions, called from and calling C. A caller that cannot
+ * be proven ends the walk. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
@@ -21,15 +21,15 @@ static struct {
     uint8_t how[DEPTH];
 } taken;
 
-static void *outer[DEPTH]; /* of enter_jit, by libc */
+static void *outer[DEPTH]; /* the frames of enter_jit by libc's backtrace() */
 static int outer_count;
 static struct jit_code code;
 static unsigned steps, functions_seen;
 
-/* libc's own: a sanitizer puts one of another kind in front of it. */
+/* libc's own: a sanitizer interposes another one. */
 static int (*backtrace)(void **, int);
 
-/* glibc loads libgcc at the first call, which would look like a leak of each test. */
+/* glibc loads libgcc at the first call; that would look like a leak of each test. */
 static __attribute__((constructor)) void prepare(void)
 {
     void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -38,7 +38,7 @@ static __attribute__((constructor)) void prepare(void)
     (void)!sonde_stack_prepare();
 }
 
-static bool is_trapped; /* libc must not be asked then */
+static bool is_trapped; /* then libc must not be called */
 
 static __attribute__((noinline)) void enter_jit(void (*function)(void))
 {
@@ -49,7 +49,7 @@ static __attribute__((noinline)) void enter_jit(void (*function)(void))
     steps++; /* no tail call */
 }
 
-/* Each walk does a bounded work, and the next one begins with what it has found. */
+/* Each walk does bounded work, and the next one starts from its result. */
 enum { TRIES_MAX = 32 };
 
 static __attribute__((noinline)) void take(void)
@@ -63,7 +63,7 @@ static __attribute__((noinline)) void take(void)
     }
 }
 
-/* From frame `at` on: the callers of function `function`, enter_jit, and what libc says. */
+/* The frames from `at` on: the callers of function `function`, enter_jit, and libc's result. */
 static void check_callers(unsigned at, unsigned function)
 {
     CHECK_EQ(taken.stack.end, SONDE_END_ROOT);
@@ -72,7 +72,7 @@ static void check_callers(unsigned at, unsigned function)
         CHECK_EQ(taken.pcs[at], code.returns[i]);
         CHECK_EQ(taken.how[at] & SONDE_HOW_FOUND_MASK, SONDE_FOUND_INFERRED);
     }
-    /* the first of libc's is another place of enter_jit */
+    /* libc's first frame is another place in enter_jit */
     if (taken.pcs[at] - (uintptr_t)outer[0] + 64 > 128) {
         FAIL("frame %u of %u: %#llx, libc's is %p", at, taken.stack.count,
              (unsigned long long)taken.pcs[at], outer[0]);
@@ -130,7 +130,7 @@ TEST(each_instruction_of_it)
     struct sigaction action = {.sa_sigaction = at_instruction, .sa_flags = SA_SIGINFO};
     code = jit_make(nothing, JIT_FUNCTIONS);
     sigaction(SIGTRAP, &action, NULL);
-    volatile unsigned rounds = 2; /* one place of the call for both; the second has the trap flag */
+    volatile unsigned rounds = 2; /* one call site for both; the second call has the trap flag */
     for (unsigned round = 0; round < rounds; round++) {
         is_trapped = round != 0;
         set_trap((uint64_t)round << 8);
@@ -141,8 +141,8 @@ TEST(each_instruction_of_it)
     CHECK(steps > JIT_FUNCTIONS * 5);
 }
 
-/* A call by a register, from one function of the JIT to another, names neither side, and call frame
- * information does not lead further: no proof, so no frame, and the walk ends as without a scan. */
+/* A call by register between two JIT functions names neither, and call frame information does not
+ * lead further: without proof there is no frame, and the walk ends as without a scan. */
 TEST(unproven_frames_are_left_out)
 {
     code = jit_make(take, JIT_FUNCTIONS - 3);
@@ -153,7 +153,7 @@ TEST(unproven_frames_are_left_out)
     CHECK_EQ(taken.pcs[1], code.returns[JIT_FUNCTIONS - 1]);
 }
 
-static uint8_t *frame_size; /* in the code of the next test */
+static uint8_t *frame_size; /* operand in the code of the next test */
 
 static void take_at_another_distance(void)
 {
@@ -162,8 +162,8 @@ static void take_at_another_distance(void)
     *frame_size -= 16;
 }
 
-/* The stack is full of return addresses of earlier calls, and of the right one; but the code in
- * between says another distance. */
+/* The stack is full of return addresses of earlier calls, and has the right one; but the code in
+ * between states another distance. */
 TEST(both_sides_must_say_the_same)
 {
     /* push %rbp; mov $1,%ebp; sub $0x100,%rsp; call *%rdi; add; pop; ret */
@@ -189,7 +189,7 @@ TEST(both_sides_must_say_the_same)
     CHECK(count > 3);
 }
 
-/* Behind the call are fewer bytes than the longest instruction has, and then nothing is mapped. */
+/* After the call the mapping has fewer bytes than the longest instruction. */
 TEST(the_last_bytes_of_a_mapping)
 {
     /* push %rbx; sub $0x100,%rsp; call *%rdi; add; pop; ret */
@@ -208,8 +208,8 @@ TEST(the_last_bytes_of_a_mapping)
     CHECK_EQ(taken.pcs[1], (uintptr_t)memory + 4096 - 9);
 }
 
-/* What an earlier call of the same function left lies nearer than the return address of this one.
- */
+/* A leftover of an earlier call of the same function lies nearer than this call's return
+ * address. */
 static void take_beside_a_leftover(void)
 {
     uint64_t *frame = (uint64_t *)__builtin_frame_address(0) + 2; /* of the last function */
@@ -228,7 +228,7 @@ TEST(a_leftover_is_not_the_return_address)
     check_callers(3, JIT_FUNCTIONS - 1);
 }
 
-/* There are no eight bytes before a return address, and none before the function. */
+/* Fewer than eight bytes precede the return address, and none precede the function. */
 TEST(the_first_bytes_of_a_mapping)
 {
     static const char first[] = "\x50\xe8\x3a\x00\x00\x00\x58\xc3"; /* push; call +64; pop; ret */

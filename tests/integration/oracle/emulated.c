@@ -50,7 +50,7 @@ static uint64_t region(void *ctx, uint64_t address)
     return space_region(&e->space, address);
 }
 
-/* makecontext: the function starts with the address that it returns to in lr. */
+/* makecontext: the function starts with its return address in lr. */
 static struct shadow_frame made_root(void *ctx, uint64_t sp)
 {
     const struct emulated *e = ctx;
@@ -69,8 +69,8 @@ static bool is_aarch64(const struct sonde__host_map *map)
     return read_it && memcmp(head, "\177ELF", 4) == 0 && head[18] == 183;
 }
 
-/* The emulated program's memory stands in qemu at its own addresses. What it may execute does not
- * show there: its files say it. */
+/* qemu has the emulated program's memory at its own addresses, without execute permission: the
+ * program's files give that. */
 static void read_maps(struct emulated *e)
 {
     struct sonde__host_maps maps;
@@ -98,7 +98,7 @@ static enum instruction kind_at(struct emulated *e, uint64_t pc)
     return (enum instruction)e->codes[slot].kind;
 }
 
-/* The answer to "g": x0 to x30, sp, pc come first. */
+/* The answer to "g" begins with x0 to x30, sp, pc. */
 static void read_regs(struct emulated *e)
 {
     static char answer[8192];
@@ -138,7 +138,7 @@ static void stop(pid_t pid)
     (void)waitpid(pid, NULL, 0);
 }
 
-/* gdb's answers, from a second run of the program: it does the same again. */
+/* gdb's answers, from a second run of the program, which does the same again. */
 static void ask_gdb(struct compare *compare, const char *const argv[])
 {
     static struct frames theirs;
@@ -177,8 +177,8 @@ static void ask_gdb(struct compare *compare, const char *const argv[])
     stop(pid);
 }
 
-/* A load with a reservation, up to the store that needs it: stepping in between drops the
- * reservation, so the program would try for ever. Where control may be behind it: *ret_places. */
+/* A load with a reservation, up to its store: stepping in between drops the reservation, so the
+ * program would retry for ever. *ret_places: the places where control may go on. */
 enum { EXCLUSIVE_MAX = 16, PLACES_MAX = 4 };
 
 static unsigned behind_exclusive(struct emulated *e, uint64_t *ret_places)

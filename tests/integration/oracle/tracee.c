@@ -58,7 +58,7 @@ static uint64_t region(void *ctx, uint64_t address)
     return space_region(&t->space, address);
 }
 
-/* makecontext: the function starts with the address that it returns to on its stack. */
+/* makecontext: the function starts with its return address on its stack. */
 static struct shadow_frame made_root(void *ctx, uint64_t sp)
 {
     return (struct shadow_frame){.pc = read_word(ctx, sp), .sp = sp + 8};
@@ -110,7 +110,7 @@ static void start(struct tracee *t, const char *const argv[])
     static char *const environment[] = {path, NULL}; /* libc's start reads all of it */
     int status = 0;
     (void)fflush(stdout);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* its copies become ours when it has ended */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* its copies become our children when it ends */
     t->pid = fork();
     CHECK(t->pid >= 0);
     if (t->pid == 0) {
@@ -127,7 +127,7 @@ static void start(struct tracee *t, const char *const argv[])
     CHECK_OK(ptrace(PTRACE_GETREGS, t->pid, 0, &t->after));
 }
 
-/* What is outside of the function that stands at its mark. */
+/* The frames outside of the function at its mark. */
 static void take_outer(struct tracee *t)
 {
     static struct frames outer;
@@ -138,10 +138,10 @@ static void take_outer(struct tracee *t)
     }
 }
 
-/* Did the kernel start a handler? Then its frame holds what was interrupted. */
+/* If the kernel started a handler, its frame has the interrupted registers. */
 static bool follow_signal(struct tracee *t)
 {
-    const size_t context = 8; /* behind the address that the handler returns to */
+    const size_t context = 8; /* after the handler's return address */
     const size_t gregs = context + offsetof(ucontext_t, uc_mcontext.gregs);
     uint64_t sp = t->after.rsp;
     uint64_t saved[NGREG];
@@ -228,7 +228,7 @@ static void step_all(struct tracee *t, uint64_t limit)
         }
         bool moved = t->after.rip != t->before.rip || t->after.rsp != t->before.rsp;
         if (t->signal != 0 && !moved) {
-            continue; /* it arrived first; the instruction is not executed yet */
+            continue; /* the signal arrived first; the instruction is not executed yet */
         }
         if (!delivers || !follow_signal(t)) {
             follow_step(t, kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What goes wrong around a watched program: supervisors that are killed, reports that cannot be
- * written, stalls at the very end, limits, other tracers. The program never notices. */
+/* Faults around a watched program: killed supervisors, unwritable reports, stalls at the very end,
+ * limits, other tracers. The program never notices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "programs.h"
 #include "test.h"
 
-/* A script of bash; $SONDE, $LOOP and $FOLDER are set. */
+/* Run a bash script with $SONDE, $LOOP and $FOLDER set. */
 static struct test_run run_script(const char *script)
 {
     char sonde[512], loop[512], folder[512];
@@ -21,7 +21,8 @@ static struct test_run run_script(const char *script)
                     (const char *[]){sonde, loop, folder, NULL}, NULL, 60);
 }
 
-/* exit() waits two seconds at most for the report's end, and not at all for somebody dead. */
+/* exit() waits at most two seconds for the report's end, and not at all if the supervisor is
+ * dead. */
 TIMED_TEST(supervisor_is_killed, 60)
 {
     struct test_run run =
@@ -35,7 +36,7 @@ TIMED_TEST(supervisor_is_killed, 60)
     int status = -1, ms = -1;
     CHECK_EQ(sscanf(run.out, "idle 50\nburn 1000\n%d\n%d ms", &status, &ms), 2);
     CHECK_EQ(status, 0);
-    CHECK(ms < 2300 * (int)test_slack()); /* at most 750 of them are the program's */
+    CHECK(ms < 2300 * (int)test_slack()); /* the program takes at most 750 ms of it */
     CHECK_CONTAINS(run.err, "the report has no end");
     test_run_done(&run);
 }
@@ -50,7 +51,7 @@ TEST(report_on_a_full_disk)
     test_run_done(&run);
 }
 
-/* The page is a file, too; a signal would be a strange answer. */
+/* The shared page is a file, too: the limit must give an error, not a signal. */
 TEST(limit_on_the_size_of_files)
 {
     struct test_run run =
@@ -75,7 +76,7 @@ TEST(report_in_a_folder_or_over_a_file)
     test_run_done(&run);
 }
 
-/* The program ends before the supervisor looks again: the stall was over all the same. */
+/* The program ends before the supervisor looks again: the stall has ended all the same. */
 TEST(stall_just_before_the_end)
 {
     struct test_run run = run_script("$SONDE run --report $FOLDER/report -- $LOOP burn:600\n"
@@ -85,7 +86,7 @@ TEST(stall_just_before_the_end)
     test_run_done(&run);
 }
 
-/* A stall that a signal ends is fatal; one that ends by _exit() is not known to be. */
+/* A stall ended by a signal is fatal; one ended by _exit() is not known to be. */
 TIMED_TEST(ended_in_a_stall, 60)
 {
     static const struct {
@@ -106,7 +107,7 @@ TIMED_TEST(ended_in_a_stall, 60)
         const char *last = strstr(run.out, "\nstall 2: ");
         CHECK_CONTAINS(run.out, ways[i].status);
         CHECK(last != NULL);
-        /* before, it is lost where the parent has waited for it first */
+        /* before, the signal's number is lost if the parent has waited for it first */
         if (test_kernel_is(6, 15)) {
             CHECK_CONTAINS(last, ways[i].text);
             CHECK(strstr(run.out, ways[i].not_text) == NULL);
@@ -115,8 +116,8 @@ TIMED_TEST(ended_in_a_stall, 60)
     }
 }
 
-/* It changed what others may read of it: the stall is known, its stacks are not, and that is said.
- */
+/* The program changed who may read it: the stall is known, its stacks are not, and sonde says
+ * so. */
 TEST(stacks_that_cannot_be_read)
 {
     if (geteuid() != 0) {
@@ -140,7 +141,7 @@ TEST(stacks_that_cannot_be_read)
     test_run_done(&run);
 }
 
-/* Nothing that sonde needs is in the environment or the folder, and little memory will do. */
+/* The environment and the folder lack all that sonde could need, and memory is limited. */
 TEST(poor_surroundings)
 {
     struct test_run run = run_script(
@@ -159,7 +160,7 @@ TEST(poor_surroundings)
     test_run_done(&run);
 }
 
-/* What a long command line may have without sonde it may have with it, but for our own words. */
+/* A command line may be as long as without sonde, less the words for sonde. */
 TEST(long_command_lines)
 {
     struct test_run run = run_script("$SONDE run -- echo $(seq 100000) | md5sum\n"
@@ -182,8 +183,8 @@ TEST(not_a_folder)
     test_run_done(&run);
 }
 
-/* strace and gdb around sonde, and gdb around the program: they see the program's own end, and a
- * program that somebody traces has no stalls. */
+/* strace and gdb run sonde, and gdb runs the program: they see the program's own end. A traced
+ * program has no stalls. */
 TEST(other_tracers)
 {
     if (!program_on_path("gdb")) {

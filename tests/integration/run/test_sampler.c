@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How running threads are sampled, way by way; and that the way by a signal changes nothing in
- * programs that use that signal themselves. */
+/* The ways to sample running threads. The signal changes nothing in programs that use that signal
+ * themselves. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void set_paths(void)
     snprintf(asked_path, sizeof asked_path, "%s/tests/integration/run/run_asked", test_build_dir());
 }
 
-/* The times of run_asked and of what is a stall have the test's slack. */
+/* run_asked with the test's slack in its times and in the stall limit. */
 static struct test_run run_asked(const char *const argv[])
 {
     static char variable[32];
@@ -84,7 +84,7 @@ static struct told check_same(const char *mode, const char *said)
 
 /* --- the stack is right --- */
 
-/* The stack of a text from a function's caller on, with offsets, cut at the blank line: the lines
+/* A stack in a text from a function's caller on, with offsets, cut at the blank line: the lines
  * from "main+0x..". */
 static char *outer_frames(const char *text)
 {
@@ -108,7 +108,7 @@ static void check_stack(const char *sampler, const char *how)
     }
     char *frames = outer_frames(run.err);
     char *expected = outer_frames(perf.err);
-    for (char *c = frames; *c != '\0'; c++) { /* the numbers of the frames may differ by one */
+    for (char *c = frames; *c != '\0'; c++) { /* frame numbers may differ by one */
         *c = *c == '#' ? ' ' : *c;
     }
     for (char *c = expected; *c != '\0'; c++) {
@@ -198,7 +198,7 @@ TIMED_TEST(signal_that_is_waited_for_is_not_sent, 60)
     CHECK_ALWAYS(told.sent == 0);
 }
 
-/* A handler that was set by a raw system call is met once, and then left alone. */
+/* A raw system call set a handler: after it took one signal sonde sends no more. */
 TIMED_TEST(signal_taken_behind_libc_is_given_up, 60)
 {
     struct test_run run = run_watched("signal", "raw");
@@ -220,7 +220,7 @@ TIMED_TEST(signal_finds_a_small_stack, 60)
     test_run_done(&run);
 }
 
-/* A filter may end the program for the system calls of our handler. */
+/* A filter may kill the program for our handler's system calls. */
 TIMED_TEST(signal_is_not_sent_past_a_seccomp_filter, 60)
 {
     struct told told = check_same("filtered", "seccomp filter of its own");
@@ -229,7 +229,7 @@ TIMED_TEST(signal_is_not_sent_past_a_seccomp_filter, 60)
 
 TIMED_TEST(signal_asks_the_other_threads_too, 60)
 {
-    /* taken once; on a busy machine it may have no CPU at that moment */
+    /* the handler takes one signal; on a busy machine the thread may have no CPU then */
     for (int i = 0;; i++) {
         struct test_run run = run_watched("signal", "beside");
         bool seen = strstr(run.err, "burn_beside") != NULL && read_told(run.err).sent >= 1;
@@ -242,7 +242,7 @@ TIMED_TEST(signal_asks_the_other_threads_too, 60)
     }
 }
 
-/* The interpreter sees the default action, in its loop and in what it starts. */
+/* The interpreter sees the default action, in its loop and in programs that it starts. */
 TIMED_TEST(signal_is_not_seen_by_python, 60)
 {
     static const char script[] =

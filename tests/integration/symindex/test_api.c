@@ -14,7 +14,7 @@
 
 #include "test.h"
 
-/* They are loaded, and heaps of threads made, before the harness counts the heap. */
+/* Load both libraries and make the heaps of threads before the harness counts the heap. */
 static void *allocate(void *unused)
 {
     char *volatile block = malloc(100);
@@ -109,7 +109,7 @@ static struct sonde_index *open_index(const char *path)
     return index;
 }
 
-/* Every byte of main, outer and the others: what addr2line says. */
+/* Every byte of main, outer and the others gives addr2line's answer. */
 TEST_TIMEOUT(api_index_agrees_with_addr2line, 100)
 {
     struct sonde_index_frame frames[SONDE_INDEX_FRAMES_MAX];
@@ -125,7 +125,7 @@ TEST_TIMEOUT(api_index_agrees_with_addr2line, 100)
     n = 0;
     for (char *line = strtok(out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         if (strncmp(line, "0x", 2) == 0) {
-            CHECK_EQ(i, n); /* as many frames as it had for the address before */
+            CHECK_EQ(i, n); /* as many frames as addr2line had for the address before */
             at = strtoull(line, NULL, 16);
             CHECK_OK(sonde_index_lookup(index, at, frames, SONDE_INDEX_FRAMES_MAX, &n));
             i = 0;
@@ -205,7 +205,7 @@ TEST_TIMEOUT(api_index_ids_and_strings, 100)
     CHECK_EQ(n, 0);
     CHECK_EQ(sonde_index_lookup(index, UINT64_MAX, frames, 16, &n), SONDE_ABSENT);
     unsigned cut = 0;
-    for (uint64_t i = 0; i < symbol.size_bytes; i++) { /* middle and inner are in it somewhere */
+    for (uint64_t i = 0; i < symbol.size_bytes; i++) { /* middle and inner are inlined in it */
         if (sonde_index_lookup(index, outer + i, frames, 1, &n) == SONDE_LIMIT) {
             CHECK_EQ(n, 1);
             CHECK(strcmp(sonde_index_name(index, frames[0].name), "outer") != 0);
@@ -217,7 +217,7 @@ TEST_TIMEOUT(api_index_ids_and_strings, 100)
     free(id);
 }
 
-/* outer calls by_jump, which jumps to last, which calls leaf: while leaf runs the stack shows last
+/* outer calls by_jump, which jumps to last, which calls leaf. While leaf runs the stack has last
  * and outer. */
 TEST_TIMEOUT(api_index_finds_tail_calls, 100)
 {
@@ -278,7 +278,7 @@ TEST_TIMEOUT(api_index_by_build_id, 100)
     CHECK(memcmp(info.build_id, bytes, 20) == 0);
     sonde_index_close(index);
     CHECK_EQ(sonde_index_open_build_id(other, 20, list, 3, 1, &index, &error), SONDE_ABSENT);
-    /* an index file of that id in the first folder */
+    /* an index file with that id in the first folder */
     snprintf(script, sizeof script, "%s/cli/sonde", test_build_dir());
     if (access(script, X_OK) == 0) {
         snprintf(script, sizeof script, "%s/cli/sonde index -o made p", test_build_dir());

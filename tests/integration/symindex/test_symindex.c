@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Index files against llvm-symbolizer (agree.h), and what a person would say. */
+/* Index files against llvm-symbolizer (agree.h), and against names written by hand. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ TEST(symindex_linkage_names)
     CHECK_EQ(a.same_names, a.known);
 }
 
-/* Lines and distances of a few calls that do not fit the width of most. */
+/* A few calls have lines and distances too large for the usual width. */
 TEST(symindex_escapes)
 {
     static const char head[] = "static inline int f(volatile int *p) {\n    return *p;\n}\n"
@@ -145,7 +145,7 @@ TEST(symindex_escapes)
     CHECK_EQ(a.same, a.known);
 }
 
-/* Return addresses: the byte before each, in a stripped copy's code as objdump lists it. */
+/* The byte before each return address, by objdump of a stripped copy. */
 static unsigned return_addresses(const char *path, uint64_t **ret_addresses, unsigned max)
 {
     const char *argv[] = {"sh", "-c",
@@ -167,7 +167,7 @@ static unsigned return_addresses(const char *path, uint64_t **ret_addresses, uns
     return n;
 }
 
-/* The largest of Debian, where they were fetched (./dev bench index does it). */
+/* Debian's largest files, if they were fetched (./dev bench index does it). */
 static void check_corpus(const char *name, const char *image)
 {
     char path[600], image_path[700];
@@ -221,7 +221,7 @@ static uint64_t symbol_value(const struct program *p, const char *name)
     FAIL("no symbol %s", name);
 }
 
-/* What a person would say. */
+/* Names as a person would give them. */
 TEST(symindex_names_inlined_calls)
 {
     static const char source[] = "static inline int inner(volatile int *p) {\n"
@@ -250,18 +250,18 @@ TEST(symindex_names_inlined_calls)
     CHECK_STR(sonde__symindex_name(&p.strings, frames[2].name), "outer");
     CHECK_EQ(frames[2].line, 9);
     CHECK_CONTAINS(sonde__symindex_file(&p.strings, frames[2].file), "/source.c");
-    CHECK_EQ(sonde__symindex_find(&p.index, at, frames, 2), 2); /* what fits */
+    CHECK_EQ(sonde__symindex_find(&p.index, at, frames, 2), 2); /* as many as fit */
     CHECK(sonde__symindex_symbol(&p.index, at + 1, &symbol));
     CHECK_EQ(symbol.start, at);
     CHECK_EQ(symbol.alias_count, 1);
-    CHECK_STR(sonde__symindex_name(&p.strings, symbol.name), "also"); /* the shorter one */
+    CHECK_STR(sonde__symindex_name(&p.strings, symbol.name), "also"); /* the shorter name */
     CHECK_STR(sonde__symindex_name(&p.strings, sonde__symindex_alias(&p.index, &symbol, 0)),
               "outer");
     CHECK_EQ(sonde__symindex_alias(&p.index, &symbol, 1), 0);
     close_program(&p);
 }
 
-/* Without DWARF there are names without lines; of padding nothing is said. */
+/* Without DWARF there are names without lines; padding has no name. */
 TEST(symindex_of_symbols_only)
 {
     struct sonde__symindex_frame frames[8];
@@ -281,7 +281,8 @@ TEST(symindex_of_symbols_only)
     close_program(&p);
 }
 
-/* Many at once answer as each for itself; converting twice gives the same. */
+/* Many addresses at once give the same answers as one by one; a second conversion gives the same
+ * file. */
 TEST_TIMEOUT(symindex_many_addresses, 250)
 {
     enum { COUNT = 3000 };
@@ -329,7 +330,7 @@ TEST(symindex_refuses_other_files)
     static const struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
     CHECK_OK(sonde__symfile_open(&options, path, &p.pair, &error));
     p.elf = p.pair.debug;
-    struct sonde__symindex_source source = {.debug = &p.elf}; /* sections as they lie */
+    struct sonde__symindex_source source = {.debug = &p.elf}; /* sections as stored */
     CHECK_EQ(sonde__symindex_convert(&source, &made, &error), SONDE_UNSUPPORTED);
     CHECK_CONTAINS(error.what, "compressed");
     sonde__symfile_close(&p.pair);
