@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Shipped files (tools/npm-packages.list): each descriptor that llvm-nm lists is found without
- * symbols, with the function of a block; stripped files have theirs; files without blocks have
- * none. Files that were not fetched are reported and skipped. */
+/* Shipped files (tools/npm-packages.list): sonde finds each descriptor that llvm-nm lists without
+ * using symbols, with the function of a block. Stripped files have descriptors, too; files without
+ * blocks have none. Files that were not fetched are reported and skipped. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void add(struct numbers *numbers, uint64_t number)
     numbers->all[numbers->count++] = number;
 }
 
-/* Null: it was not fetched. */
+/* Null: the package was not fetched. */
 static const char *shipped_path(const char *package, const char *file)
 {
     static char path[1200];
@@ -42,7 +42,7 @@ static const char *shipped_path(const char *package, const char *file)
 /* --- what we find --- */
 
 struct look {
-    const char *path, *arch; /* null: of each machine that is read */
+    const char *path, *arch; /* null: all machines that sonde reads */
     struct numbers descs;
     unsigned blocks, without_block, without_flags;
 };
@@ -125,7 +125,7 @@ static void compare(const char *path, const char *arch, unsigned expected)
 
 struct shipped {
     const char *package, *file;
-    unsigned x86_64, arm64; /* descriptors; 0: no such slice, or none in it */
+    unsigned x86_64, arm64; /* number of descriptors; 0: no such slice, or none in it */
     bool is_long;
 };
 
@@ -191,7 +191,7 @@ TEST_TIMEOUT(finds_descriptors_in_shipped_archives, 200)
     compare_all(files, sizeof files / sizeof files[0]);
 }
 
-/* Without names: two blocks of C that are passed to libdispatch, as the code shows. */
+/* Without names: the code passes two C blocks to libdispatch. */
 TEST_TIMEOUT(finds_descriptors_in_stripped_files, 200)
 {
     static const char *const machines[] = {"x86_64", "arm64"};

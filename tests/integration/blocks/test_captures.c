@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The running blocks of the corpus, read in this process, against its truth: with all names, and
- * with those of runtimes only, as in a stripped program. */
+/* The corpus's running blocks, read in this process, against its truth: with all names, and with
+ * the runtimes' names only, as in a stripped program. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static char letter(const struct sonde__block_capture *capture)
     return "?swubrcd"[capture->kind];
 }
 
-/* Our capture at that offset: the part rather than the object. */
+/* The capture at that offset: the part rather than the object. */
 static const struct sonde__block_capture *at(const struct sonde__block_captures *captures,
                                              uint32_t offset)
 {
@@ -70,7 +70,7 @@ static const struct sonde__block_capture *at(const struct sonde__block_captures 
     return found;
 }
 
-/* Is that byte in data or in a C++ object, of which no parts are known? */
+/* True if that byte is in data or in a C++ object without known parts. */
 static bool is_in_bytes(const struct sonde__block_captures *captures, uint32_t offset)
 {
     for (size_t i = captures->count; i-- > 0;) {
@@ -84,8 +84,7 @@ static bool is_in_bytes(const struct sonde__block_captures *captures, uint32_t o
     return false;
 }
 
-/* Are owned captures the same, and is everything else where it must be?
- * `byref`: the offset of the box, or -1 for the block itself. */
+/* Owned captures must be the same, and all others in their places. */
 static bool is_right(const struct corpus_block *truth, int32_t byref,
                      const struct sonde__block_captures *captures)
 {
@@ -107,11 +106,11 @@ static bool is_right(const struct corpus_block *truth, int32_t byref,
                 return false;
             }
         } else if (ours != NULL && is_stripped && ours->sources == 1u << SONDE_BLOCK_BY_LAYOUT) {
-            continue; /* the layout is its only source, and is reported as that */
+            continue; /* the layout is its only source, and the report says so */
         } else if (ours != NULL && (letter(ours) == '?' || (is_stripped && letter(ours) == 'd'))) {
             continue;
         } else if (t->kind == 'u') {
-            /* the slot of a weak reference in a NOESCAPE block is still one */
+            /* in a NOESCAPE block a weak reference still has a slot */
             if (ours == NULL ? !is_in_bytes(captures, t->offset)
                              : letter(ours) != 'u' &&
                                    !(strcmp(truth->where, "here") == 0 && letter(ours) == 'w')) {
@@ -223,8 +222,8 @@ TEST_TIMEOUT(captures_equal_those_of_the_source, 280)
     static const char *const levels[] = {"-O2", "-O0", "-O1", "-Os", "-Oz"};
     for (unsigned i = 0; i < (test_long() ? 5 : 1); i++) {
         int status;
-        (void)corpus_built(levels[i], CORPUS_ALL); /* a skipped test */
-        /* in a process of its own: the C++ library keeps memory until the end of one */
+        (void)corpus_built(levels[i], CORPUS_ALL); /* may skip the test */
+        /* in a child: the C++ library keeps memory until the process ends */
         pid_t child = fork();
         if (child == 0) {
             run(levels[i]);

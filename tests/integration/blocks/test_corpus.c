@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The corpus itself: its truth is what the helpers of its blocks do, at every level and in every
- * runtime; its layouts are those that clang prints; and the layout is wrong in each case that was
- * made for that. */
+/* The corpus itself: its truth equals the actions of its blocks' helpers, at every level and in
+ * every runtime. Its layouts equal those that clang prints. The layout is wrong in each case made
+ * for that. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@ enum { HEADER = 32, MOST = 512 };
 struct line {
     char name[40], where[8], layout[200];
     unsigned size, flags;
-    char *owned, *found; /* "s32 r40( s40 )"; while they are checked */
+    char *owned, *found; /* "s32 r40( s40 )"; valid during the check */
 };
 
-/* Cuts `text`, the output of the program, into its lines. */
+/* Cut `text`, the output of the program, into its lines. */
 static unsigned cut(char *text, struct line *lines)
 {
     unsigned count = 0;
@@ -112,7 +112,7 @@ static void check_line(const struct line *line)
     }
 }
 
-/* Runs the program; every line must be true. Returns how many blocks it printed. */
+/* Run the program; every line must be true. Returns the number of printed blocks. */
 static unsigned check_build(const char *level, const char *parts, const char *flavour,
                             struct line *lines)
 {
@@ -126,7 +126,7 @@ static unsigned check_build(const char *level, const char *parts, const char *fl
     for (unsigned i = 0; i < count; i++) {
         check_line(&lines[i]);
     }
-    test_run_done(&run); /* owned and found were in it */
+    test_run_done(&run); /* owned and found pointed into it */
     return count;
 }
 
@@ -149,7 +149,7 @@ TEST_TIMEOUT(inspects_all_captures_in_other_runtimes, 200)
 {
     CHECK(check_build("-O2", CORPUS_ALL, "debian", lines) >= 82);
     CHECK(check_build("-O2", CORPUS_ALL, "libobjc2", lines) >= 82);
-    /* GNUstep's ABI: no layout is ever written (L9) */
+    /* GNUstep's ABI never writes a layout (L9) */
     unsigned count = check_build("-O1", "gnu-arc gnu-mrc", "libobjc2", lines);
     unsigned said = 0;
     CHECK(count >= 70);
@@ -166,7 +166,7 @@ TEST_TIMEOUT(inspects_all_captures_with_debians_runtime, 200)
     CHECK(count >= 25);
 }
 
-/* What a reader of the layout alone says: kind of each word, 0 for none. */
+/* The captures by the layout alone: the kind of each word, 0 for none. */
 static unsigned read_layout(const char *layout, struct corpus_capture *captures)
 {
     static const struct {
@@ -196,7 +196,7 @@ static unsigned read_layout(const char *layout, struct corpus_capture *captures)
     return count;
 }
 
-/* A block counts as a strong object in a layout. */
+/* In a layout a block counts as a strong object. */
 static bool layout_is_right(const struct line *line)
 {
     static struct corpus_capture said[MOST];
@@ -230,7 +230,7 @@ TEST_TIMEOUT(layouts_are_wrong_exactly_where_known, 200)
     printf("    the layout alone is right for %u of %u blocks\n", count - lies, count);
 }
 
-/* The layouts in the program are those that the compiler printed. */
+/* The layouts in the program equal those that the compiler printed. */
 TEST_TIMEOUT(layouts_equal_what_the_compiler_prints, 200)
 {
     static const char command[] =

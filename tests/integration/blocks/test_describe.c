@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The description of an object: requested for what blocks of the corpus own, and for nothing else.
- */
+/* sonde requests the description of objects that the corpus's blocks own, and of no others. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +52,7 @@ static void check_one(const struct shown *shown, uint32_t offset, int32_t box_of
     }
 }
 
-/* The same block without a count, as on a stack: it may be dead. */
+/* The same block without a count, like one on a stack: it may be dead. */
 static void check_copy(const struct shown *shown, uint32_t size, uint32_t offset)
 {
     uint64_t copy[64];
@@ -73,7 +72,7 @@ static void check_copy(const struct shown *shown, uint32_t size, uint32_t offset
     refused++;
 }
 
-/* A heap block whose box is on a stack, where any remains may be. */
+/* A heap block whose box is on a stack, where the contents may be stale. */
 static void check_box(const struct shown *shown, uint32_t offset, int32_t box_offset)
 {
     enum { FORWARDING = 8, FLAGS = 16, SIZE = 20 };
@@ -148,7 +147,7 @@ TEST_TIMEOUT(describes_owned_objects_only, 200)
 {
     int status = -1;
     (void)corpus_built("-O2", CORPUS_ALL);
-    pid_t pid = fork(); /* the corpus is not given back */
+    pid_t pid = fork(); /* in a child: the corpus is not freed */
     if (pid == 0) {
         run_corpus();
     }
@@ -172,8 +171,8 @@ TEST(refuses_a_describer_for_memory_of_callbacks)
     CHECK_EQ(sonde_blocks_set_describer(NULL, describe, NULL), SONDE_USAGE);
 }
 
-/* A block with unhelpful helpers and no names: what its layout alone calls strong is shown so, and
- * not as owned. */
+/* A block with useless helpers and without names: captures that only its layout calls strong are
+ * shown as strong, not as owned. */
 static struct {
     uint64_t isa;
     uint32_t flags, reserved;

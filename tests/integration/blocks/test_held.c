@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: objects held through C++ objects and collections, by a program whose source says
- * so (corpus/held.mm): with debug information, without, stripped, and in a core. */
+/* sonde holders: objects held through C++ objects and collections, in a program whose source gives
+ * the truth (corpus/held.mm): with debug information, without, stripped, and in a core. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static struct program made;
 static char *lines;
-static const char *core; /* of it; null: the process itself is asked */
+static const char *core; /* the program's core; null: read the process */
 
 static void build(const char *level, const char *link)
 {
@@ -80,7 +80,7 @@ static struct test_run holders(const char *name, const char *option)
     return run;
 }
 
-/* Its own block is the only holder, in this way; way null: nothing holds it. */
+/* The object's own block is its only holder, in this way; way null: nothing holds it. */
 static void check(const char *name, const char *way)
 {
     char key[64], address[32];
@@ -125,7 +125,7 @@ static void check_typed(void)
     check("shared_unique", "std::shared_ptr<Owner>, owner; perhaps by way of 0x");
 }
 
-/* Similar ones share a line, and are an object each in JSON. */
+/* Similar holders share a line in text; in JSON each is an object. */
 static void check_alike(void)
 {
     struct test_run run = holders("alike", NULL);
@@ -145,7 +145,7 @@ static void check_alike(void)
     test_run_done(&run);
 }
 
-/* As gdb prints them, by their types. */
+/* Values as gdb prints them, by their types. */
 static void check_values(void)
 {
     char pid[32], block[32], plain[32], line[64];
@@ -209,7 +209,7 @@ TEST_TIMEOUT(finds_holders_in_cpp_objects_and_collections, 300)
     end();
 }
 
-/* By the names of helpers; then by nothing but the flag that says that there is some C++ object. */
+/* First by names of helpers, then by just the flag for C++ objects. */
 TEST_TIMEOUT(finds_holders_in_a_stripped_program, 300)
 {
     static const char *const held[] = {"shared",   "by_hand", "unique",       "vector",

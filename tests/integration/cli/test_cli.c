@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What all verbs share: wrong usage, output that cannot be written, colour. */
+/* Behaviour common to all verbs: wrong usage, output that cannot be written, colour. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "start.h"
 #include "test.h"
 
-/* sonde ARGUMENT...; the words of `arguments` are separated by single spaces. */
+/* Run sonde ARGUMENT...; single spaces separate the words of `arguments`. */
 static struct test_run sonde(const char *arguments)
 {
     char words[256];
@@ -86,7 +86,7 @@ TEST(wrong_usage_is_one_line_and_2)
     }
 }
 
-/* "$NAME" of a script that never set it: each option that takes a value says its name. */
+/* A script never set "$NAME": each option that takes a value reports the empty one by its name. */
 TEST(empty_values_are_refused)
 {
     static const char *const options[] = {
@@ -188,7 +188,7 @@ TEST(a_closed_pipe_ends_it_as_other_tools)
     CHECK_EQ(WTERMSIG(status), SIGPIPE);
 }
 
-/* Also a file whose name is a word of the message. */
+/* Also if the file's name is a word of the message. */
 TEST(a_message_names_the_file)
 {
     static const char *const verbs[] = {"index cut", "blocks cut", "types cut x",
@@ -213,7 +213,7 @@ TEST(colour_is_for_terminals_and_on_request)
     run = shell("NO_COLOR= $SONDE doctor --color=always");
     CHECK_CONTAINS(run.out, "\033[");
     test_run_done(&run);
-    /* script(1) gives it a terminal */
+    /* script(1) provides a terminal */
     run = shell("command -v script >/dev/null || exit 77; TERM=xterm NO_COLOR= "
                 "script -qec \"$SONDE doctor\" /dev/null </dev/null");
     if (run.status == 77) {

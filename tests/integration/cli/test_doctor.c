@@ -22,7 +22,7 @@ static struct test_run doctor(pid_t pid)
     return test_run(argv, NULL, NULL, 60);
 }
 
-/* The line of `what`, and in it `says`. */
+/* The line of `what` has `says` in it. */
 static void check_finding(const char *out, const char *state, const char *what, const char *says)
 {
     char head[64];
@@ -37,7 +37,7 @@ static void check_finding(const char *out, const char *state, const char *what, 
     CHECK_CONTAINS(line, says);
 }
 
-/* The waiter's source, built by another compiler or with other options; false: no such compiler. */
+/* Build the waiter with another compiler or other options; false: no such compiler. */
 static bool build(const char *compiler, const char *option, const char *path)
 {
     char source[512];
@@ -50,7 +50,7 @@ static bool build(const char *compiler, const char *option, const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* The program by itself, without what belongs to it: said, with what to do. */
+/* The sonde program without its other files: doctor reports it, with a remedy. */
 TEST(a_missing_probe_is_reported)
 {
     char sonde[512], alone[512];
@@ -156,7 +156,8 @@ TEST(a_program_of_another_libc)
 
 enum { NOBODY = 65534 };
 
-/* Run `sonde doctor` as nobody, from a copy that nobody can reach; before: what starts it. */
+/* Run `sonde doctor` as nobody, from a copy that nobody can reach; `before` is the command that
+ * starts it. */
 static struct test_run doctor_as_nobody(const char *before, pid_t pid)
 {
     char command[1024];
@@ -169,7 +170,7 @@ static struct test_run doctor_as_nobody(const char *before, pid_t pid)
     return test_run(argv, NULL, NULL, 60);
 }
 
-/* A child of these ids that waits; `change` is called in it before. */
+/* Start a child with these ids that calls `change` and waits. */
 static pid_t start_child(unsigned user, unsigned group, bool is_dumpable, void (*change)(void))
 {
     int ends[2];
@@ -221,7 +222,7 @@ static void take_setuid_ids(void)
     (void)!setresuid(NOBODY, 1, 1);
 }
 
-/* Its capabilities are kept over the change of the user. */
+/* The child keeps its capabilities when it changes the user. */
 static void keep_capabilities(void) {}
 
 TEST(reasons_for_the_same_user)
@@ -262,7 +263,7 @@ TEST(a_process_outside_of_the_user_namespace)
                   "it is in another user namespace", "outside of this container");
 }
 
-/* The other way round: such a process can be read. */
+/* The process is in namespaces of its own, sonde outside: it can be read. */
 TEST(a_process_in_namespaces_of_its_own)
 {
     const char *const program[] = {
@@ -285,5 +286,5 @@ TEST(a_process_in_namespaces_of_its_own)
     test_run_done(&run);
     free(children);
     kill(inner, SIGKILL);
-    waitpid(pid, NULL, 0); /* it waits for that */
+    waitpid(pid, NULL, 0); /* unshare waits for its child */
 }

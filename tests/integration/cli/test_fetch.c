@@ -23,8 +23,8 @@ static void make_program(void)
     test_run_done(&run);
 }
 
-/* What `command` says with a server of that kind: stdout, stderr, then what the server was asked.
- */
+/* The output of `command` with a server of that kind: stdout, stderr, then the server's
+ * requests. */
 static struct test_run with_server(const char *mode, const char *file, const char *command)
 {
     char line[2048];
@@ -50,8 +50,8 @@ static void need_library(void)
     test_run_done(&run);
 }
 
-/* The file of its own path, and that of a build-id alone; one request for all of it, and what was
- * fetched is where gdb finds it, and is found without a server. */
+/* The program by its path, and by its build-id alone: one request for all. gdb finds the fetched
+ * file, and sonde finds it without a server. */
 TEST_TIMEOUT(fetch_hit, 60)
 {
     need_library();
@@ -81,7 +81,7 @@ TEST_TIMEOUT(fetch_hit, 60)
     test_run_done(&run);
 }
 
-/* Nobody is asked without the variable, or with --no-network. */
+/* No server is asked without the variable, or with --no-network. */
 TEST_TIMEOUT(fetch_is_asked_for, 60)
 {
     need_library();
@@ -97,7 +97,7 @@ TEST_TIMEOUT(fetch_is_asked_for, 60)
     test_run_done(&run);
 }
 
-/* What a server does not have is not asked for again by the next one that wants it. */
+/* A file that a server lacks is not requested again by the next image that needs it. */
 TEST_TIMEOUT(fetch_absent, 60)
 {
     need_library();
@@ -121,7 +121,7 @@ TEST_TIMEOUT(fetch_redirected, 60)
     test_run_done(&run);
 }
 
-/* Another file, half of one, an answer that ends too early: not used, and not left for others. */
+/* Another file, half of one, or an answer that ends too early is neither used nor kept. */
 TEST_TIMEOUT(fetch_wrong_or_damaged, 60)
 {
     static const char *const kinds[][3] = {{"hit", "other", "another file"},
@@ -142,7 +142,7 @@ TEST_TIMEOUT(fetch_wrong_or_damaged, 60)
     }
 }
 
-/* A server that does not answer is waited for once. */
+/* sonde waits only once for a server that does not answer. */
 TEST_TIMEOUT(fetch_hangs, 60)
 {
     struct timespec begin, end;
@@ -157,12 +157,12 @@ TEST_TIMEOUT(fetch_hangs, 60)
                     "./waits+0x$(cat at) ./other+0x$(cat at) /bin/sh+0x5000");
     clock_gettime(CLOCK_MONOTONIC, &end);
     CHECK_CONTAINS(run.out, "do not answer");
-    CHECK_CONTAINS(run.out, "waits.c:6"); /* of ./other, which has all it needs */
+    CHECK_CONTAINS(run.out, "waits.c:6"); /* of ./other, which has debug information */
     CHECK(end.tv_sec - begin.tv_sec < 20);
     test_run_done(&run);
 }
 
-/* Nor is one that sends without end listened to for ever. */
+/* A server that sends without end is cut off. */
 TEST_TIMEOUT(fetch_too_large, 60)
 {
     need_library();
@@ -175,8 +175,8 @@ TEST_TIMEOUT(fetch_too_large, 60)
     test_run_done(&run);
 }
 
-/* elfutils' own server, as Debian packages it (unpacked, not installed): it indexes a folder of
- * debug files, and has only those. */
+/* elfutils' own server from Debian (unpacked, not installed): it indexes a folder of debug files,
+ * and serves only those. */
 TEST_TIMEOUT(fetch_from_the_packaged_server, 100)
 {
     static const char server[] =

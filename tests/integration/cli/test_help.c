@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --help is part of the interface: what it says is kept under tests/golden/cli, one file a verb.
- * SONDE_UPDATE_GOLDEN=1 in the environment writes them anew. The man pages and the guide have the
+/* --help is part of the interface: tests/golden/cli has its text, one file per verb.
+ * SONDE_UPDATE_GOLDEN=1 in the environment writes the files. The man pages and the guide have the
  * options that --help has, and no others. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void add_option(struct options *options, char letter, const char *name, s
     }
 }
 
-/* The next line, without what follows its newline; null: there is none. */
+/* The next line, cut at its newline; null: there is none. */
 static char *next_line(char **text)
 {
     char *line = *text, *end = strchr(line, '\n');
@@ -137,7 +137,7 @@ static void read_man(const char *verb, struct options *ret_options)
     free(page);
 }
 
-/* "| `doctor` | `-j, --json`, `--color` |", which says nothing of values. */
+/* "| `doctor` | `-j, --json`, `--color` |", which does not mention values. */
 static void read_guide(const char *verb, struct options *ret_options)
 {
     char path[512], begin[32];

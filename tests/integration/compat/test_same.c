@@ -10,7 +10,7 @@
 
 #include "same.h"
 
-/* The yardstick itself: what the probe prints does not change from run to run. */
+/* A check of the probe: its output does not change from run to run. */
 TEST(probe_prints_the_same_twice)
 {
     const char *const argv[] = {program_built("compat/compat_probe"), "a", "b c", NULL};
@@ -44,7 +44,7 @@ TEST(environment_is_the_same_and_in_order)
                NULL, 0);
 }
 
-/* A preload of the user's own stays where it was. */
+/* A preload of the user's stays in place. */
 TEST(own_preload_is_kept)
 {
     char *out = NULL;
@@ -57,8 +57,8 @@ TEST(own_preload_is_kept)
     free(out);
 }
 
-/* The kernel's own copy of the environment, which ps -e shows: it has empty entries behind its end
- * ($(...) drops them), no others. */
+/* The kernel's copy of the environment, which ps -e shows, has empty entries at its end ($(...)
+ * drops them) and no others. */
 TEST(environment_in_proc_is_the_same)
 {
     check_script("export A= LD_PRELOAD=libm.so.6 B=b; unset _\n"
@@ -133,7 +133,7 @@ TEST(ends_by_each_signal_are_the_same)
     }
 }
 
-/* The signal comes from outside, to the pid that the shell started. */
+/* Another process sends the signal to the pid that the shell started. */
 TEST(signals_from_outside_arrive)
 {
     check_script("for s in TERM HUP USR1 KILL; do\n"
@@ -233,7 +233,7 @@ TEST(running_out_of_limits)
     behave("limits", 0);
 }
 
-/* The file is waited for: the program that writes it has left its parent. */
+/* Wait for the file: the program that writes it has left its parent. */
 TEST(daemons_and_orphans_go_on)
 {
     char *out = NULL;
@@ -261,7 +261,7 @@ TEST(executing_itself)
     check_followed(script, 0, NULL);
 }
 
-/* The program is static: nothing is below the new root but itself. */
+/* The program is static: the new root contains nothing else. */
 TEST(changing_the_root)
 {
     static const char script[] =

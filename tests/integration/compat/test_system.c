@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs of the system under `sonde run --`: name spaces, servers that drop root, fork workers,
- * children of another libc or another machine word, build tools, terminals. */
+/* System programs under `sonde run --`: name spaces, servers that drop root, fork workers, children
+ * of another libc or word size, build tools, terminals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ TEST_TIMEOUT(fork_workers, 120)
     check_followed("\"$@\" /usr/bin/python3 $SCRIPTS/workers.py; echo $?", 0, NULL);
 }
 
-/* What the preloaded library cannot be loaded into. */
+/* Programs that cannot load the preloaded library. */
 TEST(children_of_another_libc)
 {
     static const char script[] =
@@ -189,7 +189,7 @@ TEST(many_languages_followed)
     check_followed(language_script, 0, NULL);
 }
 
-/* The watch follows nobody: a program that outlives its parent keeps its output open. */
+/* The watch does not follow children: a program that outlives its parent keeps its output open. */
 TEST(nothing_keeps_the_pipe_open)
 {
     check_script("time_begin=$SECONDS; \"$@\" sh -c 'echo done' | cat; [ $((SECONDS - time_begin)) "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports of builds of one program (served.c), compared: the program knows which causes each build
- * has, and what is the same in all. */
+/* Compares reports of several builds of one program (served.c). The program knows the causes in
+ * each build, and those common to all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 enum { STALL_MS = 120, THRESHOLD_MS = 60 };
 
 /* Run build number `build` with the stalls of each cause, once watched and once recorded, and keep
- * both reports in the folder `name` of the test's folder. Stripped: without names. Returns its
- * path: static, four at a time. */
+ * both reports in the test's folder, in `name`. Stripped: without names. Returns its path: static,
+ * four at a time. */
 static const char *run_build(unsigned build, unsigned count, const char *name, bool stripped)
 {
     static char paths[4][512];
@@ -83,7 +83,7 @@ TIMED_TEST(diff_of_two_builds_of_the_same_sources_is_empty, 60)
     struct json *json = diff_json(first, second);
     CHECK_STR(states(json, "stall_states"), "same 2");
     CHECK_STR(states(json, "call_states"), "same 1");
-    /* two builds they are */
+    /* they are two builds */
     CHECK(strcmp(json_text(json_need(json, "old")->first, "build"),
                  json_text(json_need(json, "new")->first, "build")) != 0);
     json_free(json);
@@ -107,7 +107,7 @@ TIMED_TEST(diff_has_a_new_cause_and_nothing_else, 60)
     const char *fourth = run_build(4, 2, "fourth", false);
     struct json *json = diff_json(first, fourth);
     CHECK_STR(states(json, "stall_states"), "new 1, same 2");
-    const struct json *stall = json_need(json, "stalls")->first; /* the worst first */
+    const struct json *stall = json_need(json, "stalls")->first; /* the worst one comes first */
     CHECK_STR(json_text(stall, "state"), "new");
     CHECK_EQ(json_int(json_need(stall, "old"), "count"), 0);
     CHECK_EQ(json_int(json_need(stall, "new"), "count"), 1);
@@ -146,7 +146,7 @@ TIMED_TEST(diff_of_more_stalls_is_worse, 60)
     check_status(many, few, "--fail-on=worse", 0);
 }
 
-/* Per report: three reports with one stall of each cause are as one report with one. */
+/* Counts are per report: three reports with one stall of each cause equal one such report. */
 TIMED_TEST(diff_of_folders_is_per_report, 60)
 {
     char path[512];
@@ -168,7 +168,7 @@ TIMED_TEST(diff_of_folders_is_per_report, 60)
     check_status(many, one, "--fail-on=worse", 0);
 }
 
-/* Without names, functions are known by where they start: the same in one build, not in another. */
+/* Without names, functions are identified by their start: equal in one build, not in another. */
 TIMED_TEST(diff_says_what_it_cannot_compare, 60)
 {
     const char *first = run_build(1, 1, "first", true);
@@ -184,7 +184,7 @@ TIMED_TEST(diff_says_what_it_cannot_compare, 60)
     CHECK_CONTAINS(run.out, "note: 4 causes of stalls cannot be compared: in a library or program "
                             "of another build, functions have no names");
     test_run_done(&run);
-    /* the binaries that were not stripped have the same build-ids */
+    /* the unstripped binaries have the same build-ids */
     char command[2048];
     const char *const argv[] = {"sh", "-c", command, NULL};
     snprintf(command, sizeof command,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Exports opened by the programs that they are for, each compared with `sonde show --json` of the
- * same report: the weight of all, and of each function alone and with what it calls.
+/* The programs that exports are for open them. Each is compared with `sonde show --json` of the
+ * same report: the total weight, and each function's weight alone and with its callees.
  *
- * What is not installed here is skipped: chromium, and the readers that are npm packages (./dev
- * setup test fetches them). OTLP and Perfetto have no reader that can be installed: protoc reads
- * the bytes by the published field numbers, and the test gives them their meaning. */
+ * Missing readers are skipped: chromium, and the readers that are npm packages (./dev setup test
+ * fetches them). OTLP and Perfetto have no reader that can be installed: protoc reads the bytes by
+ * the published field numbers, and the test gives them their meaning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +160,7 @@ TEST_TIMEOUT(perfetto_is_read_by_protoc, 100)
     check_protos(&kinds[WATCH], "perfetto");
 }
 
-/* A format without room for a kind says so, and writes nothing. */
+/* A format that cannot hold a kind says so, and writes nothing. */
 TEST(formats_refuse_what_they_have_no_room_for)
 {
     static const struct {
@@ -185,7 +185,7 @@ TEST(formats_refuse_what_they_have_no_room_for)
     }
 }
 
-/* Words of the option that was there before. */
+/* Values of the older option. */
 TEST(styles_are_formats)
 {
     static const char *const same[][2] = {{"folded", "folded"}, {"json", "json"},

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks and names of Go programs, stripped or not: the chain of calls is what Go's runtime says
- * itself, and every thread's stack ends where the thread begins. */
+/* Stacks and names of Go programs, stripped or not: the call chain equals that of Go's runtime, and
+ * every thread's stack ends where the thread begins. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "test.h"
 
-/* The functions of the thread that waits, from the first that is Go's own on, a line each; and what
- * the program said. In `ends`: a line for each stack that does not end at its root. */
+/* The functions of the waiting thread, one per line, from the first one of Go on; and the program's
+ * output. In `ends`: a line for each stack that does not end at its root. */
 static const char look[] =
     "mkfifo said hold; ./program < hold > said & P=$!; exec 9> hold\n"
     "while read line; do case $line in ready) break;; esac; echo $line; done < said > expected\n"
@@ -23,9 +23,9 @@ static const char look[] =
     "for word in $WORDS; do grep -q \"$word\" stacks || { echo no $word >&2; cat stacks >&2; "
     "exit 1; }; done\n";
 
-/* The functions of the thread that burns, all in one line. With $AT, a debugger lets it go on to
- * that function before. On a busy machine the runtime may have taken the goroutine off its thread,
- * and no thread's stack has it: look again. */
+/* The functions of the thread that burns, all in one line. With $AT, a debugger first runs it to
+ * that function. On a busy machine the runtime may have taken the goroutine off its thread, so no
+ * stack has it: look again. */
 static const char inspect_burning[] =
     "rm -f said; mkfifo said; ./program > said & P=$!\n"
     "read line < said; if [ -n \"$AT\" ]; then\n"
@@ -45,7 +45,7 @@ static const char inspect_burning[] =
     "echo \"$got\" | grep -q \"^main.burn main.goCallback ${in}main.goCallback ${in}main.main "
     "runtime.main runtime.goexit $\" || { echo \"$got\" >&2; cat stacks >&2; exit 1; }\n";
 
-/* Runs it with $S, the command. Status 77 skips. */
+/* Run the script with $S, the command. Status 77 skips. */
 static void check_script(const char *script)
 {
     char command[16384];
@@ -98,7 +98,7 @@ TEST_TIMEOUT(position_independent, 400)
           "main.deep runtime.sysmon runtime.mstart runtime.clone");
 }
 
-/* The stack of C is the thread's own; that of the goroutine that called it is elsewhere. */
+/* C runs on the thread's own stack; the goroutine that called it has another one. */
 TEST_TIMEOUT(through_c, 400)
 {
     check("cgo/", "go build -ldflags='-s -w'", "runtime.asmcgocall runtime.sysmon start_thread");
@@ -117,15 +117,16 @@ TEST_TIMEOUT(from_c, 400)
     check_by(inspect_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
 }
 
-/* The handler runs on the stack of a goroutine of its own, which its register holds then. */
+/* The handler runs on the stack of a goroutine of its own, which the goroutine register holds
+ * then. */
 TEST_TIMEOUT(from_c_in_a_handler, 400)
 {
     check_by(inspect_burning, "callback/", "AT=runtime.doSigPreempt; CGO_CFLAGS='-O1 -g' go build",
              "");
 }
 
-/* A program of Go 1.26 as npm ships it, stripped: what its runtime says of its goroutines when it
- * is told to quit. A line for each call that is not inlined: address and name. */
+/* A program of Go 1.26 as npm ships it, stripped: its runtime's text about its goroutines after
+ * SIGQUIT. One line per call that is not inlined: address and name. */
 static const char against_the_runtime[] =
     "P=${SONDE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sonde}/npm/@esbuild+linux-x64@0.28.2\n"
     "[ -e $P/bin/esbuild ] || exit 77\n"

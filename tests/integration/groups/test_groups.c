@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fingerprints of real stalls: those of one cause share few, those of different causes none. The
- * program (groups.c) knows which cause each stall has, and runs them in order. */
+/* Fingerprints of real stalls: stalls of one cause have few, stalls of different causes share none.
+ * The program (groups.c) runs its causes in a known order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static struct json *run_groups(const char *what, unsigned count, unsigned ms)
     return json;
 }
 
-/* How many different texts there are. Which, a failure shows. */
+/* Count the different texts. A failure shows which they are. */
 static unsigned count_different(const char *const *texts, unsigned count)
 {
     unsigned different = 0;
@@ -60,7 +60,7 @@ TIMED_TEST(groups_of_one_cause_are_few, 240)
         CHECK_CONTAINS(json_text(stall, "fingerprint"), "1:");
         CHECK_CONTAINS(json_text(stall, "fingerprint_text"),
                        "stall loop\nthread main\nfunction load_document\n");
-        /* what the watch wrote is what is found now */
+        /* the watch wrote the same fingerprint as is computed now */
         CHECK_STR(json_text(stall, "fingerprint_written"), "");
         texts[found++] = json_text(stall, "fingerprint_text");
     }
@@ -69,7 +69,7 @@ TIMED_TEST(groups_of_one_cause_are_few, 240)
     json_free(json);
 }
 
-/* Two of each cause: which of the twenty a stall is of, its place in time says. */
+/* Two stalls of each cause: a stall's position in time tells which of the twenty it is of. */
 TIMED_TEST(groups_of_different_causes_never_share, 240)
 {
     enum { EACH = 2 };
@@ -96,7 +96,7 @@ TIMED_TEST(groups_of_different_causes_never_share, 240)
     json_free(json);
 }
 
-/* The text view has a line for them all. */
+/* The text view has one line for all of them. */
 TIMED_TEST(groups_are_shown_as_one, 120)
 {
     char report[512];
@@ -113,7 +113,7 @@ TIMED_TEST(groups_are_shown_as_one, 120)
     test_run_done(&run);
 }
 
-/* Adds how many stalls of each fingerprint a report has. */
+/* Add up the stalls of each fingerprint in a report. */
 static unsigned add_counts(struct json *json, char (*ids)[64], unsigned *counts, unsigned *kinds)
 {
     unsigned found = 0;
@@ -135,7 +135,7 @@ static unsigned add_counts(struct json *json, char (*ids)[64], unsigned *counts,
     return found;
 }
 
-/* Of two runs: each group has as many stalls as both reports have of its fingerprint. */
+/* With two runs each group has as many stalls as both reports have of its fingerprint. */
 TIMED_TEST(groups_of_several_reports, 120)
 {
     static char ids[TEXTS][64];
@@ -150,7 +150,7 @@ TIMED_TEST(groups_of_several_reports, 120)
     CHECK_EQ(run.status, 0);
     test_run_done(&run);
     all += add_counts(run_groups("causes", 1, 80), ids, counts, &kinds);
-    /* one of them is named twice */
+    /* one report is named twice */
     snprintf(command, sizeof command, "cd %s; exec %s show --group report folder report",
              test_folder(), program_sonde());
     run = test_run(argv, NULL, NULL, 60);
@@ -186,7 +186,7 @@ TIMED_TEST(groups_of_several_reports, 120)
     test_run_done(&run);
 }
 
-/* What the caller says, the process and its parent; another id in each report. */
+/* The report has the caller's fields, the process and its parent; each report has another id. */
 TEST(groups_reports_say_where_they_are_from)
 {
     char command[2048], first[40];

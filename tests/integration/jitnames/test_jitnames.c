@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of code that no image has, in the stacks of other processes: perf maps, jitdump, GDB's
- * list, which gdb reads beside us; node's own maps; files that may not be believed. */
+/* Names of code outside of images, in the stacks of other processes: perf maps, jitdump, GDB's
+ * list, which gdb also reads; node's own maps; untrusted files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static char *shell(const char *command)
 
 static const char *code_at = "0x7e0000000";
 
-/* Start the program so, and look at it with `look` ("$P" is the process, "$S" sonde). */
+/* Start the program with these arguments, run `look` on it ("$P" is its pid, "$S" sonde). */
 static char *look_at(const char *arguments, const char *look)
 {
     char command[2 * BYTES];
@@ -45,7 +45,7 @@ static char *look_at(const char *arguments, const char *look)
     return shell(command);
 }
 
-/* In this order, each on a line behind the last. */
+/* The text has the parts in this order, each on a later line. */
 static void check_order(const char *text, const char *const *parts, unsigned count)
 {
     const char *at = text;
@@ -72,8 +72,8 @@ static void ids_of(const char *text, char ret_ids[4][24], unsigned *ret_count)
     }
 }
 
-/* The same code at another address of another process has the same id, other code another one; so
- * has an image without a build-id. */
+/* The same code at another address of another process has the same id; other code has another one.
+ * So does an image without a build-id. */
 TEST_TIMEOUT(jit_without_names_has_an_id, 100)
 {
     static const char look[] = "$S stacks $P; $S stacks $P --json | grep -c code_id; "
@@ -96,7 +96,7 @@ TEST_TIMEOUT(jit_without_names_has_an_id, 100)
     CHECK_STR(ids[0], others[0]);
     CHECK_STR(ids[1], others[1]);
     free(text);
-    text = look_at("map", "$S stacks $P"); /* with names: by them */
+    text = look_at("map", "$S stacks $P"); /* with names, ids follow names */
     ids_of(text, others, &other_count);
     CHECK_EQ(other_count, 2);
     CHECK(strcmp(ids[0], others[0]) != 0);
@@ -123,7 +123,7 @@ TEST_TIMEOUT(image_without_build_id_has_an_id, 100)
     free(changed);
 }
 
-/* The bad one comes when the tables of good ones are full. */
+/* The bad entry comes after the tables of good ones are full. */
 TEST_TIMEOUT(jit_list_of_good_and_bad_ones, 100)
 {
     char arguments[32];
@@ -149,7 +149,7 @@ TEST_TIMEOUT(jit_perf_map, 60)
     CHECK_ORDER(text, "wait_here", "mapped_inner+0x", "[JIT]",
                 "LazyCompile:~outer /app/main.js:1:2+0x", "[JIT]", "main+",
                 "\"function\": \"mapped_inner\"", "\"name_source\": \"jit\"");
-    CHECK(strstr(text, "older_name") == NULL); /* what was said later holds */
+    CHECK(strstr(text, "older_name") == NULL); /* the later entry counts */
     free(text);
 }
 
@@ -163,7 +163,7 @@ TEST_TIMEOUT(jit_perf_map_of_others, 60)
     CHECK_ORDER(text, "wait_here", "[no image]", "main+", "belongs to another user");
     CHECK(strstr(text, "mapped_inner") == NULL);
     free(text);
-    text = look_at("map $PWD/elsewhere", "$S stacks $P 2>&1"); /* a link to it */
+    text = look_at("map $PWD/elsewhere", "$S stacks $P 2>&1"); /* the map is a link */
     CHECK_ORDER(text, "wait_here", "[no image]", "main+");
     CHECK(strstr(text, "mapped_inner") == NULL);
     free(text);
@@ -201,13 +201,13 @@ TEST_TIMEOUT(jit_symbolize_with_a_perf_map, 60)
     free(text);
 }
 
-/* Two processes are two namespaces' process 1: the map is that of the process' own /tmp and number.
- */
+/* Two processes are each process 1 of a namespace: the map is that of the process' own /tmp and
+ * pid. */
 TEST_TIMEOUT(jit_in_a_namespace, 60)
 {
     char command[BYTES];
     char *text;
-    free(look_at("none", "true")); /* builds it */
+    free(look_at("none", "true")); /* builds the program */
     snprintf(command, sizeof command,
              "cd %s; S=%s/cli/sonde; rm -f started; mkfifo started; mkdir -p tmp\n"
              "unshare -mpf --kill-child true 2>/dev/null || { echo no namespaces; exit 77; }\n"

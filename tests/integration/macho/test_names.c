@@ -15,7 +15,7 @@
 
 #define PROGRAM "tests/integration/macho/program.m"
 
-/* NAME, a library, and NAME.dSYM from sonde's own sources. */
+/* Build NAME, a library, and NAME.dSYM from sonde's own sources. */
 static void build_library(const char *triple, const char *cflags, const char *name)
 {
     const char *s = test_source_dir();
@@ -84,7 +84,7 @@ static char *sonde(const char *format, ...)
     return darwin_output("{ '%s/cli/sonde' %s; } 2>&1", test_build_dir(), arguments);
 }
 
-/* The first 32 digits that llvm prints of a file's UUID, in our form. */
+/* The first 32 digits of a file's UUID by llvm, in our form. */
 static void uuid_of(const char *file, const char *arch, char *ret_digits)
 {
     char *line = darwin_output("llvm-dwarfdump-19 --uuid --arch=%s %s | tr -d '-' | "
@@ -145,7 +145,7 @@ TEST_TIMEOUT(names_by_uuid, 250)
     }
     expect(sonde("symbolize --symbols store %s+0x%llx", dashed, (unsigned long long)arm_main),
            "main  ");
-    /* a path: its machine has to be said, and the bundle is found in --symbols, or beside it */
+    /* a path: the machine must be given; the bundle is found in --symbols, or next to the file */
     expect(sonde("symbolize ./alone/program+0x%llx; true", (unsigned long long)arm_main),
            "several machines");
     expect(sonde("symbolize --arch x86_64 --symbols store ./alone/program+0x%llx",
@@ -156,7 +156,7 @@ TEST_TIMEOUT(names_by_uuid, 250)
     /* without any dSYM: names */
     expect(sonde("symbolize --arch arm64 ./alone/program+0x%llx", (unsigned long long)arm_main),
            "  main\n");
-    /* of another build: nothing */
+    /* a dSYM of another build: nothing */
     darwin_build(PROGRAM, "arm64-apple-macos13", "-O2 -g -DOTHER", "", "other");
     darwin_shell("dsymutil-19 other -o alone/program.dSYM");
     char *text =
@@ -185,8 +185,8 @@ TEST_TIMEOUT(index_of_universal_file, 250)
     expect(sonde("index lib.a; true"), "an archive");
 }
 
-/* Stripped of its local symbols: code of functions without a name is not given to the function
- * before it, because the function starts bound that. */
+/* Without local symbols, code of unnamed functions does not get the name of the function before it:
+ * the function starts are the bounds. */
 TEST_TIMEOUT(names_of_stripped_file, 250)
 {
     darwin_build(PROGRAM, "arm64-apple-macos13", "-O1", "-dylib", "library");
@@ -198,7 +198,7 @@ TEST_TIMEOUT(names_of_stripped_file, 250)
     expect(sonde("symbolize ./stripped+0x%llx", (unsigned long long)exported + 4), "  exported\n");
 }
 
-/* A dSYM may lie at another address than the program that runs (both begin with their header). */
+/* A dSYM may have other addresses than the program (both begin with their header). */
 TEST_TIMEOUT(names_of_moved_bundle, 250)
 {
     darwin_build(PROGRAM, "arm64-apple-macos13", "-O1 -g", "-dylib", "library");

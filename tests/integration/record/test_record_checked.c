@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stock programs under a recorder that also writes each recorded call down, frame by frame as a
- * walk without memo and depot finds them (checked.c). Here those stacks are compared with each
- * other as wholes, by sorting: the recorder must have told apart exactly those that differ, and
- * counted each as often as it came. The same programs have traps in the allocator, in locks and in
- * the loader's list (traps.c). */
+/* Stock programs under a recorder that also logs each recorded call, with the frames of a walk
+ * without memo and depot (checked.c). The test sorts these stacks: the recorder must have
+ * distinguished exactly those that differ, and counted each as often as it occurred. The same
+ * programs have traps in the allocator, in locks and in the loader's list (traps.c). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -76,13 +75,13 @@ static void sort_calls(void)
 }
 
 struct outcome {
-    size_t stacks; /* different ones */
-    size_t pairs;  /* of stack and label */
-    size_t split;  /* ids more than stacks */
-    size_t merged; /* stacks more than ids */
+    size_t stacks; /* distinct stacks */
+    size_t pairs;  /* distinct pairs of stack and label */
+    size_t split;  /* ids beyond one per stack */
+    size_t merged; /* stacks beyond one per id */
 };
 
-/* Sorted calls: a stack's ids stand together. */
+/* In sorted calls a stack's ids are adjacent. */
 static struct outcome compare_ids(const uint32_t *ids)
 {
     struct outcome outcome = {0};
@@ -114,7 +113,7 @@ static void *replay(void *arg)
 {
     static uint8_t how[UINT16_MAX];
     size_t which = (size_t)(uintptr_t)arg;
-    for (size_t i = 0; i < call_count; i++) { /* each thread all stacks, from another place */
+    for (size_t i = 0; i < call_count; i++) { /* each thread starts at another place */
         size_t at = (i + which * call_count / THREADS) % call_count;
         struct sonde_stack stack = {
             .pcs = (uint64_t *)(uintptr_t)pcs_of(calls[at]),
@@ -212,7 +211,7 @@ static void check_program(const char *const argv[], const char *list_text, size_
     test_run_done(&run);
 }
 
-/* What programs call most, whatever they are. */
+/* The functions that programs of all kinds call most. */
 static const char often[] = "malloc\nrealloc\ncalloc\nfree\nstrlen\nmemcpy\nread\nwrite\nopen64\n";
 
 TEST_TIMEOUT(perl, 250)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who called, and how often, against what the program was written to do. */
+/* Callers and counts, against the program's source. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static void check_forms(const char *program)
     CHECK_EQ(count_from(text, "form_started_destructor"), FORM_STARTED_DESTRUCTOR);
     CHECK_EQ(count_from(text, "form_inside_by_table"), FORM_INSIDE_BY_TABLE);
     CHECK_EQ(count_from(text, "form_threads"), 4 * FORM_THREADS);
-    /* what is not seen, and said to be so */
+    /* calls that are not recorded, and reported as such */
     CHECK_EQ(count_from(text, "form_inside_hidden"), 0);
     CHECK_EQ(count_from(text, "form_other_space"), 0);
     CHECK_EQ(count_from(text, "form_forked"), 0);
@@ -85,7 +85,7 @@ TEST(every_form_of_call_bound_at_the_start)
     check_forms("record/forms_now");
 }
 
-/* Another name of the function is the same function where its slot is bound. */
+/* An alias counts as the function where its slot is bound. */
 TEST(an_alias_counts_where_it_is_bound)
 {
     char report[512];
@@ -97,8 +97,8 @@ TEST(an_alias_counts_where_it_is_bound)
     test_run_done(&run);
 }
 
-/* The same with all names known to other images; a name that an earlier library defines is that
- * one's function. */
+/* The same with all names known to other images. A name that an earlier library defines means that
+ * library's function. */
 TEST(other_names_of_a_function_count)
 {
     char report[512];
@@ -140,7 +140,7 @@ TEST(a_bad_list_is_refused)
     test_run_done(&run);
 }
 
-/* Frames of the system are folded, and numbers stay what they are. */
+/* Frames of the system are folded; counts do not change. */
 TEST(only_the_programs_own_frames)
 {
     const char *argv[] = {program_sonde(),
@@ -160,7 +160,7 @@ TEST(only_the_programs_own_frames)
     test_run_done(&run);
 }
 
-/* The same with a rule of the user's: libc is the program's own, the program is not. */
+/* The same with a user's rule: libc counts as app code, the program does not. */
 TEST(rules_say_which_frames_are_the_apps)
 {
     const char *argv[] = {program_sonde(),

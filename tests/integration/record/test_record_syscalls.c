@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls that a program makes itself are recorded: against what it was written to do, and
- * against what strace counts. */
+/* The recorder counts system calls that a program makes itself: against the program's source and
+ * against strace. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct test_run record(const char *list_text, const char *option, const c
     return test_run(argv, NULL, NULL, 60);
 }
 
-/* Of a listed name, as its heading says. */
+/* The count of a listed name in its heading. */
 static unsigned long long count_of(const char *text, const char *function)
 {
     char heading[128];
@@ -99,7 +99,7 @@ static unsigned long long count_strace(const char *call, const char *more)
 enum {
     RAW_ALL = RAW_CONSTANT + RAW_VARIABLE + RAW_JUMPED + RAW_AGAIN + RAW_KEPT + RAW_TABLE +
               RAW_HANDLER + 2 * RAW_THREAD + RAW_LOADED,
-    RAW_NOT = RAW_NO_ROOM + RAW_PADS + RAW_FORKED + 1 /* what the program asks for itself */
+    RAW_NOT = RAW_NO_ROOM + RAW_PADS + RAW_FORKED + 1 /* the program's own use */
 };
 
 TEST(each_form_of_system_call_is_recorded)
@@ -135,7 +135,7 @@ TEST(each_form_of_system_call_is_recorded)
     CHECK_EQ(count_strace("getppid", NULL), RAW_ALL + RAW_NAMED + RAW_NOT);
 }
 
-/* Threads that share another thread's variables, as it runs. */
+/* Threads that use another thread's TLS while that runs. */
 TEST(a_thread_without_tls)
 {
     struct test_run run = record("syscall:getppid\nsyscall:clone\n", "--raw-syscalls", "x");
@@ -150,7 +150,7 @@ TEST(a_thread_without_tls)
     test_run_done(&run);
 }
 
-/* By its name only the C library's function is asked, and no code is changed. */
+/* A plain name selects only the C library's function; no code is changed. */
 TEST(system_calls_by_the_function)
 {
     struct test_run run = record("syscall:getppid\n", NULL, NULL);
@@ -159,7 +159,7 @@ TEST(system_calls_by_the_function)
     CHECK_EQ(count_of(run.err, "syscall"), 0);
     CHECK_CONTAINS(run.err, "/raw_forms: system call getppid of its own, at raw_constant+");
     CHECK(strstr(run.err, "are recorded") == NULL);
-    CHECK(strstr(run.err, "syscall:getppid: ") == NULL); /* it is no symbol that is missing */
+    CHECK(strstr(run.err, "syscall:getppid: ") == NULL); /* no missing symbol is reported */
     test_run_done(&run);
     run = record("syscall:getppid\nsyscall\n", NULL, NULL);
     CHECK_EQ(count_of(run.err, "syscall:getppid"), RAW_NAMED);

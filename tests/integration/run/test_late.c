@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A supervisor that does not run for a while: turns that began and ended meanwhile are reported by
- * their own stamps. */
+/* A supervisor is paused: turns that began and ended meanwhile are reported by their own stamps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,8 @@
 #include "programs.h"
 #include "test.h"
 
-/* Runs the loop's turns; the supervisor is stopped for two seconds from the first one on. Times
- * have the test's slack in them. */
+/* Run the loop's turns and stop the supervisor for two seconds from the first one on. Times include
+ * the test's slack. */
 static char *run_stopped(const char *turns, struct test_run *ret_run)
 {
     char sonde[512], loop[512], folder[512], script[2048];
@@ -70,7 +69,7 @@ TIMED_TEST(stall_while_the_supervisor_is_stopped, 100)
     check_found(turns_of(1000, 700, "burn", 1500), 700);
 }
 
-/* It is continued only after the program's last turn. */
+/* The supervisor continues only after the program's last turn. */
 TIMED_TEST(stall_of_a_program_that_ends_meanwhile, 100)
 {
     check_found(turns_of(800, 600, "sleep", 20), 600);
@@ -86,7 +85,7 @@ TIMED_TEST(short_turns_while_the_supervisor_is_stopped, 100)
     test_run_done(&run);
 }
 
-/* Who samples by ptrace stays attached until the call returns. That is no debugger: the time of the
+/* A sampler by ptrace stays attached until the call returns. It is no debugger: the time of the
  * call counts. */
 TIMED_TEST(one_long_call_sampled_by_ptrace, 60)
 {
@@ -122,8 +121,8 @@ TIMED_TEST(one_long_call_sampled_by_ptrace, 60)
     test_run_done(&run);
 }
 
-/* The report goes to somebody who does not read: stalls are queued. SIGTERM ends the watch, and all
- * that was found is written when the reader comes. */
+/* The reader of the report does not read: stalls queue. SIGTERM ends the watch, which writes all
+ * stalls when the reader reads. */
 TIMED_TEST(stalls_in_the_queue_when_the_watch_is_ended, 60)
 {
     char sonde[512], loop[512], folder[512], slack[32];
@@ -135,7 +134,7 @@ TIMED_TEST(stalls_in_the_queue_when_the_watch_is_ended, 60)
         (const char *[]){
             "bash", "-c",
             "cd $FOLDER; mkfifo fifo; exec 9<>fifo; t=sleep:$((120 * SLACK))\n"
-            "dd if=/dev/zero of=fifo bs=4096 count=15 2>/dev/null\n" /* it is nearly full */
+            "dd if=/dev/zero of=fifo bs=4096 count=15 2>/dev/null\n" /* the pipe is nearly full */
             "$SONDE run -v --stall $((60 * SLACK))ms --report fifo -- $LOOP $t $t $t $t $t $t "
             "idle:$((2000 * SLACK)) >/dev/null 2>said & p=$!\n"
             "until [ $(grep -c 'not been back' said) -ge 1 ]; do sleep 0.02; done\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Without options: a program that the process becomes, and children that it forks, are watched. */
+/* Without options sonde also watches a program that the process executes, and its fork children. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ TIMED_TEST(what_the_process_becomes_is_watched, 60)
     test_run_done(&run);
     run = run_script("env -i $SONDE run --stall $STALL -- "
                      "env -i sh -c 'exec /usr/bin/env -i \"$@\"' sh $LOOP burn:$((600 * SLACK))");
-    CHECK_EQ(count(run.err, "\nstall 1: "), 1); /* through three of them, without variables */
+    CHECK_EQ(count(run.err, "\nstall 1: "), 1); /* through three programs, without variables */
     test_run_done(&run);
     run = run_script("$SONDE run --stall $STALL --no-follow -- "
                      "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20'");
@@ -53,7 +53,7 @@ TIMED_TEST(what_the_process_becomes_is_watched, 60)
     test_run_done(&run);
 }
 
-/* Its children's programs are not: that is --follow. */
+/* Programs that its children execute are not watched: that is --follow. */
 TIMED_TEST(what_a_child_executes_is_not, 60)
 {
     struct test_run run = run_script("$SONDE run --stall $STALL -- "
@@ -84,7 +84,7 @@ TIMED_TEST(a_worker_that_stalls, 60)
     test_run_done(&run);
 }
 
-/* More at a time than there are places; then one after the other, in places that were used. */
+/* More workers at a time than slots; then one after the other, in used slots. */
 TIMED_TEST(many_workers, 100)
 {
     struct test_run run = run_script(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of stock programs are those of gdb (equals_gdb.py does the comparison), and what may not
- * or cannot be read is said in one line. */
+/* Stacks of stock programs equal gdb's (equals_gdb.py compares). Processes and files that cannot be
+ * read give one line. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ EQUALS_GDB(redis)
 EQUALS_GDB(nginx)
 EQUALS_GDB(postgres)
 
-/* gdb without libc6-dbg: it then has no more than we have */
+/* gdb without libc6-dbg has no more data than sonde */
 TEST_TIMEOUT(equals_gdb_without_debug_files, GDB_TIMEOUT_S + 10)
 {
     compare("python_blocked", "/nonexistent");
@@ -68,7 +68,7 @@ TEST_TIMEOUT(equals_gdb_without_debug_files_redis, GDB_TIMEOUT_S + 10)
     compare("redis", "/nonexistent");
 }
 
-/* not stopped at all: the blocked threads are read passively */
+/* without a stop: blocked threads are read passively */
 TEST_TIMEOUT(equals_gdb_passively, GDB_TIMEOUT_S + 10)
 {
     compare("python_blocked", "LIVE");
@@ -94,7 +94,7 @@ TEST_TIMEOUT(equals_gdb_passively_with_frame_pointers, GDB_TIMEOUT_S + 10)
 
 /* --- what cannot be read --- */
 
-/* The probe, run as `user` (0: as we are). */
+/* Run the probe as `user` (0: the current user). */
 static struct test_run probe_as(unsigned user, const char *arg, const char *file)
 {
     char copy[4096], uid[32], gid[32];
@@ -105,7 +105,7 @@ static struct test_run probe_as(unsigned user, const char *arg, const char *file
     if (user == 0) {
         return test_run(as_self, NULL, NULL, 60);
     }
-    /* where that user may execute it */
+    /* in a place where that user may execute it */
     snprintf(copy, sizeof copy, "%s/probe", test_folder());
     snprintf(uid, sizeof uid, "--reuid=%u", user);
     snprintf(gid, sizeof gid, "--regid=%u", user);
@@ -130,7 +130,7 @@ static void check_refused(unsigned user, pid_t pid, const char *status, const ch
     test_run_done(&run);
 }
 
-/* A child that waits until it is killed, after it did `prepare`. */
+/* Start a child that calls `prepare` and waits until it is killed. */
 static pid_t start_child(void (*prepare)(void))
 {
     int ready[2];
@@ -226,7 +226,7 @@ TEST(cores_that_are_none)
     test_run_done(&run);
 }
 
-/* A core cut at any length gives what is there, or one clear line; never a crash. */
+/* A core cut at any length gives its readable part, or one clear line; never a crash. */
 TEST_TIMEOUT(a_core_that_is_cut_short, 120)
 {
     char pid[32], prefix[4096], core[4200], cut[4200];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Damaged input: an index or debug information of which any bit was flipped gives an answer, none,
- * or a clean failure; a bad unit costs only itself; each allocation may fail. */
+/* Damaged input: after a bit flip in an index or in debug information there is an answer, none, or
+ * a clean failure. A bad unit costs only itself. Each allocation may fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static enum sonde_status convert(const char *bytes, size_t size, struct sonde__s
     return status == SONDE_OK ? sonde__symindex_convert(&source, made, &error) : status;
 }
 
-/* Ask for everything. */
+/* Query everything. */
 static unsigned use(const uint8_t *data, size_t size)
 {
     struct sonde__symindex index;
@@ -84,7 +84,7 @@ static uint32_t u32(const uint8_t *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* So that what stands in a damaged header is believed. */
+/* Correct the checksum, so that a reader accepts the damaged header. */
 static void sign_header(uint8_t *data, size_t size)
 {
     uint32_t header = size >= 16 ? u32(data + 12) : 0;
@@ -97,7 +97,7 @@ static void sign_header(uint8_t *data, size_t size)
     }
 }
 
-/* Every bit of an index flipped in turn, with the header's checksum made right. */
+/* Flip every bit of an index in turn, with a correct header checksum. */
 TEST_TIMEOUT(index_survives_flipped_bits, 250)
 {
     struct sonde__symindex_made made;
@@ -108,7 +108,7 @@ TEST_TIMEOUT(index_survives_flipped_bits, 250)
     unsigned different = 0;
     CHECK(whole > 10);
     for (size_t i = 0; i < made.size * 8; i += i < 8000 ? 1 : 5) {
-        /* a copy of its own size, so that a sanitizer sees every read behind the end */
+        /* a copy of the exact size: a sanitizer sees reads past the end */
         uint8_t *copy = malloc(made.size);
         CHECK(copy != NULL);
         memcpy(copy, made.data, made.size);
@@ -137,7 +137,7 @@ TEST(index_notices_damage)
     size_t size;
     char *bytes = build(&size);
     CHECK_OK(convert(bytes, size, &made));
-    made.data[20] ^= 1; /* in the header */
+    made.data[20] ^= 1; /* a field of the header */
     CHECK_EQ(sonde__symindex_open(made.data, made.size, &index, &error), SONDE_CORRUPT);
     made.data[20] ^= 1;
     made.data[8] ^= 2; /* the version */
@@ -161,8 +161,8 @@ static struct sonde__elf_section section_of(const char *bytes, size_t size, cons
     return section;
 }
 
-/* Every bit of the sections that matter flipped in turn: never more than the units are lost, and
- * functions keep at least their symbols' names. */
+/* Flip every bit of the important sections in turn: at most units are lost, and functions keep at
+ * least their symbols' names. */
 TEST_TIMEOUT(debug_information_survives_flipped_bits, 250)
 {
     static const char *const names[] = {".debug_info", ".debug_abbrev", ".debug_line",
@@ -187,7 +187,7 @@ TEST_TIMEOUT(debug_information_survives_flipped_bits, 250)
     free(bytes);
 }
 
-/* The second of two units keeps its lines when the first one's DIEs are broken. */
+/* The second of two units keeps its lines when the first one's DIEs are damaged. */
 TEST(bad_unit_costs_itself)
 {
     struct sonde__symindex_made made;

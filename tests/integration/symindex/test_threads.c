@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units read by several threads: the bytes of the index are those that one thread makes, whatever
- * the input is, and no thread touches what is another's (ThreadSanitizer looks). */
+/* Units read by several threads: the index has the same bytes as from one thread, for any input. No
+ * thread touches another's data (ThreadSanitizer checks). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "symindex_convert.h"
 #include "test.h"
 
-/* The C library makes heaps for threads that allocate at once, and keeps them: they are there
- * before the harness counts. */
+/* The C library makes and keeps heaps for threads that allocate at the same time: make them before
+ * the harness counts. */
 static pthread_barrier_t all_there;
 
 static void *wait_for_all(void *unused)
@@ -108,7 +108,7 @@ static struct sonde__symindex_made convert(const char *path, unsigned threads)
     return made;
 }
 
-/* Converts with one thread and with 2, 6, 18, 54. Returns what one makes. */
+/* Convert with one thread and with 2, 6, 18, 54. Returns the result of one thread. */
 static struct sonde__symindex_made must_be_same(const char *path, unsigned times)
 {
     struct sonde__symindex_made one = convert(path, 1);
@@ -125,7 +125,7 @@ static struct sonde__symindex_made must_be_same(const char *path, unsigned times
     return one;
 }
 
-/* This program itself: a hundred units of all sizes. */
+/* This test program: a hundred units of all sizes. */
 TEST_TIMEOUT(threads_make_the_same_index, 100)
 {
     struct sonde__symindex_made made = must_be_same("/proc/self/exe", 4);
@@ -147,7 +147,7 @@ TEST_TIMEOUT(threads_tell_how_far_they_are, 100)
     CHECK_EQ(told.count, 2);
 }
 
-/* Names in partial units, which all slices ask for. */
+/* All slices need names from partial units. */
 TEST_TIMEOUT(threads_with_partial_units, 100)
 {
     sh("for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do "
@@ -162,7 +162,7 @@ TEST_TIMEOUT(threads_with_partial_units, 100)
     sonde__mem_free(made.data);
 }
 
-/* Split files, one of which two skeletons claim: the first has it. */
+/* Two skeletons claim one split file: the first gets it. */
 TEST_TIMEOUT(threads_with_split_files, 100)
 {
     struct sonde__symindex index;
@@ -208,8 +208,8 @@ TEST_TIMEOUT(threads_with_bad_units, 100)
     free(bytes);
 }
 
-/* Units that all name one of two large tables use the work up that the size of the input allows:
- * which are refused does not depend on who came first. */
+/* Units that refer to one of two large tables exhaust the work that the input's size allows. Which
+ * units are refused does not depend on the order of threads. */
 TEST_TIMEOUT(threads_without_work_left, 100)
 {
 #if defined(SONDE_SANITIZED)
@@ -243,7 +243,7 @@ TEST_TIMEOUT(threads_without_work_left, 100)
     sonde__mem_free(made.data);
 }
 
-/* Allocations fail in whatever thread asks: a clean status, nothing leaks, no thread stays. */
+/* An allocation fails in any thread: a clean status, no leak, no thread left. */
 TEST_TIMEOUT(threads_without_memory, 100)
 {
     struct sonde__symindex_made made;

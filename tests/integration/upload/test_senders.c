@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Senders that nobody waits for, several at once, and what gets in their way. */
+/* Detached senders, several senders at once, and obstacles. */
 #include <stdio.h>
 #include <string.h>
 
 #include "upload.h"
 
 #define STALL "$TURNS sleep:300 idle:10"
-/* Until the server has that many reports. */
+/* Wait until the server has that many reports. */
 #define AWAIT(count)                                                                               \
     "for i in $(seq 400); do [ $(ls srv | grep -c sonde) -ge " #count                              \
     " ] && break; sleep 0.05; done; "
@@ -20,7 +20,7 @@ TEST_TIMEOUT(a_run_sends_what_it_left_and_what_was_there, 90)
            "exit 0\nwatched 1 loop\n", "stored: 2", "asked: 2");
 }
 
-/* The server never answers: the run ends, its output ends, and a further run is not held up. */
+/* The server never answers: the run ends, its output ends, and the next run is not delayed. */
 TEST_TIMEOUT(nothing_waits_for_the_sender, 90)
 {
     EXPECT("hang ok",
@@ -69,7 +69,7 @@ TEST_TIMEOUT(a_sender_that_is_killed_leaves_all_to_the_next, 90)
         "2\n", "tries 1\n", "stored\n", "\n0\n", "stored: 2", "asked: 3");
 }
 
-/* A file system with room for the reports and nothing else: they are sent, which makes room. */
+/* A file system with room for the reports only: sending them makes room. */
 TEST_TIMEOUT(a_full_disk_keeps_nothing_from_being_sent, 90)
 {
     EXPECT(
@@ -124,7 +124,7 @@ TEST_TIMEOUT(a_metered_network_is_asked_of_networkmanager, 90)
                   "done; $SONDE upload --policy always $OTHER spool; $SONDE upload --policy "
                   "never $OTHER spool; "
                   "$SONDE upload --to $URL spool; kill $daemon",
-           /* 1 and 3 are metered, or probably */
+           /* 1 is metered, 3 probably */
            "state 0: server cannot be reached", "state 1: nothing was sent: the network is metered",
            "state 2: server cannot be reached", "state 3: nothing was sent: the network is metered",
            "state 4: server cannot be reached", "sonde  later: ", "the policy is never to send",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde watch`: what it cannot watch, whom it takes a pid for, and what is left of a stall when
- * the watch or the program is ended. */
+/* `sonde watch`: unsupported programs, the process that a pid selects, and the rest of a stall when
+ * the watch or the program ends. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static const char go_source[] = "package main\n"
                                 "\tfor { time.Sleep(20 * time.Millisecond) }\n"
                                 "}\n";
 
-/* At once, and when the watch ends. */
+/* sonde reports it at once and when the watch ends. */
 TIMED_TEST(a_go_program_is_named_as_not_watched, 120)
 {
     if (!program_on_path("go")) {
@@ -121,7 +121,7 @@ TEST(a_process_of_another_user_is_named)
 
 /* --- a stall that the watch does not see the end of --- */
 
-/* The watch is ended by `signal` while the loop stalls; `state` is what the spool says of it. */
+/* `signal` ends the watch during a stall; the spool reports `state` for it. */
 static void end_the_watch(int signal, int status, const char *state)
 {
     struct program idle = program_start((const char *[]){
@@ -132,7 +132,7 @@ static void end_the_watch(int signal, int status, const char *state)
     struct program watch =
         program_start((const char *[]){program_sonde(), "watch", "--stall", zoo_stall(), "--spool",
                                        spool, number_of(idle.pid), NULL});
-    /* a name of a report that has a stall of it */
+    /* the name of a report with a stall of it */
     for (unsigned i = 0;; i++) {
         struct test_run list = test_run(
             (const char *[]){program_sonde(), "spool", "list", spool, NULL}, NULL, NULL, 30);
@@ -178,7 +178,7 @@ TIMED_TEST(a_watch_that_is_killed_keeps_the_stall, 60)
 
 /* --- services --- */
 
-/* As systemd does it: WATCHDOG=1 through NOTIFY_SOCKET, and SIGABRT when that is missing. */
+/* Like systemd: WATCHDOG=1 through NOTIFY_SOCKET, and SIGABRT when it is missing. */
 TIMED_TEST(stacks_before_a_service_manager_ends_the_service, 60)
 {
     struct program manager =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is no stall is not reported: idle loops, a stopped or debugged process, main loops inside
- * callbacks, the time before the loop turns. */
+/* Only stalls are reported: not idle loops, a stopped or debugged process, main loops inside
+ * callbacks, or the time before the loop turns. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void silent(const char *const argv[], unsigned turns)
     zoo_done(&zoo);
 }
 
-/* All at the same time: ten minutes each under --long. */
+/* All at the same time, for ten minutes under --long. */
 TIMED_TEST(idle_programs, 700)
 {
     enum { PROGRAMS = 9 };
@@ -71,7 +71,7 @@ TIMED_TEST(time_before_the_loop, 60)
            10);
 }
 
-/* Its main thread waits for the interpreter's lock, which is no loop, then for its threads. */
+/* The main thread waits for the interpreter's lock, which is no loop, then for its threads. */
 TIMED_TEST(lock_of_an_interpreter, 60)
 {
     silent((const char *[]){"/usr/bin/python3", "-c",
@@ -88,7 +88,7 @@ TIMED_TEST(lock_of_an_interpreter, 60)
            0);
 }
 
-/* bash executes its last command in its own process: the page of its turns is nobody's then. */
+/* bash executes its last command in its own process: then no program owns its page of turns. */
 TIMED_TEST(loop_that_executes_another_program, 60)
 {
     silent((const char *[]){"bash", "-c",
@@ -97,8 +97,8 @@ TIMED_TEST(loop_that_executes_another_program, 60)
            3);
 }
 
-/* What was learned as a loop was the reading of children's output, or an event loop that is closed:
- * its descriptor is gone, and whatever the thread does now, it keeps nobody waiting. */
+/* The learned loop only read children's output, or was an event loop that is closed: its descriptor
+ * is gone, and the thread keeps nobody waiting. */
 TIMED_TEST(loop_that_is_over, 60)
 {
     silent((const char *[]){"/usr/bin/python3", "-c",
@@ -173,7 +173,7 @@ TIMED_TEST(stopped_and_continued, 60)
     zoo_done(&zoo);
 }
 
-/* One true stall in the middle of it is still found. */
+/* One true stall in between is still found. */
 TIMED_TEST(stopped_and_continued_around_a_stall, 60)
 {
     struct program program;

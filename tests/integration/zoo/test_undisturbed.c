@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watching ends no call early: a thread that alternates work and 200 us of each of 17 blocking
- * calls, inside stalls, so that it is sampled all the time. By perf events that is so always; where
- * a running thread has to be stopped or signalled, the rate is what it is: measured, printed, and
- * told by the watch itself.
+/* Watching ends no call early: a thread alternates work and 200 us of each of 17 blocking calls
+ * inside stalls, so that the watch samples it all the time. With perf events no call ends early. If
+ * a running thread must be stopped or signalled, the test measures and prints the rate, and the
+ * watch reports it.
  *
  * With --long each path takes 60 seconds; SONDE_TEST_ROUNDS is the number of rounds of 4.4 seconds
  * where that is not enough (231: each call for 60 seconds). */
@@ -14,7 +14,7 @@
 
 struct outcome {
     unsigned made, early;
-    unsigned sent, told_early; /* as the watch says it at its end */
+    unsigned sent, told_early; /* by the watch's last message */
     char sampler[32];
 };
 
@@ -53,7 +53,7 @@ static void read_signals(const char *text, struct outcome *o)
     }
 }
 
-/* False: too few samples, by chance, to say that calls were disturbed often. */
+/* False: by chance too few samples to say that calls were disturbed often. */
 static bool check_report(const char *report, unsigned samples_each, struct outcome *o)
 {
     struct zoo zoo = {0};
@@ -112,15 +112,14 @@ static bool watch_once(const char *const prefix[], const char *sampler, const ch
     CHECK_ALWAYS(run.status == 0);
     count_calls(run.out, &o);
     read_signals(run.err, &o);
-    /* work that is too short to be stopped or signalled: mostly the one stack of the wait is seen
-     */
+    /* work too short for a stop or signal: most samples have the one stack of the wait */
     bool is_enough = check_report(report, strcmp(work_us, "20") == 0 && prefix != NULL ? 1 : 4, &o);
     test_run_done(&run);
     *ret_outcome = o;
     return is_enough;
 }
 
-/* How many samples differ is chance: 72 to 143 of 17 stalls. Where they are too few, once more; no
+/* The number of different samples is random: 72 to 143 of 17 stalls. If it is too low, repeat; no
  * run may disturb a call. */
 static struct outcome watch_calls(const char *const prefix[], const char *sampler,
                                   const char *work_us)
@@ -143,7 +142,7 @@ TIMED_TEST(calls_end_in_their_time, 1800)
     CHECK_ALWAYS(o.early == 0);
 }
 
-/* Where perf events are refused, as in many containers. */
+/* Perf events are refused, as in many containers. */
 TIMED_TEST(calls_where_perf_is_refused, 1800)
 {
     struct outcome o =
@@ -161,13 +160,13 @@ TIMED_TEST(calls_where_perf_and_ptrace_are_refused, 1800)
     CHECK_ALWAYS(o.told_early >= o.early);
 }
 
-/* Work of 20 us is over before a thread counts as running: here it is long enough to be sampled, so
- * that the signal meets threads that are about to wait. */
+/* Work of 20 us ends before a thread counts as running. Here it is long enough for samples, so the
+ * signal meets threads that are about to wait. */
 TIMED_TEST(calls_of_a_thread_that_is_signalled, 1800)
 {
     struct outcome o = watch_calls(NULL, "signal", "1000");
     CHECK_STR(o.sampler, "passive+signal");
     CHECK(o.sent >= 50);
     CHECK(o.early <= o.sent / 2);
-    CHECK_ALWAYS(o.told_early >= o.early); /* not one that the watch did not see */
+    CHECK_ALWAYS(o.told_early >= o.early); /* the watch saw each of them */
 }
