@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An installation is complete: a program outside the tree builds by pkg-config alone, with the
- * shared and the static library; and `sonde` finds its own libraries. */
+/* An installation is complete: a program outside the tree builds with pkg-config alone, with the
+ * shared and the static library, and `sonde` finds its own libraries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static const char printer[] = "#include <execinfo.h>\n"
                               "    return 0;\n"
                               "}\n";
 
-/* The library in place of glibc's backtrace(), by link and by preload. */
+/* The library that replaces glibc's backtrace(), by link and by preload. */
 TEST_TIMEOUT(the_drop_in_is_installed, 250)
 {
     char path[4096], command[16384];
@@ -115,8 +115,8 @@ static const char sender[] =
     "    return 0;\n"
     "}\n";
 
-/* The transport, too. Its archive goes with the shared libraries of others: what libcurl needs as
- * an archive, pkg-config says, and a distribution may not have. */
+/* The transport, too. Its archive links with shared libraries of others: pkg-config lists libcurl's
+ * needs as an archive, which a distribution may lack. */
 TEST_TIMEOUT(a_sender_builds_against_an_installation, 250)
 {
     char path[4096], command[16384];
@@ -147,7 +147,7 @@ TEST_TIMEOUT(a_sender_builds_against_an_installation, 250)
     test_run_done(&run);
 }
 
-/* Exactly the functions that the headers declare are exported, and nothing else. */
+/* The library exports exactly the functions that the headers declare. */
 TEST(exports_are_the_headers)
 {
     char command[16384];
@@ -181,7 +181,7 @@ TEST_TIMEOUT(the_program_is_installed, 250)
     CHECK_CONTAINS(run.err, "geteuid  1 call");
     CHECK(strstr(run.err, "not found") == NULL);
     unsigned installed = 0, written = 0;
-    const char *counts = strchr(run.out, '\n'); /* behind what `id` says */
+    const char *counts = strchr(run.out, '\n'); /* after the output of `id` */
     CHECK(counts != NULL && sscanf(counts, "%u %u", &installed, &written) == 2);
     CHECK(installed != 0);
     CHECK_EQ(installed, written);

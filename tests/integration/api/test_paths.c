@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of libraries whose path or identity the loader does not know: loaded by a relative path,
+/* Names in libraries whose path or identity the loader does not know: loaded by a relative path,
  * without a build-id, replaced or deleted since. */
 #include <dlfcn.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ static void shell(const char *command)
     test_run_done(&run);
 }
 
-/* A library whose function `call` calls back through the static function `inner`. */
+/* Build a library whose function `call` calls back through the static function `inner`. */
 static void build(const char *file, const char *inner, const char *options)
 {
     char command[1024];
@@ -71,7 +71,7 @@ static void check_image(const char *file)
     CHECK_STR(image, real);
 }
 
-/* What the loader keeps for good is no leak of a test. */
+/* Memory that the loader keeps for good is no leak of a test. */
 static __attribute__((constructor)) void before_main(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -99,7 +99,7 @@ TEST_TIMEOUT(loaded_by_a_relative_path, 120)
     CHECK_STR(name, "inside_rel");
     check_image("rel.so");
     CHECK_CONTAINS(text, "inside_rel+0x");
-    /* the file is searched where it was, not in the current working directory */
+    /* sonde searches the file in its folder at load time, not in the current working directory */
     CHECK_EQ(chdir("/"), 0);
     sonde_symbolizer_destroy(symbolizer);
     CHECK_OK(sonde_symbolizer_create(&symbolizer));
@@ -125,7 +125,7 @@ TEST_TIMEOUT(opened_without_a_build_id, 120)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-/* Another file at the same path, loaded after the first was unloaded, has its own names. */
+/* Another file at the same path, loaded after the first was unloaded, gets its own names. */
 TEST_TIMEOUT(replaced_without_a_build_id, 120)
 {
     start();
@@ -137,7 +137,7 @@ TEST_TIMEOUT(replaced_without_a_build_id, 120)
     handle = load_and_call("./again.so");
     CHECK_STR(name, "inside_two");
     CHECK_EQ(dlclose(handle), 0);
-    /* replaced while it is loaded: the path is that of another file */
+    /* replaced while loaded: the path leads to another file */
     handle = dlopen("./again.so", RTLD_NOW);
     CHECK(handle != NULL);
     build("new.so", "inside_new", "-Wl,--build-id=none");
@@ -152,7 +152,7 @@ TEST_TIMEOUT(replaced_without_a_build_id, 120)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-/* The kernel still has the program's file when its path is gone. */
+/* The kernel keeps the program's file after its path is gone. */
 TEST_TIMEOUT(program_deleted_while_it_runs, 120)
 {
     char command[2048];

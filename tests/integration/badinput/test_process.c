@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes that are not there, may not be read, have no stack, or run from a damaged file. Each:
- * one clear line, the right exit code, no crash. */
+/* Processes that are absent, unreadable, without a stack, or run from a damaged file. Each gives
+ * one clear line and the right exit code, and no crash. */
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ TEST(no_such_process)
     if (pid == 0) {
         _exit(0);
     }
-    waitpid(pid, NULL, 0); /* its id is free now, and is not given again soon */
+    waitpid(pid, NULL, 0); /* its pid is free now, and is not reused soon */
     run = stacks_of(pid);
     CHECK_EQ(run.status, 3);
     CHECK_STR(run.out, "");
@@ -78,7 +78,7 @@ TEST(a_kernel_thread)
     test_run_done(&run);
 }
 
-/* sonde as another user, from a copy that this user can reach. */
+/* Run sonde as another user, from a copy that this user can reach. */
 TEST(a_process_of_another_user)
 {
     char copy[256];
@@ -106,8 +106,8 @@ TEST(a_process_of_another_user)
 
 typedef void damage(char *elf, size_t size);
 
-/* A copy of the waiter, started whole; then its file is replaced (a new inode, as a package manager
- * does) or, if `before`, damaged before the start where the kernel does not look. */
+/* Start a whole copy of the waiter, then replace its file (a new inode, as a package manager does).
+ * With `before`, damage the file before the start, where the kernel does not look. */
 static void inspect_damaged(const char *name, damage *spoil, bool before)
 {
     char path[256];
@@ -136,7 +136,7 @@ static void inspect_damaged(const char *name, damage *spoil, bool before)
     if (run.status != 0 || strstr(run.out, "read") == NULL) {
         FAIL("%s: ended with %d, said %s%s", name, run.status, run.out, run.err);
     }
-    /* never wrong names: where they are not known, the image and the offset */
+    /* never wrong names: image and offset if the name is unknown */
     if (strstr(run.out, "wait_in_main") == NULL && strstr(run.out, name) == NULL) {
         FAIL("%s: neither name nor image in: %s", name, run.out);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of outlined code (-Oz on arm64): each block of -O2 is found again, with the same
- * descriptor and captures. Many similar functions, so that the filling of blocks is outlined, too.
- */
+/* Blocks of outlined code (-Oz on arm64): sonde finds each block of -O2 again, with the same
+ * descriptor and captures. Many similar functions make clang outline the filling of blocks, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static void write_m(void)
     fclose(file);
 }
 
-/* "FUNCTION DESCRIPTOR SIZE kind@offset ...", a line for each block. */
+/* "FUNCTION DESCRIPTOR SIZE kind@offset ...", one line per block. */
 static char *listed(const char *file, unsigned *ret_blocks)
 {
     static char line[4000];
@@ -150,7 +149,7 @@ TEST_TIMEOUT(finds_blocks_in_outlined_code, 300)
     check("c-O2", "c-Oz.o", BLOCKS);
     check("elf-c-O2", "elf-c-Oz", BLOCKS);
     char *symbols = darwin_output("llvm-nm-19 c-Oz");
-    CHECK_CONTAINS(symbols, "OUTLINED_FUNCTION_9"); /* else this tests nothing */
+    CHECK_CONTAINS(symbols, "OUTLINED_FUNCTION_9"); /* else the test proves nothing */
     free(symbols);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each blocked thread's stack is whole, from the call to the thread's entry, and no call ends
- * early because it was looked at. */
+/* Each blocked thread's stack is whole, from the call to the thread's entry, and no call ends early
+ * because of a capture. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static bool is_in(uint64_t pc, const void *function)
            pc != (uint64_t)(uintptr_t)function;
 }
 
-/* block_*, middle and outer follow each other; under outer are the two of libc. */
+/* block_*, middle and outer are adjacent; under outer are libc's two frames. */
 static const char *what_is_wrong(const struct call *call)
 {
     uint32_t i = 0;
@@ -55,7 +55,7 @@ static void print_stack(const struct call *call, const char *what)
     }
 }
 
-/* Until the thread has come to its call and is read there. */
+/* Capture until the thread is in its call. */
 static void capture_call(const struct call *call)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options,
@@ -76,7 +76,7 @@ static void capture_inside(void)
 {
     unsigned wrong = 0;
     start_calls();
-    usleep(300000); /* let them come to their calls */
+    usleep(300000); /* let the threads reach their calls */
     for (unsigned i = 0; i < call_count; i++) {
         for (unsigned n = 0; n < TIMES; n++) {
             const char *what;
@@ -94,7 +94,7 @@ static void capture_inside(void)
     CHECK_EQ(wrong, 0);
 }
 
-/* In a child: libc keeps some memory of so many threads, which would look like a leak. */
+/* In a child: libc keeps memory of so many threads, which would look like a leak. */
 TEST_TIMEOUT(from_inside, 120)
 {
     int status;
@@ -107,7 +107,7 @@ TEST_TIMEOUT(from_inside, 120)
     CHECK_EQ(status, 0);
 }
 
-/* The calls are in a child, which has our functions at our addresses. */
+/* A child makes the calls; it has our functions at our addresses. */
 static unsigned capture_child(pid_t child)
 {
     struct sonde__target *target;

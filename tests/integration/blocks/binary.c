@@ -140,7 +140,7 @@ static bool read_binary(void *ctx, uint64_t address, void *buffer, size_t size)
         return false;
     }
     memcpy(buffer, from, size);
-    while (low < high) { /* the first one that can reach into it */
+    while (low < high) { /* the first one that may overlap */
         size_t middle = low + (high - low) / 2;
         if (b->fixups[middle].address + 8 <= address) {
             low = middle + 1;

@@ -51,7 +51,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All of `live` was found, and nothing else. */
+/* The search found all of `live` and nothing else. */
 static void compare(const struct sonde__blockheap_found *found, uint64_t *live, size_t count)
 {
     size_t missing = 0, wrong = 0, i = 0;
@@ -76,7 +76,7 @@ static void compare(const struct sonde__blockheap_found *found, uint64_t *live, 
     CHECK_EQ(found->count, count);
 }
 
-/* 200,000 blocks are made, and half of them released; fewer where it is slow. */
+/* Make 200,000 blocks and release half of them; fewer on slow builds. */
 static const char *made(void)
 {
 #ifdef SONDE_SANITIZED
@@ -135,7 +135,7 @@ TEST_TIMEOUT(searches_another_process_with_debians_runtime, 200)
     other_process("-O1", "debian", "apple", "2");
 }
 
-/* In a process of its own: its blocks are never freed. */
+/* In a child: its blocks are never freed. */
 static void search_itself(void)
 {
     char path[700];
@@ -159,7 +159,7 @@ static void search_itself(void)
     compare(&look.found, (uint64_t *)(void *)live, kept);
     CHECK(look.found.bytes < (uint64_t)1 << 33);
     dprintf(STDOUT_FILENO, "    %s\n", look.found.in_place ? "in place" : "copied");
-    /* and each by its address, until it is released */
+    /* and find each by its address, until it is released */
     struct sonde__blockheap_item item;
     size_t one = 0;
     while (!sonde__blockheap_check(look.heap, (uintptr_t)live[one], &item) || item.count != 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The captures reported for each block of the corpus, in this process, against what its helpers do.
- */
+/* The reported captures of each block of the corpus, in this process, against its helpers'
+ * actions. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,15 +64,15 @@ static bool has(const struct sonde__blockheap_captures *captures,
             truth->offset >= c->offset && truth->offset < c->offset + (c->size != 0 ? c->size : 8);
         if (strchr(inlined ? "dpuc" : "dpu", truth->kind) != NULL && covers &&
             (letter == 'd' || letter == 'c')) {
-            return true; /* bytes, and whose they are is not known */
+            return true; /* plain bytes of an unknown owner */
         }
         if (strchr("dp", truth->kind) == NULL && c->offset == truth->offset) {
-            /* who does not own an object need not know that it is one */
+            /* an object that is not owned may go unrecognised */
             if (truth->kind == 'u' ? !c->owned && (letter == 'u' || letter == 'd' || !escapes)
                                    : letter == truth->kind && c->owned == owned) {
                 return true;
             }
-            /* what a box holds is told by how it is released: a block as an object */
+            /* the release of a box's variable tells its kind: a block counts as an object */
             if (truth->kind == 'b' && truth->byref >= 0 && letter == 's' && c->owned) {
                 return true;
             }
@@ -81,7 +81,8 @@ static bool has(const struct sonde__blockheap_captures *captures,
     return false;
 }
 
-/* Nothing is wrongly reported as owned or weak. A struct may be an offset that nothing retains. */
+/* No capture is wrongly reported as owned or weak. A struct may be an offset that nothing
+ * retains. */
 static bool says_more(const struct sonde__blockheap_captures *captures,
                       const struct corpus_block *truth, int32_t byref)
 {
@@ -172,7 +173,7 @@ static void run_corpus(const char *level, const char *parts)
     _exit(wrong == 0 && right >= 20 ? 0 : 1);
 }
 
-/* In a process of its own: the corpus is never unloaded. */
+/* In a child: the corpus is never unloaded. */
 static void in_child(const char *level, const char *parts)
 {
     int status = -1;

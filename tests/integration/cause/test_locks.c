@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde stacks` of threads that wait for locks: each is told as the program itself knows it. */
+/* `sonde stacks` of threads that wait for locks: each line agrees with the program's own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void line_of(const char *text, const char *tid, char *ret_line, size_t ca
     snprintf(ret_line, capacity, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
 }
 
-/* Each line of the program's file: "TID what it waits for". Returns how many there are. */
+/* Check each line of the program's file: "TID what it waits for". Returns the number of lines. */
 static unsigned check_truth(const char *text)
 {
     char *truth = test_read_file(truth_path, NULL), *rest = truth;
@@ -80,7 +80,7 @@ TEST(locks_of_a_static_program)
     check_all(test_program("cause", "cause_locks_static"), 19);
 }
 
-/* Their owners are not recorded, and nothing is made up. */
+/* musl does not record owners, and sonde invents none. */
 TEST(locks_of_musl)
 {
     char command[2048], path[1024];
@@ -104,7 +104,7 @@ static void check_circle(unsigned size)
     pid_t pid = start_locks(test_program("cause", "cause_locks"), what);
     struct test_run run = stacks_of(pid);
     CHECK_EQ(check_truth(run.out), size);
-    /* on top, below the heading; each of its threads, with what the program itself says */
+    /* below the heading, with each of its threads and the program's own line of it */
     const char *top = strchr(run.out, '\n') + 1;
     CHECK(strncmp(top, "deadlock: ", 10) == 0);
     char *line = strndup(top, strcspn(top, "\n"));
@@ -117,7 +117,7 @@ static void check_circle(unsigned size)
         CHECK_CONTAINS(line, expected);
         CHECK_CONTAINS(line, resource);
     }
-    CHECK(strstr(top + strlen(line), "deadlock") == NULL); /* said once */
+    CHECK(strstr(top + strlen(line), "deadlock") == NULL); /* printed once */
     free(truth);
     free(line);
     test_run_done(&run);
@@ -154,7 +154,7 @@ TEST(a_thread_that_waits_for_the_end_of_its_waiter)
     stop_program(pid);
 }
 
-/* A mutex in shared memory: the thread that waits is another process'. */
+/* A mutex in shared memory: the waiting thread belongs to another process. */
 TEST(a_mutex_that_another_process_holds)
 {
     char waiter[16], shown[1024];

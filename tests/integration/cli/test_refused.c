@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a container's profile may refuse, one thing at a time (support/refuse.c): there is another
- * way with the same result, or one line says what is missing and what to do. */
+/* Refusals of a container's profile, one at a time (support/refuse.c): sonde gets the same result
+ * another way, or one line says what is missing and what to do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static pid_t start_running(void)
     return start_program(program);
 }
 
-/* The text from the first thread on: what stands before it has the length of the stop. */
+/* The text from the first thread on: the lines before it contain the stop's duration. */
 static const char *threads_of(const struct test_run *run)
 {
     const char *at = strstr(run->out, "\nthread ");
@@ -45,8 +45,8 @@ static const char *threads_of(const struct test_run *run)
     return at;
 }
 
-/* Where the kernel does not show waits, nobody can say that a thread still waits as it did: who has
- * what it waits for is left out. Cut each thread's heading behind its call. */
+/* If the kernel does not show waits, sonde cannot know that a thread still waits as before, and
+ * leaves out owners. Cut each thread's heading after its call. */
 static void cut_owners(const char *text)
 {
     char *at = (char *)(uintptr_t)text;
@@ -59,7 +59,7 @@ static void cut_owners(const char *text)
     }
 }
 
-/* As when nothing is refused: the same threads, frames, names. */
+/* The same threads, frames and names as without refusals. */
 static void check_same(pid_t pid, const char *what, const char *option)
 {
     struct test_run plain = refused(NULL, "stacks", option, pid);
@@ -71,7 +71,7 @@ static void check_same(pid_t pid, const char *what, const char *option)
         CHECK_CONTAINS(run.out, "blocked in read  fd ");
         CHECK_CONTAINS(run.out, "blocked in futex  futex 0x");
     }
-    /* after a stop, owners are left out of threads that do not wait again yet */
+    /* after a stop, threads that do not wait again yet have no owners */
     if (option != NULL || strstr(what, "waits") != NULL) {
         cut_owners(run.out);
         cut_owners(plain.out);
@@ -85,7 +85,7 @@ static void check_same(pid_t pid, const char *what, const char *option)
     test_run_done(&plain);
 }
 
-/* A sleep that was interrupted goes on as another call (restart_syscall). */
+/* An interrupted sleep continues as another call (restart_syscall). */
 static void stop_once(pid_t pid)
 {
     struct test_run run = refused(NULL, "stacks", "--stop", pid);
@@ -154,7 +154,7 @@ TEST(stop_without_ptrace)
     stop_program(pid);
 }
 
-/* The doctor sees each of them, and knows which has a way around. */
+/* The doctor finds each refusal, and knows which has a substitute. */
 TEST(the_doctor_says_what_is_refused)
 {
     pid_t pid = start_waiter();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The live blocks and who made them, against the program's own report. */
+/* The live blocks and their makers, against the program's own report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static struct json *show(const char *report)
     return json;
 }
 
-/* The function that made them: the first frame whose name begins so. */
+/* The function that made the blocks: the first frame whose name has this prefix. */
 static const char *site_of(const struct json *blocks)
 {
     JSON_EACH(frame, json_need(blocks, "frames"))
@@ -32,7 +32,7 @@ static const char *site_of(const struct json *blocks)
     return "";
 }
 
-/* No frame is ours, although captured blocks are copied below one of ours. */
+/* No frame is sonde's, although captured blocks are copied below a frame of sonde's. */
 static void check_modules(const struct json *report)
 {
     JSON_EACH(blocks, json_need(report, "heap_blocks"))
@@ -51,7 +51,7 @@ struct sums {
     int64_t count, bytes, growth, growth_bytes;
 };
 
-/* count and bytes: at last; growth: over all times. */
+/* count and bytes: at the end; growth: over the whole run. */
 static struct sums sum(const struct json *report, const char *site)
 {
     struct sums sums = {0, 0, 0, 0};
@@ -75,7 +75,7 @@ static struct sums sum(const struct json *report, const char *site)
     return sums;
 }
 
-/* The program's own "NAME BLOCKS BYTES" lines, against the report. */
+/* Compare the program's own "NAME BLOCKS BYTES" lines with the report. */
 static void check_against(const char *said, const struct json *report)
 {
     struct sums all = {0, 0, 0, 0};
@@ -127,7 +127,7 @@ TEST_TIMEOUT(records_blocks_of_four_threads, 180)
     heapblocks_build(NULL);
     const char *plain[] = {heapblocks_built("blocks"), "10000", NULL};
     run_and_check(plain, NULL, NULL);
-    /* All growth adds up to what is alive. */
+    /* The sum of all growth equals the live blocks. */
     const char *grows[] = {heapblocks_built("blocks"), "50000", NULL};
     run_and_check(grows, "--blocks-every", "100ms");
     /* Only dlopen() loads the runtime. */
@@ -135,7 +135,7 @@ TEST_TIMEOUT(records_blocks_of_four_threads, 180)
     run_and_check(loads, NULL, NULL);
 }
 
-/* Seeing nothing does not mean that there is nothing. */
+/* Without seen calls the report must not claim that there are no blocks. */
 TEST_TIMEOUT(records_a_runtime_inside_the_program, 150)
 {
     heapblocks_build(NULL);
@@ -150,7 +150,7 @@ TEST_TIMEOUT(records_a_runtime_inside_the_program, 150)
     test_run_done(&run);
 }
 
-/* Linked so that the calls of a library reach the runtime in it directly. */
+/* Linked so that a library's calls go directly to its own runtime. */
 TEST_TIMEOUT(reports_a_runtime_inside_a_library, 150)
 {
     heapblocks_build(NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calls of Objective-C methods, by name, in the GNU runtime: by `sonde run --record` in a program,
- * and in this process, where all must be as before when hooks are taken off. */
+ * and in this process, where removing the hooks must restore everything. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@ static const struct {
     {"-[Root bigWith:and:]", CALLS_BIG},
     {"+[Root sum:]", CALLS_SUM},
     {"-[Root added:]", CALLS_ADDED},
-    {"-[Root replaced]", CALLS_ADDED}, /* the category's */
+    {"-[Root replaced]", CALLS_ADDED}, /* replaced by a category */
     {"-[Derived own]", 1},
     {"+[Root make]", 2},
-    /* not there */
+    /* absent methods */
     {"-[Derived plain:]", 0},
     {"+[Derived sum:]", 0},
     {"-[Nobody nothing]", 0},
@@ -43,7 +43,7 @@ static void build(const char *source, const char *output, const char *options)
                  options, output, test_source_dir(), source);
 }
 
-/* A file that was built, by its whole path. */
+/* The whole path of a built file. */
 static const char *built(const char *name)
 {
     static char paths[2][600];
@@ -89,7 +89,7 @@ TEST_TIMEOUT(records_methods_by_name, 100)
     CHECK_CONTAINS(run.err, "+[Derived sum:]: the class has no such method of its own");
     CHECK_CONTAINS(run.err, "-[Nobody nothing]: no class of this name is loaded");
     CHECK_CONTAINS(run.err, "#0  run_calls+");
-    CHECK_CONTAINS(run.err, "#0  -[Derived bySuper:]+"); /* which calls super's */
+    CHECK_CONTAINS(run.err, "#0  -[Derived bySuper:]+"); /* it calls super's method */
     test_run_done(&plain);
     test_run_done(&run);
 }
@@ -103,7 +103,7 @@ static uint64_t count(const struct sonde__probe_hook *hook, const struct sonde__
     return atomic_load_explicit(&hook->target, memory_order_relaxed);
 }
 
-/* What each method of the list is implemented by, as the runtime says. */
+/* The runtime's implementation of each method of the list. */
 static void read_implementations(const struct sonde__hooks *hooks, void *ret[METHODS])
 {
     void *(*implementation)(void *) =
@@ -116,7 +116,7 @@ static void read_implementations(const struct sonde__hooks *hooks, void *ret[MET
     }
 }
 
-/* In a process of its own: the runtime keeps what it has allocated. */
+/* In a child: the runtime keeps its allocations. */
 static void hook_and_give_back(void)
 {
     static const char *names[METHODS];
@@ -152,7 +152,7 @@ static void hook_and_give_back(void)
     }
     CHECK_OK(sonde__hook_start(names, METHODS, 0, &hooks, NULL));
     CHECK_EQ(sonde__hook_look_for_methods(hooks), METHODS - FOUND);
-    for (unsigned i = 0; i < FOUND; i++) { /* what the runtime held meanwhile */
+    for (unsigned i = 0; i < FOUND; i++) { /* the implementation before the hooks */
         CHECK((void *)(uintptr_t)sonde__hook_methods(hooks, &all)[i].old == own[i]);
     }
     read_implementations(hooks, again);

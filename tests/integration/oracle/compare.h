@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The unwinder against the shadow stack, at one instruction after the other.
+/* The unwinder against the shadow stack, at each instruction.
  *
- * At each one three walks are made: the product's loop (compiled tables, plain memory), the same
- * steps one by one through the door (which show each frame's CFA too), and at times rules read in
+ * Each instruction gets three walks: the product's loop (compiled tables, plain memory), the same
+ * steps one by one through the door (which show each frame's CFA, too), and sometimes rules read in
  * place without tables. Every frame up to the outermost one must be right: return address, CFA, and
  * whether it is exact.
  *
  * Code that switches stacks (longjmp, setcontext) describes itself, from some instruction on, as
- * called by the place that it is about to go to. So a difference is held back for as long as such a
- * switch takes, and dropped if the walk gave just the stack that the switch then arrived at.
+ * called by the place that it will go to. So a difference is held back while such a switch may
+ * last, and dropped if the walk gave the stack that the switch then arrived at.
  *
- * Where the walk ends with right frames and says that it cannot go on, it has not been wrong: such
- * places count for themselves, where a test expects them at all.
+ * A walk that ends with right frames and reports that it cannot go on is not wrong: such places
+ * have a count of their own, in tests that allow them.
  *
  * A program that overwrites a return address or a saved register (libgcc does both when it installs
- * an exception's landing pad) has no true caller there any more: those instants are counted, if the
- * walk gave what the frame now holds and the program then arrived with that, and no more. */
+ * an exception's landing pad) has no true caller there any more: those instants are only counted,
+ * if the walk gave the frame's new value and the program then arrived with it. */
 #ifndef TEST_ORACLE_COMPARE_H
 #define TEST_ORACLE_COMPARE_H
 
@@ -30,35 +30,34 @@ struct frames {
     uint8_t end; /* enum sonde_end_reason */
 };
 
-/* What another unwinder says at the same instant. */
+/* The answer of another unwinder at the same instant. */
 enum verdict { NOT_ASKED, SAME, ANOTHER };
 
-/* A place in the code whose rule is wrong: the pc of the frame whose caller the walk did not find.
- */
+/* A place in the code with a wrong rule: the pc of the frame whose caller the walk did not find. */
 struct place {
     uint64_t pc;
     char image[96];
     uint64_t vaddr;
     unsigned count;     /* instants */
-    unsigned unknown;   /* others, where the walk says that it cannot go on */
-    unsigned cfa_count; /* of these: the sp of one frame alone was wrong, and every pc right */
+    unsigned unknown;   /* other instants, where the walk reports that it cannot go on */
+    unsigned cfa_count; /* instants where only one frame's sp was wrong, and every pc right */
     char what[160];
-    struct frames ours; /* at the first time */
-    unsigned wrong_at;  /* the first frame that is wrong */
-    bool walks_differ;  /* our own walks do not agree: nobody can explain that */
+    struct frames ours; /* at the first instant */
+    unsigned wrong_at;  /* the first wrong frame */
+    bool walks_differ;  /* sonde's own walks disagree: there is no excuse */
     enum verdict verdicts[2];
     int32_t copy; /* a stopped copy of the process at that instant; 0: none */
 };
 
-struct held { /* a difference that a switch may account for */
+struct held { /* a difference that a switch may explain */
     struct frames ours;
     struct place *place;
     uint64_t instant;
-    unsigned fp_at; /* the first frame whose fp is not what it was at its call; 0: none */
+    unsigned fp_at; /* the first frame whose fp differs from its fp at the call; 0: none */
 };
 
-/* A caller that is said to go on with another sp than it had at its call. Its callee may have moved
- * the return address (libffi's ffi_call_unix64 does): how it returns, tells. */
+/* The walk gives a caller another sp than it had at its call. The callee may have moved its return
+ * address (libffi's ffi_call_unix64 does): its return decides. */
 enum { CLAIM_PLACES_MAX = 64, CLAIMS_MAX = 8 };
 struct claim {
     const struct shadow_stack *stack;
@@ -83,8 +82,8 @@ struct compare {
     uint64_t frames;
     uint64_t switched;    /* instants inside of a switch of stacks, as its target sees them */
     uint64_t moved;       /* a callee moved its return address, and the walk knew */
-    uint64_t overwritten; /* the program has put another return address into a frame */
-    uint64_t unknown;     /* instants whose walk ended early, said so, and gave no wrong frame */
+    uint64_t overwritten; /* the program changed a return address */
+    uint64_t unknown;     /* the walk ended early, reported it, and gave no wrong frame */
     uint64_t unended;     /* the last frame was right, and no rule says that it is the last */
     uint64_t deepest;
     struct place places[COMPARE_PLACES_MAX];
@@ -95,9 +94,9 @@ struct compare {
     unsigned claim_count;
     struct image_count images[64];
     unsigned image_count;
-    bool may_not_know; /* code that nobody's rules describe: the walk may end there, and say so */
-    bool lies;         /* a test of the test: the walk's answer inside of a switch is made wrong */
-    /* Asked at the first difference of a place: fills verdicts, copy. May be null. */
+    bool may_not_know; /* code without any rules: the walk may end there, and report it */
+    bool lies;         /* a test of the test: falsify the walk's answer inside of a switch */
+    /* Called at the first difference of a place: fills verdicts, copy. May be null. */
     void (*ask)(void *ctx, struct place *place);
     void *ask_ctx;
 };
@@ -111,17 +110,17 @@ void compare_switched(struct compare *compare, const struct shadow_frame *arrive
 void compare_end(struct compare *compare);
 void compare_done(struct compare *compare);
 
-/* Is frame `wrong_at` of theirs what ours is? */
+/* True if frame `wrong_at` of theirs equals ours. */
 enum verdict compare_verdict(const struct place *place, const struct frames *theirs);
 
-/* The lines "frame PC SP" behind the line `head` of gdb's output. False: there are none. */
+/* Read the lines "frame PC SP" after the line `head` of gdb's output. False: there are none. */
 bool compare_read_frames(const char *text, const char *head, struct frames *ret_frames);
 
-/* One line a place that is explained: image and vaddr, at the end of the file. */
+/* Append one line per explained place: image and vaddr. */
 void compare_list(const struct compare *compare, const char *path);
 
-/* Print figures and places. Returns how many places nobody explains; *ret_explained: the others
- * that gave a wrong pc. */
+/* Print figures and places. Returns the number of unexplained places; *ret_explained: explained
+ * ones with a wrong pc. */
 unsigned compare_report(struct compare *compare, unsigned *ret_explained);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an instruction does to the stack of calls, by its bytes. Sources: Intel SDM volume 2; Arm
+/* The effect of an instruction on the call stack, by its bytes. Sources: Intel SDM volume 2; Arm
  * architecture reference manual, C4.1 "Branches". */
 #ifndef TEST_ORACLE_DECODE_H
 #define TEST_ORACLE_DECODE_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the stack really is: kept from the calls and returns that a program executes, never from its
- * call frame information.
+/* The true stack, by the calls and returns that a program executes, never by its call frame
+ * information.
  *
- * A frame here is a caller: where it goes on, and its stack pointer there. Most programs have one
- * stack; coroutines have several, told apart by the memory that they lie in. Control that leaves
- * frames without returning from them (longjmp, exceptions, setcontext) is seen when it arrives: at
- * the return or indirect jump that goes somewhere else than to the innermost caller. */
+ * A frame here is a caller: its return address, and its stack pointer there. Most programs have one
+ * stack; coroutines have several, told apart by the memory that they lie in. Control may leave
+ * frames without a return (longjmp, exceptions, setcontext). The shadow notices it on arrival: a
+ * return or indirect jump that goes elsewhere than to the innermost caller. */
 #ifndef TEST_ORACLE_SHADOW_H
 #define TEST_ORACLE_SHADOW_H
 
@@ -17,7 +17,7 @@ enum { SHADOW_FRAMES_MAX = 4096, SHADOW_STACKS_MAX = 16 };
 struct shadow_frame {
     uint64_t pc;
     uint64_t sp;
-    uint64_t fp; /* its frame pointer there: compared only to tell why something else is wrong */
+    uint64_t fp; /* its frame pointer there: compared only to explain another difference */
     bool exact;  /* interrupted by a signal: pc is the next instruction, not a return address */
 };
 
@@ -33,7 +33,7 @@ struct shadow {
     bool pushes_return; /* a call stores the return address below the caller's sp (x86-64) */
     /* Names the mapping that an address lies in, never 0. */
     uint64_t (*region)(void *ctx, uint64_t address);
-    /* Where a coroutine that starts at this sp would return to, and its sp then. */
+    /* The return address of a coroutine that starts at this sp, and its sp then. */
     struct shadow_frame (*made_root)(void *ctx, uint64_t sp);
     void *ctx;
 };
@@ -41,8 +41,8 @@ struct shadow {
 void shadow_start(struct shadow *shadow, uint64_t sp);
 void shadow_push(struct shadow *shadow, struct shadow_frame frame);
 
-/* A return, or an indirect jump, arrived at pc with sp. True: it was no return to the innermost
- * caller and no jump inside of the innermost frame, but went elsewhere; *shadow follows. */
+/* A return, or an indirect jump, arrived at pc with sp. True: it was neither a return to the
+ * innermost caller nor a jump inside of the innermost frame; *shadow follows. */
 bool shadow_return(struct shadow *shadow, uint64_t pc, uint64_t sp);
 bool shadow_jump(struct shadow *shadow, uint64_t pc, uint64_t sp);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory of the program that is stepped, and its images.
+/* The memory of the stepped program, and its images.
  *
- * At each instruction the stack is read afresh, at the very addresses where the program has it if
- * these are free here: so the walk's loop over plain memory is tried as well as its door. */
+ * The stack is read again at each instruction, to the program's own addresses if these are free
+ * here: so the walk uses its loop over plain memory as well as its door. */
 #ifndef TEST_ORACLE_SPACE_H
 #define TEST_ORACLE_SPACE_H
 
@@ -16,7 +16,7 @@ struct space {
     /* the stack, as of now */
     uint64_t start, end;
     uint8_t *bytes;                /* of start */
-    uint64_t same_start, same_end; /* mapped here as it is there; empty: it is not */
+    uint64_t same_start, same_end; /* mapped here at the same address; empty: not mapped */
     uint8_t *buffer;
     /* images */
     struct sonde__host_maps maps;
@@ -25,7 +25,7 @@ struct space {
     struct sonde__image_set in_place;
 };
 
-/* space->arch, read and ctx are set; images come from `maps`, which the space takes. */
+/* Set space->arch, read and ctx before. Images come from `maps`; the space takes ownership. */
 void space_map(struct space *space, const struct sonde__host_maps *maps);
 /* Take the stack from sp up to `outermost` and a little more. */
 void space_take_stack(struct space *space, uint64_t sp, uint64_t outermost);

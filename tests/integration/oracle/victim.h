@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs that are stepped: they call stock libraries, and check nothing. */
+/* Programs for the stepper: they call stock libraries, and check nothing. */
 #ifndef TEST_ORACLE_VICTIM_H
 #define TEST_ORACLE_VICTIM_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* No byte of a secret is in any file that sonde writes of a program that has secrets in the command
- * line of a child and in the path of a file (secrets.py), or in what it prints. */
+/* A program has secrets in a child's command line and in a file's path (secrets.py). No byte of
+ * them is in a file that sonde writes, or in its output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static const char *const formats[] = {"folded",    "firefox",  "speedscope", "pp
                                       "glibc",     "json",     "text"};
 
 /* Run it with these rules, in the test's folder, whose part "people/kimsecret" is HOME: with a
- * report, a spool folder, of which the live file is copied while each stall lasts, all exports, and
- * what is printed. The followed program has a watch of its own. */
+ * report, a spool folder, whose live file is copied during each stall, all exports, and printed
+ * output. The followed program has a watch of its own. */
 static void run_program(const char *rules)
 {
     static char command[8192];
@@ -46,7 +46,7 @@ static void run_program(const char *rules)
     test_run_done(&run);
 }
 
-/* The files of out/ in which a text is, with spaces between them. */
+/* The files of out/ that contain a text, separated by spaces. */
 static char *files_with(const char *text)
 {
     static char command[1024];
@@ -82,7 +82,7 @@ TIMED_TEST(privacy_no_secret_is_written, 100)
     check_nowhere("kimsecret");
     check_nowhere("pass3");
     check_nowhere("key4secret=1");
-    /* and that is no accident: what stands around them is there */
+    /* the text around the secrets is there */
     check_in("--password=***", "./report.sonde");
     check_in("--password=***", "./live.");
     check_in("--password=***", "./export.json");
@@ -91,7 +91,7 @@ TIMED_TEST(privacy_no_secret_is_written, 100)
     check_in("~/fifo", "./live.");
 }
 
-/* The search finds what is there. */
+/* Without rules the search finds the secrets. */
 TIMED_TEST(privacy_can_be_turned_off, 100)
 {
     run_program("--scrub=none");
@@ -109,8 +109,7 @@ TIMED_TEST(privacy_arguments_and_own_texts, 100)
     check_in("(sh \xe2\x80\xa6)", "./report.sonde");
 }
 
-/* Rules come from a file and the environment, and a wrong one ends sonde before anything is
- * written. */
+/* Rules come from a file and the environment. A wrong rule ends sonde before it writes anything. */
 TEST(privacy_rules_are_read_or_sonde_ends)
 {
     static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is left of a record when its program, or its supervisor, ends without a word. */
+/* The rest of a record after its program, or its supervisor, was killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static struct test_run run_shell(const char *script)
     return test_run(argv, NULL, NULL, 120);
 }
 
-/* The command returns with the program, and is followed by one that reads the report. */
+/* The command returns when the program ends; the next command reads the report. */
 TEST(report_is_whole_when_it_is_read)
 {
     static const char *const ends[] = {"POSIX::_exit(3)", "POSIX::abort()", "kill 9, $$",
@@ -43,8 +43,8 @@ TEST(report_is_whole_when_it_is_read)
     }
 }
 
-/* Kills the supervisor while the program waits, and lets it go on. `sed` finds the supervisor's pid
- * in what --verbose says. */
+/* Kill the supervisor while the program waits, then let the program go on. `sed` gets the
+ * supervisor's pid from the output of --verbose. */
 static const char kill_supervisor[] =
     "cd %s; rm -f go err report; mkfifo go; "
     "%s run -v --record list --report report -- perl -e '"
@@ -55,7 +55,7 @@ static const char kill_supervisor[] =
     "echo > go; wait $run; "
     "%s show report";
 
-/* The program goes on counting in the memory that it shares; a process that stood by reads it. */
+/* The program goes on counting in the shared memory; a standby process reads it. */
 TEST(counts_outlive_the_supervisor)
 {
     static const char *const ends[] = {"", "kill 9, $$", "exit 3"};
@@ -72,7 +72,7 @@ TEST(counts_outlive_the_supervisor)
     }
 }
 
-/* Counts are printed while the program runs, and it goes on. */
+/* Counts are printed while the program runs; it goes on. */
 TEST(counts_so_far_on_sigquit)
 {
     static const char text[] =
@@ -95,8 +95,8 @@ TEST(counts_so_far_on_sigquit)
     test_run_done(&run);
 }
 
-/* What a program is loaded with is asked of glibc's loader, by starting the program: one that
- * another loader starts, or none, would run. */
+/* sonde starts a program under glibc's loader to list its libraries. A program of another loader,
+ * or of none, would really run, so sonde does not do this then. */
 TEST(a_static_program_runs_once)
 {
     char script[1400];
@@ -113,8 +113,8 @@ TEST(a_static_program_runs_once)
     CHECK_EQ(size, 1);
 }
 
-/* A thread may hold the loader's lock where the recorder comes in; the one that the recorder waits
- * for may want that lock. */
+/* A thread may hold the loader's lock when the recorder interrupts it; the thread for which the
+ * recorder waits may want that lock. */
 TEST_TIMEOUT(no_lock_of_the_loader_is_waited_for_for_ever, 120)
 {
     char script[1400];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stock programs with functions of theirs recorded, fifty and more of most: same output, same exit
- * status. */
+/* Stock programs with some of their functions recorded, mostly fifty or more: same output, same
+ * exit status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +92,8 @@ static long calls_of_lstat64(const char *listed, const char *folder)
     return calls;
 }
 
-/* A program is compiled with 64-bit offsets and calls lstat64, which is lstat: who lists the one
- * means the other. */
+/* A program built with 64-bit offsets calls lstat64, which is lstat: a list with one of the names
+ * means both. */
 TEST(other_names_of_a_listed_function)
 {
     if (!program_on_path("git")) {
@@ -112,7 +112,8 @@ TEST(curl)
     check_same(argv, fifty);
 }
 
-/* Until it executes another program, however it ends; its children's calls are not its own. */
+/* A program is recorded until it executes another one, however it ends. Its children's calls are
+ * not its own. */
 TEST(recorded_until_another_program_is_executed)
 {
     static const char *const ends[] = {"exec 'true'", "kill 9, $$", "POSIX::_exit(0)", "exit 0"};
@@ -131,7 +132,7 @@ TEST(recorded_until_another_program_is_executed)
                               "perl",          "-e",  script,     NULL};
         struct test_run run = test_run(argv, NULL, NULL, 60);
         for (unsigned k = 0; k < 100 && strstr(run.err, "7 calls of 1 function ") == NULL; k++) {
-            /* of a program that was killed, it is written after its end */
+            /* for a killed program, the report is written after its end */
             test_run_done(&run);
             run = test_run(argv, NULL, NULL, 60);
         }
@@ -168,7 +169,8 @@ static void check_sanitized(const char *program)
     test_run_done(&run);
 }
 
-/* ThreadSanitizer's functions work only from its start on, which is after the first constructor. */
+/* ThreadSanitizer's functions work only after its start, which comes after the first
+ * constructor. */
 TEST(with_thread_sanitizer)
 {
     check_sanitized("record/sanitized_thread");

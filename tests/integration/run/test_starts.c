@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --follow, over every way that the C library has to start a program: the result is that of the
- * same start without sonde, and the started program is watched, or it is said why not. */
+/* --follow over all ways of the C library to start a program: the result equals that without sonde,
+ * and the started program is watched, or a message says why not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static unsigned count(const char *text, const char *part)
     return n;
 }
 
-/* Runs run_starts with `words` plain and followed. `watched`: programs besides run_starts itself
- * that get a supervisor. `said`: what is said of the one that gets none, or null. */
+/* Run run_starts with `words` plain and followed. `watched`: programs besides run_starts itself
+ * that get a supervisor. `said`: the message about the one without, or null. */
 static void check_start(unsigned watched, const char *said, const char *const words[])
 {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", "ONE=1", "TWO=", NULL};
@@ -103,7 +103,7 @@ TEST(system_and_popen)
     START(0, NULL, "system", "-x");
     START(2, NULL, "popen", "env; exit 4");
     START(2, NULL, "popen-to", "cat; exit 5");
-    /* as long as the kernel takes it, and too long with our words */
+    /* as long as the kernel allows, and too long with sonde's words */
     memset(long_command, 'x', 131100);
     memcpy(long_command, "echo ", 5);
     memcpy(long_command + 131050, " | wc -c", 9);
@@ -113,7 +113,7 @@ TEST(system_and_popen)
     free(long_command);
 }
 
-/* A program that gains privileges is started as it is: the loader would ignore the probe. */
+/* A program that gains privileges starts unchanged: the loader would ignore the probe. */
 TEST(privileged)
 {
     char path[512];
@@ -132,8 +132,8 @@ TEST(privileged)
     START(1, "it gains privileges when it starts", "execv", path, "-u");
 }
 
-/* What is written through one open file by many stays in order and whole: the program's own
- * stderr, and what is said of the followed ones. */
+/* Text that several processes write through one open file stays in order and whole: the program's
+ * stderr, and messages about followed programs. */
 TEST(stderr_in_a_file)
 {
     char path[512], script[2048];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A running interpreter, sampled 1,000 times a second: each stack of script functions is one that
- * its program can have (calls.py), and few are torn. */
+/* A running interpreter, sampled 1,000 times a second: each script stack is one that the program
+ * can have (calls.py), and few are torn. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

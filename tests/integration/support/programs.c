@@ -45,7 +45,7 @@ const char *program_source(const char *name)
     return path;
 }
 
-/* Where tools/dev/common.sh keeps its cache. */
+/* The cache folder of tools/dev/common.sh. */
 const char *program_unpacked(const char *package, const char *file)
 {
     char *path = next_path();
@@ -83,7 +83,7 @@ static void watch_arguments(const char *list[ARGUMENTS_MAX], const char *const o
     size_t n = 0;
     list[n++] = program_sonde();
     list[n++] = "run";
-    list[n++] = "--equal=0"; /* each stall is compared */
+    list[n++] = "--equal=0"; /* report each stall */
     for (; options != NULL && *options != NULL; options++) {
         list[n++] = *options;
     }
@@ -142,8 +142,7 @@ void program_pause_ms(unsigned ms)
     }
 }
 
-/* Pauses. False when timeout_s of a quiet machine are over, of which LOOK_MS pass with each turn.
- */
+/* Pause. False after timeout_s of a quiet machine; each turn counts as LOOK_MS of it. */
 static bool time_left(struct test_machine *machine, unsigned turn, unsigned timeout_s)
 {
     if (turn % (TEST_MACHINE_LOOK_MS / LOOK_MS) == 0) {

@@ -35,18 +35,19 @@ struct program program_start(const char *const argv[]);
 /* The same under `sonde run`. */
 struct program program_start_watched(const char *const options[], const char *report,
                                      const char *const argv[]);
-/* Waits until the output contains `text`; fails the test when it ends before, or timeout_s pass. */
+/* Wait until the output contains `text`; fails the test if the program ends before, or after
+ * timeout_s. */
 void program_await(struct program *program, const char *text, unsigned timeout_s);
-/* Waits for the end and returns the status; kills and fails the test at the timeout. */
+/* Wait for the end and return the status; kills the program and fails the test at the timeout. */
 int program_end(struct program *program, unsigned timeout_s);
-/* Without waiting. */
+/* True if it has ended; does not wait. */
 bool program_has_ended(struct program *program);
 /* SIGTERM, then waits for the end. */
 int program_stop(struct program *program, unsigned timeout_s);
-/* What it has printed; caller frees. */
+/* Its output so far; caller frees. */
 char *program_output(const struct program *program);
 
-/* A free port of 127.0.0.1, as the kernel chooses it. */
+/* A free port of 127.0.0.1 from the kernel. */
 int program_free_port(void);
 void program_pause_ms(unsigned ms);
 

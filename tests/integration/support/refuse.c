@@ -47,7 +47,7 @@ static void fail(const char *what)
     exit(2);
 }
 
-/* The filter of those that `list` names. Returns its listener, or -1 when it needs none. */
+/* Install the filter of the refusals in `list`. Returns its listener, or -1 if it needs none. */
 static int install(const char *list)
 {
     struct sock_filter code[2 * REFUSALS + 2];
@@ -96,14 +96,14 @@ static bool is_wait_file(const struct seccomp_notif *asked)
            strcmp(path + length - 8, "/syscall") == 0;
 }
 
-/* Answer for every file that is opened below us, until nobody is left to open one. */
+/* Answer each open() of a descendant, until no descendant is left. */
 static void answer(int listener)
 {
     struct pollfd wait = {listener, POLLIN, 0};
     while (poll(&wait, 1, -1) == 1 && (wait.revents & POLLIN) != 0) {
         struct seccomp_notif asked = {0};
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
-            continue; /* it was killed meanwhile */
+            continue; /* the caller was killed meanwhile */
         }
         struct seccomp_notif_resp response = {.id = asked.id};
         if (is_wait_file(&asked)) {
@@ -115,7 +115,7 @@ static void answer(int listener)
     }
 }
 
-/* The program as a child, whose listener we take over. */
+/* Run the program as a child and take its listener. */
 static int run_answered(char **argv)
 {
     int ends[2], go[2], status;
@@ -128,8 +128,8 @@ static int run_answered(char **argv)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         listener = install(argv[1]);
         (void)!write(ends[1], &listener, sizeof listener);
-        (void)!read(go[0], &status, sizeof status); /* until the parent has taken it */
-        close(listener); /* or it would never be told that nobody is left */
+        (void)!read(go[0], &status, sizeof status); /* until the parent has the listener */
+        close(listener); /* else the parent never learns that nobody is left */
         execvp(argv[2], &argv[2]);
         _exit(127);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions of C++ are called by their whole name, with scope and parameters, also where the debug
- * information has a plain name only: by the symbol table, which nm reads, too. */
+/* C++ functions get their whole name, with scope and parameters. If the debug information has only
+ * a plain name, the symbol table gives it, as to nm. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool is_name(struct program *p, const struct sonde__symindex_symbol *symb
     for (uint32_t i = 0; i <= symbol->alias_count; i++) {
         const char *own = sonde__symindex_name(
             &p->strings, i == 0 ? symbol->name : sonde__symindex_alias(&p->index, symbol, i - 1));
-        size_t size = strcspn(own, "."); /* ".isra.0" is no part of the function's name */
+        size_t size = strcspn(own, "."); /* ".isra.0" is not part of the name */
         if (strncmp(own, name, size) == 0 && name[size] == '\0') {
             return true;
         }
@@ -85,14 +85,14 @@ TEST_TIMEOUT(outer_names_of_clang, 250)
     check("clang-19 -x c++ -O2 -g -lstdc++ -ffunction-sections -Wl,--gc-sections");
 }
 
-/* The functions of a line have one row in the line table, and between them is padding. */
+/* Functions on one line share a row in the line table, with padding between them. */
 static const char one_line[] =
     "struct B { virtual ~B(); virtual int f() const noexcept; };\n"
     "B::~B() {} int B::f() const noexcept { return 1; } "
     "struct D : virtual B { int f() const noexcept override { return 2; } };\n"
     "int main(int c, char **) { D d; B *b = &d; B e; return c > 1 ? b->f() : e.f(); }\n";
 
-/* Every byte of the program, also the padding: code of nobody has no line. */
+/* Every byte of the program, padding included: bytes outside of functions have no line. */
 static void check_lines(const char *compiler)
 {
     enum { MOST = 20000 };
@@ -126,7 +126,7 @@ TEST_TIMEOUT(outer_lines_of_every_byte, 250)
     check_lines("clang-19 -x c++ -O2 -g -lstdc++");
 }
 
-/* A C program's functions stay what their debug information calls them. */
+/* C functions keep the names of their debug information. */
 TEST_TIMEOUT(outer_names_of_c_are_plain, 100)
 {
     struct program p;

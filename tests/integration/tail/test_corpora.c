@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The call sites of large programs against their code: where both answer "these frames", they are
- * the same ones, and a call that both know enters the same function. Debian's libjvm and ceph-osd,
+/* The call sites of large programs against their code: where both answer "these frames", the frames
+ * are the same, and a call that both know enters the same function. Debian's libjvm and ceph-osd,
  * which `./dev test --long` fetches: gcc 12, C++ with all its clones, constructors and copies of
  * inline functions. */
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void make(const struct sonde__symindex_source *source, struct graph *ret)
     sonde__symindex_tail_origin(&ret->index, &ret->origin);
 }
 
-/* Entries of the functions that tail calls lead to from a node. */
+/* Entries of the functions that tail calls reach from a node. */
 static unsigned reach(const struct sonde__tail_graph *graph, uint32_t from, uint32_t *ret_nodes)
 {
     unsigned count = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures of blocks from debug information: of every block of the corpus each capture has a name
- * and a type, and is where the running block has it; at each level of optimisation. */
+/* Captures of blocks from debug information: each capture of the corpus's blocks has a name and a
+ * type, and the same place as in the running block, at each level of optimisation. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int by_offset(const void *a, const void *b)
 static void must_have_a_type(const struct shown *shown, const struct sonde__types_capture *capture)
 {
     char text[2048];
-    if (capture->name == NULL) { /* there is no variable: what is captured is the lambda */
+    if (capture->name == NULL) { /* no variable: the capture is the lambda */
         CHECK_CONTAINS(shown->name, "lambda_to_block");
     }
     CHECK_OK(sonde__type_text(file.types, capture->type, capture->name, text, sizeof text));
@@ -46,7 +46,7 @@ static void must_have_a_type(const struct shown *shown, const struct sonde__type
     }
 }
 
-/* The block's bytes are captures, and between them no more than alignment asks for. */
+/* Captures fill the block's bytes, with no larger gaps than alignment needs. */
 static void must_fill(const struct shown *shown, struct sonde__types_capture *all, unsigned count,
                       uint64_t size)
 {
@@ -65,7 +65,7 @@ static void must_fill(const struct shown *shown, struct sonde__types_capture *al
     }
 }
 
-/* What the running block has at an offset is one of the captures, of its kind. */
+/* Each capture of the running block is one of the captures, of the same kind. */
 static void must_agree(const struct shown *shown, const struct corpus_capture *truth,
                        const struct sonde__types_capture *all, unsigned count)
 {
@@ -158,11 +158,11 @@ static void look(const char *level, const char *parts, const char *flavour)
     CHECK(blocks >= count && captures > blocks);
 }
 
-/* In a process of its own: what the corpus leaves on the heap is no leak of ours. */
+/* In a child: memory that the corpus leaves on the heap is no leak of ours. */
 static void run(const char *level, const char *parts, const char *flavour)
 {
     int status;
-    (void)corpus_built(level, parts); /* or the test is skipped here */
+    (void)corpus_built(level, parts); /* may skip the test */
     fflush(stdout);
     pid_t pid = fork();
     CHECK(pid >= 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `sonde upload` with libcurl, against a server on loopback that fails in every way
- * (report_server.py). The server decodes what it gets with gzip of Python and python3-zstandard. */
+ * (report_server.py). The server decodes bodies with Python's gzip and python3-zstandard. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ TEST_TIMEOUT(the_request_is_as_the_protocol_says, 60)
            "\"User-Agent\": \"sonde/", "\"Accept\": \"application/json\"", "stored: 1");
 }
 
-/* What each failure leaves: the exit status, why, and how many reports stay of two. */
+/* After each failure: the exit status, the reason, and how many of two reports stay. */
 TEST_TIMEOUT(failures_of_the_server_leave_the_reports, 180)
 {
     static const struct {
@@ -86,7 +86,7 @@ TEST_TIMEOUT(refused_for_good_is_not_asked_again, 60)
                       "echo exit $?; ls spool | grep -c sonde",
            "refused: 400: the server cannot read the report\n",
            "refused: 413: the report is too large for the server\n",
-           "exit 1\nexit 0\n2\n", /* 415 was for zstd: gzip was taken */
+           "exit 1\nexit 0\n2\n", /* 415 refused zstd; gzip worked */
            "stored: 2", "asked: 5");
 }
 

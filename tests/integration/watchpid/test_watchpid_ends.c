@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde watch`: how it is told what to watch, how it ends, and services. */
+/* `sonde watch`: ways to select processes, its end, and services. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ TIMED_TEST(children_that_are_followed, 60)
     (void)program_end(&shell, 20);
 }
 
-/* A service manager ends a service whose loop hangs: the stacks are there before. */
+/* A service manager ends a service whose loop hangs: sonde prints the stacks before. */
 TIMED_TEST(a_watchdog_that_is_nearly_due, 60)
 {
     char after[32], period[48], report[128];
@@ -138,7 +138,7 @@ TIMED_TEST(a_watchdog_that_is_nearly_due, 60)
     free(output);
 }
 
-/* A process that sonde run watches already is watched, too, and said to be. */
+/* A process under sonde run is watched, too, with a message. */
 TIMED_TEST(a_process_that_is_watched_already, 60)
 {
     struct program run = program_start((const char *[]){program_sonde(), "run", "--",

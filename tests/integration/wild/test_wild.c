@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A call or a jump to no code: the handler of SIGSEGV sees who made it, and nobody else. A return
- * address that was overwritten: the stack ends there and says what was found. */
+/* A call or a jump to no code: the handler of SIGSEGV gets its caller and no wrong frame. An
+ * overwritten return address: the stack ends there and has the value found. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static struct taken by_context, by_self, before_return;
 static uintptr_t data_words[512] = {1};
 
 /* Null, small, in a hole, on the stack, on the heap, in data, forbidden, unmapped. */
-static void *on_heap; /* leads nowhere either */
+static void *on_heap; /* no code there, either */
 
 static void make_targets(uintptr_t *targets)
 {
@@ -96,7 +96,7 @@ static void done(void)
     free(on_heap);
 }
 
-/* From the frame whose pc is `target` on: these functions, then the thread's root. */
+/* The frames from the one with pc `target` on: these functions, then the thread's root. */
 static void check_callers(const struct taken *taken, const struct wild_kind *kind, uint64_t target,
                           const char *const *names, const char *what)
 {
@@ -163,7 +163,7 @@ TEST(the_caller_of_no_code_with_tables)
     check_all(false);
 }
 
-/* Called by the function whose return address is overwritten. */
+/* The function whose return address is overwritten calls this one. */
 static void look(void)
 {
     open_taken(&before_return);

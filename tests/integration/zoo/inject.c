@@ -47,7 +47,7 @@ NAMED void inject_mutex(unsigned ms);
 NAMED void inject_cond(unsigned ms);
 NAMED void inject_child(unsigned ms);
 
-/* Each ends with a statement after its call, so that the call is no tail jump. */
+/* Each ends with a statement after its call, to prevent a tail call. */
 static volatile unsigned sink;
 
 NAMED void inject_burn(unsigned ms)
@@ -67,7 +67,7 @@ NAMED void inject_sleep(unsigned ms)
     sink++;
 }
 
-/* A child of ours holds something for a while: a pipe, a lock. It leaves by _exit. */
+/* A child that holds a pipe or a lock for a while. It ends by _exit. */
 static pid_t child_with_lock(const char *path, int *ready, unsigned ms)
 {
     pid_t child = fork();
@@ -104,7 +104,7 @@ NAMED void inject_read(unsigned ms)
     close(ends[1]);
 }
 
-/* A poll that is not the loop's: another descriptor, deeper in the stack. */
+/* A poll other than the loop's: another descriptor, deeper in the stack. */
 NAMED void inject_poll(unsigned ms)
 {
     int ends[2];

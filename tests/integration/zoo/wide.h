@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs of many kinds, none made for this test, with stalls by an intruder (intruder.c): what it
- * did, by its own stamps, against what the report says. */
+/* Programs of many kinds, none made for this test, with stalls by an intruder (intruder.c): its own
+ * stamps against the report. */
 #ifndef SONDE_TEST_ZOO_WIDE_H
 #define SONDE_TEST_ZOO_WIDE_H
 
@@ -12,12 +12,12 @@ enum { WIDE_WORDS = 14, WIDE_STALLS = 128 };
 /* In argv and config %F is the program's own folder, %P a free port, %S the folder of the zoo. */
 struct wide_program {
     const char *name;
-    const char *kind;  /* how it waits, for people */
-    const char *needs; /* a program, or a file with a path: without it this one is left out */
+    const char *kind;  /* kind of its waits, for people */
+    const char *needs; /* a program, or a file with a path: without it this entry is skipped */
     const char *argv[WIDE_WORDS];
     const char *config; /* text of %F/config; null: none */
     bool display;       /* needs Xvfb */
-    bool unseen;        /* no stall can be seen: the end line has to say so */
+    bool unseen;        /* stalls cannot be seen: the end line must say so */
 };
 
 /* All of them, ended by one without a name. */
@@ -33,9 +33,9 @@ struct wide_plan {
 struct wide_counts {
     unsigned programs; /* that turned */
     unsigned made, found;
-    unsigned wrong;          /* reports of stalls that nobody made */
+    unsigned wrong;          /* reports of stalls that were not injected */
     unsigned starved;        /* the same, while the thread waited for a CPU: the machine's own */
-    unsigned off;            /* found, but not as long as the stamps say */
+    unsigned off;            /* found, with another duration than the stamps */
     unsigned phased, blamed; /* of two phases and more; the longest is the heaviest function */
     double worst_ms;         /* error of a duration beyond what is allowed */
 };
@@ -49,11 +49,11 @@ struct wide_run {
 
 bool wide_is_here(const struct wide_program *what);
 struct wide_run wide_start(const struct wide_program *what, const struct wide_plan *plan);
-/* Until the intruder has done all (at most timeout_s), then ends the program. */
+/* Wait until the intruder has finished (at most timeout_s), then end the program. */
 void wide_await(struct wide_run *run, unsigned timeout_s);
-/* Ends the program in any case. */
+/* End the program in any case. */
 void wide_stop(struct wide_run *run);
-/* Compares, prints a line, adds to `counts`. */
+/* Compare, print a line, add to `counts`. */
 void wide_compare(struct wide_run *run, struct wide_counts *counts);
 
 #endif

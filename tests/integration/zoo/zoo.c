@@ -51,7 +51,7 @@ const char *zoo_stall(void)
     return text;
 }
 
-/* A number among the arguments of a program is the milliseconds of its stalls. */
+/* A number in a program's arguments is the milliseconds of its stalls. */
 static void with_slack(const char *const argv[], const char **ret_argv, size_t capacity)
 {
     size_t n = 0;
@@ -78,7 +78,7 @@ void zoo_run(struct zoo *zoo, const char *const argv[], unsigned timeout_s)
     test_run_done(&run);
 }
 
-/* The one report of a followed program in the test's folder. */
+/* The only report of a followed program in the test's folder. */
 static bool find_followed(char *ret_path, size_t capacity)
 {
     DIR *folder = opendir(test_folder());
@@ -113,7 +113,7 @@ bool zoo_run_followed(struct zoo *zoo, const char *const argv[], unsigned timeou
     if (found) {
         CHECK_CONTAINS(run.err, "its event loop stalled:");
         zoo_read(zoo, run.out, report);
-        unlink(report); /* for the next one */
+        unlink(report); /* for the next run */
     }
     test_run_done(&run);
     return found;
@@ -126,7 +126,7 @@ void zoo_done(struct zoo *zoo)
     memset(zoo, 0, sizeof *zoo);
 }
 
-/* The machine's fault: the thread could have run, and nobody let it. */
+/* The machine's fault: the thread could have run, and got no CPU. */
 static bool is_starved(const struct json *stall)
 {
     int64_t duration = json_int(stall, "duration_ns");
