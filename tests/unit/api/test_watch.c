@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watch inside the program: injected stalls are reported with the injected function; loops that
- * wait, or are quick, have none. */
+/* The watch inside the program: it reports injected stalls with the injected function, and none for
+ * loops that wait or are quick. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -34,7 +34,7 @@ static void tell_of(void (*stall)(uint64_t for_ns), const char *name)
     CHECK(told.last.duration_ns >= 100 * MS);
     CHECK(told.last.duration_ns < 60000 * MS);
     CHECK_EQ(told.last.open, 0);
-    CHECK(told.last.turns < 40); /* a turn for each try */
+    CHECK(told.last.turns < 40); /* one turn per try */
     if (stall == watch_test_burns) {
         CHECK(told.last.cpu_ns > 0);
     }
@@ -65,7 +65,7 @@ static void refuse_perf_events(void)
     }
 }
 
-/* As in most containers: a running thread is asked by a signal, and the text says so. */
+/* As in most containers: a signal asks the running thread, and the text says so. */
 TEST_TIMEOUT(burning_loop_is_reported_without_perf_events, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -86,9 +86,9 @@ TEST(idle_and_quick_loops_are_not)
     for (unsigned i = 0; i < 300; i++) {
         wait_idle(i % 3 != 0);
     }
-    wait_idle(800); /* longer than the threshold, and long past it */
+    wait_idle(800); /* much longer than the threshold */
     sonde_idle_enter();
-    sonde_idle_enter(); /* more often than leave: harmless */
+    sonde_idle_enter(); /* one enter too many is harmless */
     sonde_watch_stop(watch);
     CHECK_EQ(told.count, 0);
 }
@@ -137,7 +137,7 @@ static void tell_at_the_gate(void *ctx, const struct sonde_stall *stall)
     pthread_mutex_unlock(&gate->lock);
 }
 
-/* The callback of the first stall returns after the last one: nothing waits for it. */
+/* The callback of the first stall returns after the last stall: nothing waits for it. */
 TEST_TIMEOUT(stalls_while_an_earlier_one_is_told, 60)
 {
     enum { STALLS = 10 };
@@ -164,7 +164,7 @@ TEST_TIMEOUT(stalls_while_an_earlier_one_is_told, 60)
     CHECK(gate.shortest_ns >= 100 * MS);
 }
 
-/* The loop's turn began before this watch. */
+/* The loop's turn began before this watch started. */
 TEST(turn_of_an_earlier_watch_is_ignored)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -217,12 +217,12 @@ TEST_TIMEOUT(report_is_readable, 60)
     char *text = show_report(path);
     CHECK_CONTAINS(text, "watch_test_burns");
     CHECK_CONTAINS(text, "watch_test_blocks");
-    CHECK_CONTAINS(text, "watch_test_inlined"); /* with its place in the source */
+    CHECK_CONTAINS(text, "watch_test_inlined"); /* with file and line */
     CHECK_CONTAINS(text, "watches.c:");
     CHECK_CONTAINS(text, "stall 2: ");
-    CHECK(strstr(text, "sonde-watch") == NULL); /* it is in no snapshot */
+    CHECK(strstr(text, "sonde-watch") == NULL); /* no snapshot includes the watch's threads */
     CHECK(strstr(text, "sonde-writer") == NULL);
-    CHECK_CONTAINS(told.text, "stall "); /* numbered alike */
+    CHECK_CONTAINS(told.text, "stall "); /* with the same numbers */
     free(text);
     free(told.text);
 }
@@ -261,7 +261,7 @@ TEST(one_watch_at_a_time)
     CHECK(second == NULL);
     sonde_watch_stop(first);
     options.on_stall = NULL;
-    CHECK_EQ(sonde_watch_start(&options, &second, &error), SONDE_USAGE); /* tells nobody */
+    CHECK_EQ(sonde_watch_start(&options, &second, &error), SONDE_USAGE); /* no callback */
     options.on_stall = watches_on_stall;
     options.threshold_ns = 1000;
     CHECK_EQ(sonde_watch_start(&options, &second, NULL), SONDE_USAGE);
@@ -289,7 +289,7 @@ TEST_TIMEOUT(fork_child, 120)
             _exit(told.count == 0 ? 0 : 1);
         }
         struct sonde_watch *own = start(&told, 100 * MS, -1);
-        sonde_watch_stop(watch); /* the parent's: nothing */
+        sonde_watch_stop(watch); /* the parent's watch: no effect */
         stall_until_told(&told, watch_test_blocks);
         sonde_watch_stop(own);
         _exit(told.last.tid == (uint64_t)getpid() && strstr(told.text, "watch_test_blocks") != NULL
@@ -323,7 +323,7 @@ static void run_short_loops(unsigned count, void *busy)
     }
 }
 
-/* More threads than slots, one after the other: they end while idle, and in a turn. */
+/* More threads than slots, one after the other; they end while idle, or in a turn. */
 TEST_TIMEOUT(threads_that_ended_make_room, 120)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};

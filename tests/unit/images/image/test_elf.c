@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ELF reader against readelf on real files, and on cut and damaged ones: the fuzz target's walk
- * over every truncation and every flipped byte of a small program. Under ASan any access outside
- * the view is seen, because each input is a heap block of its exact size. */
+/* The ELF reader against readelf on real files. Cut and damaged files: the fuzz target reads every
+ * truncation and every flipped byte of a small program. Each input is a heap block of its exact
+ * size, so ASan reports any access outside. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static bool count_note(void *ctx, const char *owner, uint32_t type, const uint8_
     return true;
 }
 
-/* readelf prints an owner a line: "  GNU   0x00000014   NT_GNU_BUILD_ID ..." */
+/* readelf prints one owner per line: "  GNU   0x00000014   NT_GNU_BUILD_ID ..." */
 static void check_notes(const struct file *file, const char *path)
 {
     struct test_run run = readelf("-n", path);
@@ -160,9 +160,9 @@ static void check_symbols(const struct file *file, const char *path)
         }
         size = strtoul(size_text, NULL, 0);
         const char *version = name + strcspn(name, "@");
-        version += strspn(version, "@"); /* two of them: the one that is taken by default */
+        version += strspn(version, "@"); /* "@@": the default version */
         CHECK(sonde__elf_version(&versions, index) != NULL);
-        if (strcmp(section, "ABS") != 0) { /* the versions' own symbols: it shows none of them */
+        if (strcmp(section, "ABS") != 0) { /* readelf shows none for versions */
             CHECK_STR(sonde__elf_version(&versions, index), version);
         }
         name[strcspn(name, "@")] = '\0';
@@ -178,8 +178,8 @@ static void check_symbols(const struct file *file, const char *path)
         seen++;
     }
     CHECK_EQ(seen, symbols.count);
-    /* Without section headers: the same tables. The hash gives the count, and need not know of the
-     * imports that stand behind the last export. */
+    /* Without section headers the tables are the same. The hash gives the count, and may not cover
+     * the imports after the last export. */
     stripped.shnum = 0;
     CHECK(sonde__elf_dynamic_symbols(&stripped, &by_dynamic));
     CHECK(by_dynamic.data == symbols.data);
@@ -253,7 +253,7 @@ TEST(libc_of_aarch64_equals_readelf)
     check_file("/usr/aarch64-linux-gnu/lib/libc.so.6");
 }
 
-/* A small shared library: some KiB, with all that the reader looks at. */
+/* A small shared library of some KiB, with everything that the reader reads. */
 static struct file make_small(const char *options)
 {
     char path[1024], command[2048];
@@ -334,7 +334,7 @@ TEST(a_cut_file_says_what_is_missing)
 }
 
 /* gABI: more than 0xff00 sections or 0xffff segments are counted in section header 0. Only cores
- * have so many segments, and only of cores it is believed. */
+ * have so many segments, and the reader accepts this only for cores. */
 TEST(extended_numbering_is_resolved)
 {
     enum { SECTIONS = 70000, SEGMENTS = 66000 };

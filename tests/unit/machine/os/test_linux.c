@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The Linux port, on the machine at hand (also under an emulator). libc is the oracle. */
+/* The Linux port on this machine (also under an emulator). libc is the oracle. */
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <linux/audit.h>
@@ -77,7 +77,8 @@ TEST(read_own_memory)
     check_reads();
 }
 
-/* Good parts, holes and parts that run into a hole, in every order; and more than go at once. */
+/* Readable parts, holes and parts that reach into a hole, in every order; and more parts than one
+ * call takes. */
 TEST(read_many_parts)
 {
     enum { PARTS = 100 };
@@ -123,7 +124,7 @@ TEST(handler_of_a_signal)
     CHECK(!sonde__os_signal_handler(100000, &function));
 }
 
-/* A system-call filter as containers have them: process_vm_readv answers `error` from now on. */
+/* A system-call filter as in containers: from now on process_vm_readv fails with `error`. */
 static void refuse_process_vm_readv(unsigned error)
 {
 #if defined(__x86_64__)
@@ -151,7 +152,7 @@ TEST(read_own_memory_where_process_vm_readv_is_refused)
     check_reads();
 }
 
-/* A child's memory differs from ours, so that a read of the wrong process is noticed. */
+/* A child's memory differs from ours: a read of the wrong process would show. */
 static void check_reads_of_child(bool refused)
 {
     static volatile uint64_t cell = 1;
@@ -260,7 +261,7 @@ TEST(threads_are_listed)
         CHECK(at < total);
     }
     CHECK_OK(sonde__os_list_threads(0, few, 3, &total, NULL));
-    CHECK_EQ(total, before + 40); /* what does not fit is counted */
+    CHECK_EQ(total, before + 40); /* threads that do not fit are counted */
     for (int i = 0; i < 40; i++) {
         finish(&s[i]);
     }
@@ -323,7 +324,7 @@ TEST(signal_reaches_the_thread_with_its_value)
     CHECK_EQ(signalled_tid, s.tid);
     CHECK_EQ((uintptr_t)signalled_value, 0x123456789abc);
     finish(&s);
-    /* a joined thread may take a moment more to leave the kernel */
+    /* a joined thread may leave the kernel a little later */
     for (int i = 0;
          i < 1000 && sonde__os_signal_thread(sonde__os_sender(), s.tid, SIGURG, 0) == SONDE_OK;
          i++) {
@@ -405,7 +406,7 @@ TEST(write_goes_on_to_the_end)
     CHECK_EQ(have, BYTES);
     CHECK(memcmp(got, bytes, BYTES) == 0);
     close(fds[0]);
-    sonde__os_write(fds[0], bytes, BYTES); /* closed: nothing happens */
+    sonde__os_write(fds[0], bytes, BYTES); /* closed: no effect */
 }
 
 TEST(loader_knows_its_images)
@@ -492,13 +493,13 @@ TEST(a_word_that_can_be_read)
                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(at != (uint64_t)(uintptr_t)MAP_FAILED);
     CHECK_OK(mprotect((void *)(uintptr_t)(at + page), page, PROT_NONE));
-    for (int i = 0; i < 2; i++) {      /* how to ask is found out once */
+    for (int i = 0; i < 2; i++) {      /* the port tries the ways once */
         CHECK(sonde__os_can_read(at)); /* not touched yet */
         CHECK(sonde__os_can_read(at + page - 1));
         CHECK(!sonde__os_can_read(at + page));
         CHECK(!sonde__os_can_read(at + 2 * page - 8));
         CHECK(sonde__os_can_read(at + 2 * page));
-        CHECK(sonde__os_can_read_across(at + page / 2)); /* a smaller page's */
+        CHECK(sonde__os_can_read_across(at + page / 2)); /* the border of a smaller page */
         CHECK(!sonde__os_can_read_across(at + page));
         CHECK(!sonde__os_can_read_across(at + 2 * page));
         CHECK(!sonde__os_can_read(0));
@@ -508,7 +509,7 @@ TEST(a_word_that_can_be_read)
     CHECK_OK(mprotect((void *)(uintptr_t)(at + page), page, PROT_READ));
     CHECK(sonde__os_can_read_across(at + page));
     CHECK(sonde__os_can_read_across(at + 2 * page));
-    CHECK_OK(munmap((void *)(uintptr_t)(at + page), page)); /* a hole that nothing else gets */
+    CHECK_OK(munmap((void *)(uintptr_t)(at + page), page)); /* a hole that stays unmapped */
     CHECK(!sonde__os_can_read(at + page));
     CHECK(!sonde__os_can_read_across(at + page));
 }

@@ -40,7 +40,7 @@ TEST(names_that_are_not_encoded_stay_themselves)
         "__main_block_invoke_99999999999999999999",
         "__main_block_invoke.",
         "__main_block_invokes",
-        "glob_block_invoke", /* may be anybody's function */
+        "glob_block_invoke", /* could be any function */
         "_Znonsense_block_invoke",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -48,7 +48,7 @@ TEST(names_that_are_not_encoded_stay_themselves)
     }
 }
 
-/* The names are what clang 14 emits for these functions (nm of its object file). */
+/* Names as clang 14 emits them for these functions (nm of its object file). */
 TEST(blocks_are_named_after_what_they_stand_in)
 {
     CHECK_STR(sonde__demangle("__main_block_invoke", buffer), "block in main");
@@ -56,11 +56,11 @@ TEST(blocks_are_named_after_what_they_stand_in)
     CHECK_STR(sonde__demangle("__12-[C m]_block_invoke", buffer), "block in -[C m]");
     CHECK_STR(sonde__demangle("__21+[C with:and:]_block_invoke_3", buffer),
               "block #3 in +[C with:and:]");
-    /* what LLVM made of one of them */
+    /* a clone that LLVM made of one */
     CHECK_STR(sonde__demangle("__main_block_invoke.35", buffer), "block in main [clone .35]");
     CHECK_STR(sonde__demangle("__main_block_invoke_2.cold.1", buffer),
               "block #2 in main [clone .cold.1]");
-    /* a function that bears the suffix itself */
+    /* a function whose own name has the suffix */
     CHECK_STR(sonde__demangle("__a_block_invoke_block_invoke", buffer), "block in a_block_invoke");
     /* methods as GCC and GNUstep name them: clang-14 and -19 with both runtimes gave these */
     CHECK_STR(sonde__demangle("__14_i_Ctl__direct_block_invoke", buffer), "block in -[Ctl direct]");
@@ -87,8 +87,8 @@ TEST(blocks_of_cpp_functions_are_decoded_whole)
               "block #8 of the file in Q<int>::m");
 }
 
-/* Clang 19 names so what is declared as is expected, with V for void (^)(int):
- * g(V, V (^)(V), void (^*)(void), void (^const *)(V)). */
+/* Clang 19's names of the expected declarations, with V for void (^)(int): g(V, V (^)(V), void
+ * (^*)(void), void (^const *)(V)). */
 TEST(blocks_are_written_as_in_the_language)
 {
     if (!knows_languages()) {
@@ -104,8 +104,7 @@ TEST(blocks_are_written_as_in_the_language)
               "block in f(void (^)(int))");
 }
 
-/* What is expected is what llvm-cxxfilt 19 prints; suffixes as c++filt of binutils 2.40 has them.
- */
+/* The expected texts are those of llvm-cxxfilt 19; suffixes are as in c++filt of binutils 2.40. */
 TEST(cpp_and_rust_are_decoded)
 {
     static const char *const pairs[][2] = {
@@ -118,7 +117,7 @@ TEST(cpp_and_rust_are_decoded)
         {"_RNvC6_123foo3bar", "123foo::bar"},
         {"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
         {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
-        /* what compilers made of one of them, as c++filt says it */
+        /* clones by compilers, as c++filt shows them */
         {"_ZN1n1fEv.cold", "n::f() [clone .cold]"},
         {"_ZN1n1fEv.llvm.1234567", "n::f() [clone .llvm.1234567]"},
         {"_ZN1n1fEv.123", "n::f() [clone .123]"},
@@ -140,7 +139,7 @@ TEST(cpp_and_rust_are_decoded)
     }
 }
 
-/* Each substitution S_n is a pair of the one before: a name of 200 bytes that says 2^60 words. */
+/* Each substitution S_n is a pair of the one before: a name of 200 bytes expands to 2^60 words. */
 TEST(exponential_name_ends_at_the_limit)
 {
     (void)knows_languages();
@@ -161,7 +160,7 @@ TEST(exponential_name_ends_at_the_limit)
     CHECK((end.tv_sec - begin.tv_sec) < 5);
 }
 
-/* Packs of packs: each is twice the one before, of nothing, or of one. */
+/* Packs of packs: each doubles the one before, and contains nothing or one element. */
 TEST(exponential_packs_end_at_the_limit)
 {
     (void)knows_languages();
@@ -184,7 +183,7 @@ TEST(exponential_packs_end_at_the_limit)
     }
 }
 
-/* Pieces of names of all kinds, put together by chance: no crash, no end of memory. */
+/* Random sequences of name pieces of all kinds: no crash, no exhausted memory. */
 TEST_TIMEOUT(names_by_chance_do_no_harm, 120)
 {
     (void)knows_languages();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The index over made-up tables: bounds, gaps, preference, limits, failures. */
+/* The index over invented tables: bounds, gaps, preference, limits, failures. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ TEST(a_symbol_without_size_ends_at_the_next_or_at_its_section)
     struct sonde__symbol symbol;
     CHECK_STR(name_at(&made, T + 0x1ff), "asm1");
     CHECK_STR(name_at(&made, T + 0x27f), "f");
-    CHECK_STR(name_at(&made, T + 0x280), "f"); /* a label inside a function is not one */
+    CHECK_STR(name_at(&made, T + 0x280), "f"); /* inside a function a label is no name */
     CHECK_STR(name_at(&made, T + 0x2ff), "f");
     CHECK_STR(name_at(&made, T + 0x300), "(none)");
     CHECK_STR(name_at(&made, T + 0xfff), "asm2");
@@ -129,7 +129,7 @@ TEST(one_address_shows_the_name_that_people_know)
     struct sonde__symbol symbol;
     CHECK_STR(name_at(&made, T), "read");
     CHECK(sonde__symbol_find(made.index, T, &symbol));
-    CHECK_EQ(symbol.aliases, 2); /* a version is not another name */
+    CHECK_EQ(symbol.aliases, 2); /* a version makes no other name */
     CHECK_STR(name_at(&made, T + 32), "_function");
     CHECK_STR(name_at(&made, T + 64), "globals");
     CHECK_STR(name_at(&made, T + 96), "short");
@@ -159,7 +159,7 @@ TEST(symbols_that_are_no_functions_are_left_out)
     done(&made);
 }
 
-/* GHC's entry code is of type OBJECT, and has a size. */
+/* GHC's entry code has type OBJECT and a size. */
 TEST(sized_objects_in_code_are_names)
 {
     const struct made_symbol symbols[] = {{"Main_info", T, 16, STT_OBJECT, STB_GLOBAL, 1},
@@ -193,7 +193,7 @@ TEST(many_aliases_are_counted)
     CHECK_EQ(symbol.aliases, 5);
     CHECK(sonde__symbol_find(made.index, T + 128, &symbol));
     CHECK_EQ(symbol.aliases, 2000 - 206 - 1);
-    CHECK_STR(symbol.name, "n7001"); /* also where most of them come after the hashed ones */
+    CHECK_STR(symbol.name, "n7001"); /* also if most of them come after the hashed ones */
     done(&made);
 }
 
@@ -215,9 +215,9 @@ TEST(code_over_4_gib_is_refused_in_words)
     free(data);
 }
 
-/* The linear scan that the index replaces, as slow and as plain as it can be: of the sized symbols
- * that cover the address the one that starts last; of several with that start the preferred one if
- * it reaches the address, else the largest. */
+/* The linear scan that the index replaces, slow and plain. Of the sized symbols that cover the
+ * address, it takes the last start. With several of that start, it takes the preferred one if it
+ * reaches the address, else the largest. */
 static const char *scan(const struct made_symbol *symbols, size_t count, uint64_t vaddr)
 {
     const struct made_symbol *best = NULL, *chosen = NULL;
@@ -241,7 +241,7 @@ static const char *scan(const struct made_symbol *symbols, size_t count, uint64_
     if (best != NULL) {
         return vaddr - chosen->value < chosen->size ? chosen->name : best->name;
     }
-    for (size_t i = 0; i < count; i++) { /* without a size: the last start, if nothing is between */
+    for (size_t i = 0; i < count; i++) { /* unsized: the last start, if none is between */
         const struct made_symbol *s = &symbols[i];
         if (s->value <= vaddr && (best == NULL || s->value > best->value ||
                                   (s->value == best->value && best->size == 0 && s->size == 0 &&
@@ -250,7 +250,7 @@ static const char *scan(const struct made_symbol *symbols, size_t count, uint64_
             best = s;
         }
     }
-    for (size_t i = 0; best != NULL && i < count; i++) { /* a label inside a function is none */
+    for (size_t i = 0; best != NULL && i < count; i++) { /* no label inside a function */
         const struct made_symbol *s = &symbols[i];
         if (best->size == 0 && s->size != 0 && s->value < best->value &&
             best->value - s->value < s->size) {
@@ -260,7 +260,7 @@ static const char *scan(const struct made_symbol *symbols, size_t count, uint64_
     return best != NULL && best->size == 0 ? best->name : "(none)";
 }
 
-/* The name, and of a sized symbol the bounds. */
+/* Check the name, and the bounds of a sized symbol. */
 static void check_scan(const struct made *made, const struct made_symbol *symbols, size_t count,
                        uint64_t vaddr, int round)
 {
@@ -323,10 +323,10 @@ TEST_TIMEOUT(random_tables_of_all_sizes_equal_a_linear_scan, 120)
         for (unsigned i = 0; i < COUNT; i++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
             uint64_t at = (state >> 8) % TEXT, kind = (state >> 40) % 16;
-            if (round % 4 != 0 && i % 2 == 0) { /* half of them in two pages */
+            if (round % 4 != 0 && i % 2 == 0) { /* half of the symbols in two pages */
                 at = 0x30000 + at % 0x1000;
                 kind %= 4;
-            } else { /* not so many large ones that more are open than the index tracks */
+            } else { /* few large ones: the index tracks a limited number of open symbols */
                 kind %= i % 64 == 1 ? 14 : round % 4 > 1 ? 6 : 10;
             }
             snprintf(names[i], sizeof names[i], "s%03u", i);
@@ -376,7 +376,7 @@ TEST(crowded_entries_are_answered_too)
     }
     CHECK_STR(name_at(&made, T + 0x800f), "inner");
     CHECK(sonde__symbol_find(made.index, T + 0x8010, &symbol));
-    CHECK_STR(symbol.name, "large"); /* it goes on, and says where it began */
+    CHECK_STR(symbol.name, "large"); /* the large symbol goes on, with its own start */
     CHECK_EQ(symbol.start, T + 0x1000);
     CHECK_EQ(symbol.end, T + 0x11000);
     CHECK_STR(name_at(&made, T + 0x10fff), "large");
@@ -385,7 +385,7 @@ TEST(crowded_entries_are_answered_too)
     CHECK_STR(symbol.name, "endless");
     CHECK_EQ(symbol.end, UINT64_MAX);
     CHECK(sonde__symbol_find(made.index, T + 0x1ffff, &symbol));
-    CHECK_STR(symbol.name, "past"); /* the symbol's own end, though no code is there */
+    CHECK_STR(symbol.name, "past"); /* the symbol's own end, though it is outside of the code */
     CHECK_EQ(symbol.end, T + 0x200f0);
     done(&made);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of real files against nm (every function's first, middle and last byte, what follows it,
+/* Names of real files against nm (every function's first, middle and last byte, the byte after it,
  * random addresses), against objdump (PLT stubs) and against gdb (random addresses). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "oracle.h"
 
-/* Ask the index at `vaddr`; the name must be one that the oracle has at the answer's start, and the
- * answer must cover the address. `named`: it must have a name. */
+/* Ask the index at `vaddr`: the oracle must have the name at the answer's start, and the answer
+ * must cover the address. `named`: there must be a name. */
 static void check_at(const struct sonde__symbol_index *index, const struct oracle *oracle,
                      uint64_t vaddr, bool named)
 {
@@ -184,7 +184,7 @@ TEST(plt_names_equal_objdump_aarch64)
     check_plt("aarch64-linux-gnu-objdump", "/usr/aarch64-linux-gnu/lib/libc.so.6", 3);
 }
 
-/* Stubs with landing pads and authentication, which no package here has. */
+/* Stubs with landing pads and authentication; no package here has any. */
 TEST(plt_names_of_protected_stubs)
 {
     static const struct {
@@ -221,8 +221,8 @@ TEST(plt_names_of_protected_stubs)
     }
 }
 
-/* A label without a size or a record, stripped neighbours: nothing says how far it reaches, so it
- * names its start only. */
+/* A label without a size or a record, with stripped neighbours: its end is unknown, so it names
+ * only its start. */
 TEST(a_label_in_a_stripped_file_names_its_start)
 {
     char path[1024], command[4096];
@@ -270,7 +270,7 @@ static bool is_clone_of(const char *name, const char *cut)
     return strncmp(name, cut, size) == 0 && name[size] == '.' && strchr(cut, '.') != NULL;
 }
 
-/* What gdb says of random addresses: "NAME + OFFSET in section ..." */
+/* gdb's answers for random addresses: "NAME + OFFSET in section ..." */
 static void check_gdb(const char *path, const char *debug)
 {
     enum { ADDRESSES = 500 };

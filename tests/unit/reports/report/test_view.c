@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The views as snapshots: tests/golden/report/. SONDE_UPDATE_GOLDEN=1 writes them anew. */
+/* The views against tests/golden/report/. SONDE_UPDATE_GOLDEN=1 writes these files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +85,7 @@ TEST(view_watch_json)
     sonde__report_destroy(r);
 }
 
-/* Python's parser is the oracle: the output is JSON, texts are those of the model, ids are
- * valid. */
+/* Python's parser is the oracle: the output is JSON, its texts equal the model's, ids are valid. */
 TEST_TIMEOUT(view_json_is_json, 60)
 {
     static const char program[] =
@@ -164,7 +163,8 @@ TEST(view_shows_names_of_blocks_and_cpp_decoded)
     sonde__report_destroy(r);
 }
 
-/* Threads with one stack but different states are not one group. What they wait for has a line. */
+/* Threads with the same stack but different states are separate groups. A line shows their
+ * waits. */
 TEST(view_folds_only_what_is_the_same)
 {
     struct sonde__report *r = NULL;
@@ -260,7 +260,8 @@ static const char *name_of(const struct sonde__report *r, uint32_t frame)
     return sonde__report_text(r, sonde__report_frame(r, frame)->name);
 }
 
-/* Samples of 10 ms each: an interpreter that goes from function to function, or phases. */
+/* Add samples of 10 ms each, of an interpreter that goes from function to function, or of
+ * phases. */
 static void add_running(struct sonde__report *r, unsigned (*function_of)(unsigned i),
                         unsigned count)
 {
@@ -351,7 +352,7 @@ TEST(analysis_of_a_stall)
     sonde__report_destroy(r);
 }
 
-/* Calls from two places of one function count for one function; the path ends without a heavy
+/* Calls from two places of one function count together; the path ends at a function without a heavy
  * child. */
 TEST(analysis_merges_calls_of_one_function)
 {

@@ -38,7 +38,7 @@ static pid_t start(const char *path, const char *arg)
     return child;
 }
 
-/* Until the main thread waits in nanosleep: exec has happened, and it is at rest. */
+/* Wait until the main thread is in nanosleep: exec has happened. */
 static void wait_for_sleep(pid_t child)
 {
     struct sonde__os_wait wait = {{0}};
@@ -71,7 +71,7 @@ static void copy_file(const char *from, const char *to)
     CHECK_OK(chmod(to, 0755));
 }
 
-/* One thread is found as it is listed, and no thread that the target does not have. */
+/* A look-up of one thread equals its listing; it finds no thread that the target lacks. */
 static void check_thread_alone(struct sonde__target *target, const struct sonde__thread *listed)
 {
     struct sonde__thread alone;
@@ -215,7 +215,7 @@ static const bool stacks_may_be_cut = true;
 static const bool stacks_may_be_cut = false;
 #endif
 
-/* Busy, blocked and alternating threads: every stack is whole, whoever ran meanwhile. */
+/* Busy, blocked and alternating threads: every stack is whole, whichever threads ran meanwhile. */
 TEST_TIMEOUT(threads_in_all_states, 120)
 {
     static void *(*const run[])(void *) = {nap, nap, spin};
@@ -242,7 +242,7 @@ TEST_TIMEOUT(threads_in_all_states, 120)
             all++;
             whole += stack.end == SONDE_END_ROOT;
             if (stack.end == SONDE_END_NO_REGISTERS && stacks_may_be_cut) {
-                whole++; /* said, not guessed */
+                whole++; /* reported, not guessed */
                 continue;
             }
             if (stack.end != SONDE_END_ROOT && stack.end != SONDE_END_MOVED) {
@@ -256,7 +256,7 @@ TEST_TIMEOUT(threads_in_all_states, 120)
     }
     /* slow builds lose the race against the naps */
     CHECK(whole * 10 >= all * 9 || stacks_may_be_cut);
-    CHECK(perf_or_ptrace >= 15); /* the spinning one, but for preempted moments */
+    CHECK(perf_or_ptrace >= 15); /* the spinning thread, except while preempted */
     sonde__target_close(target);
     end(child);
 }
@@ -316,7 +316,7 @@ TEST_TIMEOUT(stop_all_and_go_on, 120)
     end(child);
 }
 
-/* An allocation that fails anywhere is a clean MEMORY, without a leak (the harness looks). */
+/* A failed allocation anywhere gives MEMORY, without a leak (the harness checks). */
 TEST_TIMEOUT(every_allocation_may_fail, 120)
 {
     struct sonde__target *target;
@@ -337,7 +337,7 @@ TEST_TIMEOUT(every_allocation_may_fail, 120)
         }
         if (status == SONDE_OK) {
             sonde__target_close(target);
-            status = SONDE_MEMORY; /* that one could be done without */
+            status = SONDE_MEMORY; /* that allocation was not essential */
         }
     }
     sonde__mem_fail_from(UINT64_MAX);

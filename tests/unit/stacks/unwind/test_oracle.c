@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Every row of real libraries against `readelf --debug-dump=frames-interp`: the interpreter in all
- * columns; the compiled table and the rule read in place in those that they follow. */
+ * columns; the compiled table and the rule read in place in the columns that they follow. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #define TEXT_MAX    24
 #define CIES_MAX    64
 
-struct expected { /* a row of readelf's */
+struct expected { /* a row by readelf */
     uint64_t start;
     char cfa[TEXT_MAX];
     char cells[COLUMNS_MAX][TEXT_MAX];
 };
 
-struct cie { /* its own row, for FDEs that add nothing */
+struct cie { /* its own row, for FDEs that add none */
     uint64_t offset;
     struct expected row;
     unsigned columns;
@@ -32,9 +32,9 @@ struct oracle {
     enum sonde__cfi_section section;
     const struct sonde__rules *table;
     unsigned columns;
-    int regs[COLUMNS_MAX]; /* -1: not a register that we know */
+    int regs[COLUMNS_MAX]; /* -1: a register that sonde does not track */
     unsigned rows;
-    unsigned others; /* rows that ask for the full interpreter */
+    unsigned others; /* rows that need the full interpreter */
     struct expected row;
     struct cie cies[CIES_MAX];
     unsigned cie_count;
@@ -122,7 +122,7 @@ static void check_interpreter(uint64_t at)
     }
 }
 
-/* What a rule says of a saved register, in readelf's words. */
+/* The rule of a saved register in readelf's words. */
 static void from_text(uint8_t from, int offset, char text[TEXT_MAX])
 {
     strcpy(text, from == SONDE__FROM_SP || from == SONDE__FROM_FP ? "exp" : "u");
@@ -152,7 +152,7 @@ static void check_rule(uint64_t at, const struct sonde__rule *rule)
         CHECK_STR(ra, "u");
         return;
     }
-    /* aarch64: a return address above the CFA shows that the CFA is really above it */
+    /* aarch64: a return address above the CFA proves that the CFA is above it */
     int above = arch == SONDE_ARCH_AARCH64 && ra[0] == 'c' && ra[1] == '+'
                     ? (atoi(ra + 1) + 8 + 15) & ~15
                     : 0;
@@ -190,7 +190,7 @@ static void check_at(uint64_t at)
     }
 }
 
-/* The row that was read holds up to `end`: look at its first and last byte. */
+/* The last row holds up to `end`: check its first and last byte. */
 static void close_row(uint64_t end)
 {
     if (!oracle.in_fde || oracle.fde_start >= oracle.fde_end) {
@@ -340,7 +340,7 @@ static void check_file(const char *path, enum sonde__cfi_section section)
     file_cfi_close(&oracle.file);
 }
 
-/* Before the harness counts the heap: stdout's buffer, and what popen keeps. */
+/* Allocate stdout's buffer, and what popen keeps, before the harness counts the heap. */
 static __attribute__((constructor)) void warm_up(void)
 {
     FILE *pipe = popen("true", "r");
