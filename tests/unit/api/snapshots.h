@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the tests of snapshots share: a snapshot that is kept, and threads that block or run. */
+/* Shared by the tests of snapshots: a snapshot that is kept, and threads that block or run. */
 #ifndef SONDE_TEST_SNAPSHOTS_H
 #define SONDE_TEST_SNAPSHOTS_H
 
@@ -35,7 +35,8 @@ int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack 
 const struct seen *find(uint64_t tid);
 /* No test function is larger, even with the checks of a sanitizer. */
 #define FUNCTION_SIZE 2048
-/* Is the function on the stack? True if it is unknown, because the thread's signal came late. */
+/* True if the function is on the stack, or if that is unknown because the thread's signal came
+ * late. */
 bool holds(const struct seen *s, const void *function, size_t size);
 
 /* Check that a signalled thread is in that function, and its stack complete. */
@@ -65,7 +66,7 @@ void *read_bytes(void *worker);
 /* Returns when the thread is in its read. */
 void start_reader(struct worker *w);
 void end_reader(struct worker *w);
-/* Wake it, and wait until it is in its read again. */
+/* Wake it, and wait until it is in its next read. */
 void feed_reader(struct worker *w);
 void check_reader(const struct worker *w);
 

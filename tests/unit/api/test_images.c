@@ -14,7 +14,7 @@
 #include "target_self.h"
 #include "test.h"
 
-/* a library that nothing links already, sanitizers included */
+/* a library that nothing links, sanitizers included */
 static const char library[] = "libBrokenLocale.so.1";
 
 static int keep(void *ctx, const struct sonde_image *image)
@@ -223,7 +223,7 @@ static __attribute__((noinline)) void capture_to(uint64_t *pcs, uint32_t *ret_co
     *ret_count = stack.count;
 }
 
-/* The stack is the same by the loader, by a snapshot in place and by compiled rules. */
+/* The loader, a snapshot in place and compiled rules give the same stack. */
 TEST(the_same_stack_in_each_way)
 {
     uint64_t pcs[3][DEPTH];

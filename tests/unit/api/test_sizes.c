@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Callers that were built against an older or a newer header: their structs are smaller or larger
- * than those of the library. */
+/* Callers built against an older or newer header: their structs are smaller or larger than the
+ * library's. */
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ static struct sonde_stack stack;
         struct type known;                                                                         \
         uint8_t bytes[sizeof(struct type) + LARGER];                                               \
     }
-/* The size in an older header, without `member` and what follows it. */
+/* The size in an older header, without `member` and the members after it. */
 #define OLDER(type, member) offsetof(struct type, member)
 #define NEWER(type)         (sizeof(struct type) + LARGER)
 

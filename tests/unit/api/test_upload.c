@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Senders inside a program: what is refused, and who ends what. What they do with a folder is
- * tested in reports/upload, in virtual time. */
+/* Senders inside a program: refused options, and their end. reports/upload tests their passes over
+ * a folder, in virtual time. */
 #include <sonde/upload.h>
 
 #include <malloc.h>
@@ -30,7 +30,7 @@ static void *nothing(void *arg)
     return arg;
 }
 
-/* What libc keeps for good would look like a leak: an arena for each thread, and what it knows of
+/* Memory that libc keeps for good would look like a leak: an arena for each thread, and data about
  * threads and time zones. */
 static __attribute__((constructor)) void warm_up(void)
 {
@@ -50,7 +50,7 @@ static void store(void *ctx, const struct sonde_upload_request *request,
     reply->status(reply, 200);
 }
 
-/* Until nobody wants the answer any more. */
+/* Wait until nobody wants the answer any more. */
 static void hang(void *ctx, const struct sonde_upload_request *request,
                  struct sonde_upload_reply *reply)
 {

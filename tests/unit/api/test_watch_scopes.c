@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Heartbeats and scopes of the watch inside the program: what is injected is reported, with its
- * label. How scopes are judged is tested in virtual time (unit_watch). */
+/* Heartbeats and scopes of the watch inside the program: injected ones are reported with their
+ * label. unit_watch tests the decisions in virtual time. */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -161,7 +161,7 @@ static void *work_once(void *arg)
     return arg;
 }
 
-/* More threads than places, one after the other, and watches that come and go meanwhile. */
+/* More threads than slots, one after the other, while watches start and stop. */
 TEST_TIMEOUT(threads_with_scopes_come_and_go, 120)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};

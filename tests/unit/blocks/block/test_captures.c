@@ -12,7 +12,7 @@
 #define IMPORT  ((uint64_t)0x7f0000000000)
 #define COPY    0x400u /* offsets of code */
 #define DISPOSE 0x500u
-#define SLOT    0x600u /* where the code loads the function's address from */
+#define SLOT    0x600u /* slot from which the code loads the function's address */
 
 enum { HELPERS = (int)SONDE_BLOCK_HAS_HELPERS };
 
@@ -114,7 +114,7 @@ TEST(follows_a_swift_helper)
     CHECK(captures.is_owned_known);
 }
 
-/* What the helper owns is unknown then: the layout is reported as the only source. */
+/* The helper's result is unknown then: the layout is reported as the only source. */
 TEST(stops_at_an_unknown_instruction)
 {
     begin(SONDE_ARCH_AARCH64, "objc_release");
@@ -168,13 +168,12 @@ TEST(a_block_without_helpers_owns_nothing)
     CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_DWARF);
     /* a NOESCAPE block points to the __block variable itself */
     CHECK_STR(look(SONDE_BLOCK_NOESCAPE, 48, 0x110, NULL, 0), "U32.8 D40.8");
-    /* GNU runtimes have no layout: its absence says nothing */
+    /* GNU runtimes have no layout: its absence proves nothing */
     CHECK_STR(look(SONDE_BLOCK_HAS_LAYOUT, 44, 0, object, 2), "U32.8 D40.4");
     CHECK_STR(look(SONDE_BLOCK_HAS_LAYOUT, 44, 0, NULL, 0), "D32.12");
 }
 
-/* A helper of a stripped program calls code that cannot be read: an object with a function of its
- * own. */
+/* A helper of a stripped program calls unreadable code: an object with a function of its own. */
 TEST(claims_an_object_for_an_unknown_function)
 {
     begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
@@ -185,7 +184,7 @@ TEST(claims_an_object_for_an_unknown_function)
     CHECK(items[0].encoded_size == 12 && memcmp(items[0].encoded, "_ZNSsC1ERKSs", 12) == 0);
 }
 
-/* The end of an object of unknown size is unknown: the bytes after its first word are listed. */
+/* An object of unknown size has no known end: the bytes after its first word are listed. */
 TEST(lists_data_after_an_object_of_unknown_size)
 {
     begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
@@ -193,7 +192,7 @@ TEST(lists_data_after_an_object_of_unknown_size)
     code(COPY, copy, 4);
     CHECK_STR(look(HELPERS, 36, 0, NULL, 0), "C32.0");
     CHECK_STR(look(HELPERS, 52, 0, NULL, 0), "C32.0 D40.12");
-    /* its name names the object, its code the parts: the bytes between them are the object's */
+    /* its name gives the object, its code the parts: the bytes between them belong to the object */
     retain_40();
     fake_name(&fake, FAKE_BASE + COPY, "__copy_helper_block_8_32c9_ZTS4Held");
     CHECK_STR(look(HELPERS, 60, 0, NULL, 0), "C32.0 +S40.8 D48.12");

@@ -35,7 +35,7 @@ struct block {
 
 /* On the stack. */
 void block_init(struct block *block, struct block *captured, uint64_t serial);
-/* What it has now. */
+/* The present count. */
 uint32_t block_references(const struct block *block);
 
 struct block *block_copy(struct block *block);

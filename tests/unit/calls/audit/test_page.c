@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a hostile program writes into the page that it shares. */
+/* A hostile program writes into the page that it shares. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void *make_page(size_t *ret_size)
     return memory;
 }
 
-/* No byte of the text ends it, and nothing behind it does. */
+/* No byte of the text ends it; no byte after it is read. */
 TEST(text_without_end)
 {
     size_t size;
@@ -86,7 +86,7 @@ static void *scribble(void *unused)
     return unused;
 }
 
-/* Whatever was seen of it, a copy is one that holds. */
+/* Whatever a reader saw of the page, a copy of it is consistent. */
 TEST(changed_while_it_is_copied)
 {
     size_t size;
@@ -116,7 +116,7 @@ static void keep_line(void *ctx, const char *line)
     snprintf(ctx, 256, "%s", line);
 }
 
-/* The last line that is said of a page in which a program has written one word. */
+/* The last line printed for a page in which a program wrote one word. */
 static const char *end_of_page(size_t at, uint32_t word)
 {
     static char said[256];
@@ -134,7 +134,7 @@ static const char *end_of_page(size_t at, uint32_t word)
     said[0] = '\0';
     sonde__audit_end(audit, memory, report, (struct sonde__say){keep_line, said});
     sonde__report_destroy(report);
-    sonde__mem_free(audit); /* one piece; a process of its own keeps it */
+    sonde__mem_free(audit); /* one piece; a child keeps it */
     CHECK_OK(munmap(memory, size));
     return said;
 }

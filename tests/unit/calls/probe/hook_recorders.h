@@ -9,10 +9,10 @@ extern unsigned hook_calls;          /* that a recorder was told of */
 extern uint32_t hook_function;       /* the last one's */
 extern struct sonde__regs hook_regs; /* the last one's */
 
-/* Overwrites all that the calling convention lets a function overwrite, but vector registers: the
- * other general registers, the flags, the stack below. */
+/* Overwrites everything that a function may overwrite, except vector registers: the other general
+ * registers, the flags, the stack below. */
 sonde__probe_recorder hook_wreck;
-/* What no recorder may do: overwrites vector registers. */
+/* Overwrites vector registers, which no recorder may do. */
 sonde__probe_recorder hook_wreck_vectors;
 
 #endif

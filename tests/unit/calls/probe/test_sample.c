@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread that samples itself in a handler: whose requests it answers, and what becomes of those
- * that were taken back. The registers and the stack are held against those that the kernel hands to
- * the handler. */
+/* A thread that samples itself in a handler: which requests it answers, and the fate of withdrawn
+ * ones. Registers and stack are compared with those that the kernel gives to the handler. */
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
@@ -89,7 +88,7 @@ TEST(sample_taken_back_is_left_alone)
     CHECK_EQ(atomic_load(&sample.late), 2);
     send(next);
     CHECK_EQ(sonde__probe_sample_look(&sample, next), SONDE__PROBE_ANSWERED);
-    CHECK(sonde__probe_sample_drop(&sample, next)); /* too late to drop: it is there */
+    CHECK(sonde__probe_sample_drop(&sample, next)); /* too late to withdraw: the sample is there */
 }
 
 TEST(sample_is_nobody_elses)
@@ -106,7 +105,7 @@ TEST(sample_is_nobody_elses)
     CHECK_EQ(atomic_load(&sample.late), 0);
 }
 
-/* A request that is dropped while the handler writes: no other until it has ended. */
+/* A request withdrawn while the handler writes: no other until the handler has ended. */
 TEST(sample_left_behind_blocks_the_next)
 {
     prepare();

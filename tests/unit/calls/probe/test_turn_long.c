@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Turns over the threshold are kept by their own stamps, for a watch that looks late. */
+/* Turns over the threshold are kept with their own stamps, for a watch that looks late. */
 #include "probe_turn.h"
 #include "test.h"
 
@@ -68,7 +68,7 @@ TEST(long_turns_are_kept_and_long_waits_are_not)
     CHECK_EQ(slot->longs[0].turns, turns);
 }
 
-/* A wait inside the turn does not end it; one that only asks does. */
+/* A wait inside the turn does not end it; a poll without a wait does. */
 TEST(where_a_long_turn_ends)
 {
     struct sonde__probe_wait other = {.object = 9,
@@ -96,7 +96,7 @@ TEST(where_a_long_turn_ends)
     CHECK_EQ(count(), 1);
     CHECK_EQ(slot->longs[0].end_ns - slot->longs[0].begin_ns, 401 * MS);
     wait_in_loop(MS);
-    CHECK_EQ(count(), 1); /* the next turn was a short one */
+    CHECK_EQ(count(), 1); /* the next turn was short */
 }
 
 TEST(the_last_ones_are_kept)
@@ -113,7 +113,7 @@ TEST(the_last_ones_are_kept)
     }
 }
 
-/* What went before is not a turn of the loop that takes over. */
+/* Time before a new loop takes over is no turn of it. */
 TEST(no_turn_is_kept_where_another_loop_begins)
 {
     begin_loop(250 * MS);
@@ -176,8 +176,8 @@ TEST(turns_stamp_their_ends_when_the_supervisor_is_late)
     CHECK_EQ(atomic_load(&slot->unsure_turns), 0);
 }
 
-/* The supervisor saw a turn begin, and is late for its end: later turns, which are stamped too,
- * leave that to it. */
+/* The supervisor saw a turn begin, and is late for its end: later stamped turns leave that turn to
+ * it. */
 TEST(the_end_that_the_supervisor_asked_for_waits_for_it)
 {
     begin_loop(250 * MS);
@@ -195,7 +195,7 @@ TEST(the_end_that_the_supervisor_asked_for_waits_for_it)
     CHECK_EQ(atomic_load(&slot->ended_ns), end_ns);
 }
 
-/* It began right after the last look, and nobody asked for its end. */
+/* The turn began right after the last look, and nobody looked for its end. */
 TEST(a_turn_that_may_have_been_long_is_counted)
 {
     begin_loop(250 * MS);

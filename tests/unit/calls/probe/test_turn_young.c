@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loops that have hardly waited: what a program does at its start, by scripts of waits. */
+/* Loops that have hardly waited: programs at their start, by scripts of waits. */
 #include "probe_turn.h"
 #include "test.h"
 
@@ -41,7 +41,7 @@ static struct sonde__probe_wait wait_of(uint32_t kind, uint64_t object, uint64_t
                                       .note = true};
 }
 
-/* One of libxcb: it says nothing of the thread. */
+/* A wait of libxcb: it does not classify the thread. */
 static enum sonde__probe_turn round_trip(uint64_t level)
 {
     struct sonde__probe_wait wait = wait_of(POLL, 3, 0x400900, level);
@@ -49,7 +49,7 @@ static enum sonde__probe_turn round_trip(uint64_t level)
     return wait_for(&wait, 1000000);
 }
 
-/* What asks for events and does not wait, as XtAppPending() does. */
+/* Poll for events without a wait, as XtAppPending() does. */
 static void ask_at(uint64_t caller, uint64_t level)
 {
     struct sonde__probe_wait wait = wait_of(POLL, 3, caller, level);
@@ -73,8 +73,8 @@ TEST(round_trips_are_no_turns_of_a_loop_that_waits_for_the_same)
     CHECK_EQ(slot->loop.level, 0x6000);
 }
 
-/* xterm: libXt asks 15 times in 100 us at one place, libxcb makes round trips further out. Then its
- * loop waits for seconds in select(), and asks in between. */
+/* xterm: libXt polls 15 times in 100 us at one place, libxcb makes round trips further out. Then
+ * its loop waits for seconds in select(), and polls in between. */
 TEST(what_only_asked_gives_way_to_the_wait_that_comes_after_it)
 {
     for (int i = 0; i < 20; i++) {
@@ -126,8 +126,8 @@ TEST(what_asks_only_gives_way_though_it_has_waited)
     CHECK_EQ(slot->loop.kind, SELECT);
 }
 
-/* A program of GTK that starts: libdbus waits at one place for calls of everybody. Then the main
- * loop waits, deeper in the stack, and nobody comes. */
+/* A GTK program starts: libdbus waits at one place for calls of everybody. Then the main loop
+ * waits, deeper in the stack, and no event comes. */
 TEST(what_everybody_calls_is_young_however_long_it_waits)
 {
     for (int i = 0; i < 30; i++) {
@@ -164,7 +164,7 @@ TEST(a_loop_of_two_calls_grows_old)
     CHECK(!sonde__probe_is_young(slot));
 }
 
-/* A callback that waits for an answer, in a loop that waits: at whatever level, it is a turn. */
+/* A callback waits for an answer, in a loop that waits: at any level, it is part of a turn. */
 TEST(an_answer_that_a_callback_waits_for_is_in_a_turn)
 {
     for (int i = 0; i < 30; i++) {
@@ -176,7 +176,7 @@ TEST(an_answer_that_a_callback_waits_for_is_in_a_turn)
     CHECK(is_busy());
 }
 
-/* Answers to a start-up's questions come at once, and all at one place. */
+/* Answers to requests at start come at once, and all at one place. */
 TEST(a_loop_that_has_hardly_waited_is_young)
 {
     for (int i = 0; i < 40; i++) {
@@ -189,7 +189,7 @@ TEST(a_loop_that_has_hardly_waited_is_young)
     CHECK(!is_busy());
 }
 
-/* A program that only asks. */
+/* A program that only polls. */
 TEST(turns_that_do_not_wait_reach_the_short_path)
 {
     for (int i = 0; i < 80; i++) {

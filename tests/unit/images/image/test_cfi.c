@@ -56,7 +56,7 @@ static void put_cie(const char *augmentation, const void *data, size_t data_size
     put(data, data_size);
 }
 
-/* An FDE of .eh_frame for the CIE at 0: address and size as they are to be stored. */
+/* An FDE of .eh_frame for the CIE at 0; address and size in stored form. */
 static void put_fde(const void *range, size_t range_size, bool has_data)
 {
     put_uint(4 + range_size + has_data, 4);
@@ -156,7 +156,7 @@ TEST(augmentations)
     put_fde("\x00\x50\0\0\0\0\0\0\x40\0\0\0\0\0\0\0", 16, false);
     end();
     check_bounds(0x5000, 0x5000, 0x5040);
-    begin(false); /* unknown and without a length: nothing behind can be told */
+    begin(false); /* unknown and without a length: the rest cannot be parsed */
     put_cie("x", "", 0);
     put_fde("\x00\x50\0\0\0\0\0\0\x40\0\0\0\0\0\0\0", 16, false);
     end();
@@ -218,7 +218,7 @@ TEST(each_record_until_told_to_stop)
     CHECK(!is_covered(0x6000));
 }
 
-/* Two functions and their search table; `broken` byte of the table is changed. */
+/* Two functions and their search table. */
 static uint8_t hdr[28];
 
 static void open_searched(void)
@@ -251,7 +251,7 @@ TEST(search_table_is_used_where_it_is_whole)
     check_bounds(0x6000, 0x6000, 0x6040);
     CHECK(!is_covered(0x5040));
     CHECK(!is_covered(0x4fff));
-    hdr[16] = 0xff; /* the first entry's record is elsewhere: it alone is lost */
+    hdr[16] = 0xff; /* the first entry has a wrong record: only it is lost */
     CHECK(!is_covered(0x5000));
     check_bounds(0x6000, 0x6000, 0x6040);
 }

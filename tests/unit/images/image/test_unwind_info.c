@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sections of __unwind_info put together by hand after compact_unwind_encoding.h: a regular page
- * and a compressed one, and what is wrong with them. Sections of linkers: tests/integration/macho,
- * against llvm-objdump. */
+/* Sections of __unwind_info put together by hand after compact_unwind_encoding.h: a regular page, a
+ * compressed one, and malformed ones. Sections of linkers: tests/integration/macho, against
+ * llvm-objdump. */
 #include <string.h>
 
 #include "base_bytes.h"
@@ -122,7 +122,7 @@ TEST(sections_with_bad_headers_are_refused)
     CHECK(!sonde__unwind_info_open(NULL, SIZE, BASE, &info));
 }
 
-/* A page that is cut, of an unknown kind, or elsewhere: the other one is still read. */
+/* A page that is cut, of an unknown kind, or elsewhere: the other page is still read. */
 TEST(bad_pages_cost_themselves)
 {
     static const struct {
@@ -160,7 +160,7 @@ TEST(indexes_of_encodings_that_lead_nowhere_say_nothing)
     CHECK_EQ(encoding_at(&info, 0x2000), 0x02020000);
 }
 
-/* Entries that go back are left out, and none reaches into the next page. */
+/* Entries with falling addresses are left out, and none reaches into the next page. */
 TEST(entries_that_go_back_are_left_out)
 {
     uint8_t section[SIZE];
@@ -182,7 +182,8 @@ TEST(entries_that_go_back_are_left_out)
     CHECK_EQ(count, 3);
 }
 
-/* Many index entries may name one page: it is not read more often than the section has room for. */
+/* Many index entries may name one page: the reader reads it at most as often as the section has
+ * room for. */
 TEST(pages_that_repeat_are_bounded)
 {
     enum { PAGES = 200, PAGE_AT = 28 + (PAGES + 1) * 12, ENTRIES = 100 };

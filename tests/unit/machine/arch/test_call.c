@@ -178,7 +178,7 @@ TEST(stubs_name_their_slot)
     CHECK(!sonde__arch_stub_slot(SONDE_ARCH_X86_64, 0x1000, marked + 1, 15, &slot));
 }
 
-/* Before the harness counts the heap: what popen keeps. */
+/* popen keeps memory: call it before the harness counts the heap. */
 static __attribute__((constructor)) void warm_up(void)
 {
     FILE *pipe = popen("true", "r");

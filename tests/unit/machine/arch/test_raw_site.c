@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the jump goes that leads a system call elsewhere, and what runs there. The text of each
- * code is beside it: by clang's assembler; what is made was read with objdump. */
+/* The place of the jump that replaces a system call, and the code that runs instead. Each code's
+ * text, by clang's assembler, stands next to it; generated code was read with objdump. */
 #include "arch_raw_site.h"
 
 #include <string.h>
@@ -23,31 +23,32 @@ static const struct {
 #define CODE(text) text, sizeof(text) - 1
     /* mov $110, %eax; syscall; ret */
     {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 5, 0, false, SONDE__RAW_PATCHED, 0, 5, true},
-    /* of one instruction nothing can be reached: a function with a table of branches */
+    /* no branch can enter a single instruction: a function with a table of branches */
     {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 5, 0, true, SONDE__RAW_PATCHED, 0, 5, true},
-    /* the first may be reached */
+    /* a branch may reach the first instruction */
     {CODE("\x90\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 6, AT(-5), false, SONDE__RAW_PATCHED, 1, 5,
      true},
-    /* a long one, and a short one behind it: mov $110, %eax; xor %edi, %edi; syscall */
+    /* a long instruction, then a short one: mov $110, %eax; xor %edi, %edi; syscall */
     {CODE("\xb8\x6e\x00\x00\x00\x31\xff\x0f\x05"), 7, 0, true, SONDE__RAW_PATCHED, 0, 7, true},
     /* mov %rdi, %rax; mov %rsi, %rdi; syscall; two short ones */
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, false, SONDE__RAW_PATCHED, 0, 6, true},
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, true, SONDE__RAW_UNKNOWN_TARGETS, 0, 0,
      false},
-    /* the second is reached: the call goes, too, and a long return: cmp $-4095, %rax */
+    /* a branch reaches the second: the call is replaced, too, with a long check of the result: cmp
+     * $-4095, %rax */
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\x48\x3d\x01\xf0\xff\xff"), 6, AT(-3), false,
      SONDE__RAW_PATCHED, 3, 5, false},
     /* mov %rdi, %rax; syscall; ret */
     {CODE("\x48\x89\xf8\x0f\x05\xc3"), 3, 0, false, SONDE__RAW_PATCHED, 0, 5, false},
-    /* the call itself is reached; test %rax, %rax; ret */
+    /* a branch reaches the call itself; test %rax, %rax; ret */
     {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\x48\x85\xc0\xc3"), 5, AT(0), false, SONDE__RAW_PATCHED, 5,
      5, false},
-    /* nothing stands before it, and it returns: filling behind is taken, nothing else */
+    /* nothing precedes the call, and it returns: the padding after it is used, nothing else */
     {CODE("\x0f\x05\xc3\x66\x90"), 0, 0, false, SONDE__RAW_PATCHED, 0, 5, false},
     {CODE("\x0f\x05\xc3\x0f\x1f\x00"), 0, 0, false, SONDE__RAW_PATCHED, 0, 6, false},
     {CODE("\x0f\x05\xc3\x89\xf8"), 0, 0, false, SONDE__RAW_FIXED, 0, 0, false},
     {CODE("\x0f\x05\xc3"), 0, 0, false, SONDE__RAW_CODE, 0, 0, false},
-    /* both sides are reached */
+    /* branches reach both sides */
     {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\x48\x85\xc0\xc3"), 5, AT(0) | AT(2), false,
      SONDE__RAW_BRANCHES, 0, 0, false},
     /* between branches: jmp .; syscall; jmp . */
@@ -55,7 +56,7 @@ static const struct {
     /* call .; syscall; another call of the system */
     {CODE("\xe8\x00\x00\x00\x00\x0f\x05\x0f\x05\x90\x90"), 5, 0, false, SONDE__RAW_FIXED, 0, 0,
      false},
-    /* the function does not come to it by whole instructions; it is none */
+    /* decoding the function by whole instructions skips it: no call */
     {CODE("\xb8\x6e\x00\x0f\x05\x90\x90\x90"), 3, 0, false, SONDE__RAW_CODE, 0, 0, false},
     {CODE("\xb8\x6e\x00\x00\x00\x0f\x0b\x90\x90\x90"), 5, 0, false, SONDE__RAW_CODE, 0, 0, false},
 };
@@ -89,7 +90,7 @@ static uint64_t word(const uint8_t *bytes, unsigned size)
     return value;
 }
 
-/* lea 0x100(%rip), %rsi; syscall: what it is relative to stays where it was. */
+/* lea 0x100(%rip), %rsi; syscall: the target of the relative operand stays the same. */
 TEST(what_is_made_elsewhere)
 {
     static const uint8_t code[] = {0x48, 0x8d, 0x35, 0x00, 0x01, 0x00, 0x00, 0x0f, 0x05, 0xc3};
@@ -111,14 +112,15 @@ TEST(what_is_made_elsewhere)
     CHECK_EQ(memcmp(made + 38, "\xff\x25", 2), 0); /* jmp *words.stub(%rip) */
     CHECK_EQ(at + 44 + (uint64_t)(int64_t)(int32_t)word(made + 40, 4), at + 16);
     CHECK_EQ(made[44], 0xcc);
-    /* too far for a jump; for the operand alone */
+    /* too far for a jump; too far for the operand alone */
     CHECK(!sonde__arch_raw_make(&plan, code, 7, function, at + ((uint64_t)1 << 31), stub, made,
                                 jump));
     static const uint8_t far[] = {0x48, 0x8d, 0x35, 0x00, 0x00, 0x00, 0x80, 0x0f, 0x05, 0xc3};
     CHECK(!sonde__arch_raw_make(&plan, far, 7, function, at, stub, made, jump));
 }
 
-/* mov %rdi, %rax; syscall; ret: the call goes with the rest, and on behind it. */
+/* mov %rdi, %rax; syscall; ret: the call moves with the other instructions, and control returns
+ * after them. */
 TEST(what_is_made_of_the_call_itself)
 {
     static const uint8_t code[] = {0x48, 0x89, 0xf8, 0x0f, 0x05, 0xc3};
@@ -135,7 +137,7 @@ TEST(what_is_made_of_the_call_itself)
     CHECK_EQ(at + 47 + (uint64_t)(int64_t)(int32_t)word(made + 43, 4), function + 5);
 }
 
-/* Any bytes: bounded, and what is planned lies inside. */
+/* Any bytes: bounded work, and the plan lies inside of them. */
 TEST(any_code)
 {
     uint64_t random = 88172645463325252u;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lengths and kinds of instructions. What is right, objdump says: about every instruction of whole
- * libraries of the machine (C, assembler with AVX-512, ld.so). */
+/* Lengths and kinds of instructions. The oracle is objdump, for every instruction of whole
+ * libraries (C, assembler with AVX-512, ld.so). */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct tally {
     char first[640];
 };
 
-/* What objdump's mnemonic says of the kind, where it is one that we tell. */
+/* The kind by objdump's mnemonic, if it is one that sonde distinguishes. */
 static bool is_kind(const struct sonde__x86_insn *insn, const char *mnemonic)
 {
     bool is_indirect = strstr(mnemonic, " *") != NULL;
@@ -53,7 +53,7 @@ static bool is_kind(const struct sonde__x86_insn *insn, const char *mnemonic)
     if (strcmp(word, "pop") == 0 || strcmp(word, "popf") == 0) {
         return insn->kind == SONDE__X86_POP;
     }
-    /* the last operand is the one that is written, but for comparisons and stores */
+    /* the last operand is written, except by comparisons and stores */
     size_t end = strcspn(mnemonic, "#<");
     while (end > 0 && isspace((unsigned char)mnemonic[end - 1])) {
         end--;
@@ -89,7 +89,7 @@ static void check_line(struct tally *tally, const char *line)
     }
     tally->instructions++;
     if (code[0] == 0x9b && size > 1) {
-        size = 1; /* fwait, which objdump shows as one with the instruction behind it */
+        size = 1; /* fwait: objdump joins it with the next instruction */
         text = "\tfwait";
     }
     if (!sonde__arch_x86_insn(code, size, &insn) || insn.length != size ||
@@ -99,7 +99,7 @@ static void check_line(struct tally *tally, const char *line)
                      insn.kind, line);
         }
     }
-    /* cut: never more than is there */
+    /* cut: never longer than the bytes */
     if (size > 1 && sonde__arch_x86_insn(code, size - 1, &insn)) {
         CHECK(insn.length < size);
     }
@@ -172,7 +172,7 @@ TEST(wide_operands_with_a_prefix_of_short_ones)
     CHECK_EQ(insn.length, 5);
 }
 
-/* Of the groups f6 and f7 only test has an immediate; what follows the others is not theirs. */
+/* Of the groups f6 and f7 only test has an immediate; bytes after the others are not theirs. */
 TEST(x86_64_immediate_of_a_group_is_that_of_test)
 {
     static const uint8_t not_eax[] = {0xf7, 0xd0, 0x11, 0x22, 0x33, 0x44};

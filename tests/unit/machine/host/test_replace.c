@@ -120,7 +120,7 @@ TEST(a_file_is_replaced_whole)
     CHECK_EQ(sonde__host_file_replace(in_folder("none/f"), "hello", 5, 0600), ENOENT);
 }
 
-/* The names of earlier writers of this pid are no obstacle. */
+/* Names left by earlier writers with this pid are no obstacle. */
 TEST(leftovers_of_a_writer_block_nobody)
 {
     char name[64];
@@ -159,8 +159,7 @@ TEST(only_what_nobody_writes_is_removed)
     close(folder);
 }
 
-/* Two at a time, one of them ended again and again in the middle: the file is whole all the time.
- */
+/* Two writers at a time, one of them often killed in the middle: the file is always whole. */
 TEST_TIMEOUT(a_killed_writer_leaves_the_file_as_it_was, 120)
 {
     enum { WRITERS = 40 };

@@ -135,7 +135,7 @@ TEST(holders_of_a_pipe)
     (void)sonde__host_holders_find(&holders, SONDE__HOST_FD_PIPE, UINT64_MAX, &count);
     CHECK_EQ(count, 0);
     sonde__host_holders_done(&holders);
-    /* without time it ends at once, and says so */
+    /* without time the search ends at once, and reports it */
     sonde__host_holders_read(getpid(), 0, &holders);
     CHECK(holders.cut);
     CHECK(holders.processes <= 1);
@@ -192,7 +192,7 @@ TEST(children_and_commands)
     kill(child, SIGKILL);
     siginfo_t info;
     CHECK(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0);
-    CHECK_EQ(sonde__host_children_read(getpid(), pids, 4), 0); /* it has ended: a zombie */
+    CHECK_EQ(sonde__host_children_read(getpid(), pids, 4), 0); /* the child has ended: a zombie */
     CHECK(waitpid(child, NULL, 0) == child);
     CHECK(!sonde__host_command_read(child, text, sizeof text));
     CHECK_EQ(sonde__host_thread_process((uint64_t)child), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The end of a program and signals to it, where another process may get its number, and where the
- * system refuses pidfds. In child processes: a waiter's thread stays. */
+/* The end of a program and signals to it, when another process may get its pid, and when the system
+ * refuses pidfds. In child processes: a waiter's thread stays. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -21,7 +21,7 @@
 
 #define LONG_NS 60000000000u
 
-enum { NO_NUMBER = 77, NO_FILTER = 78 }; /* why a test in a process of its own is skipped */
+enum { NO_NUMBER = 77, NO_FILTER = 78 }; /* why a test in a child is skipped */
 
 /* This system call fails with EPERM from now on. */
 static void refuse(unsigned call)
@@ -56,7 +56,7 @@ static pid_t start(void)
     return pid;
 }
 
-/* Another process with a number that was in use. False: this user may not choose numbers. */
+/* Start a process with a pid that was in use. False: this user may not choose pids. */
 static bool start_as(pid_t pid)
 {
     struct clone_args args = {
@@ -119,7 +119,7 @@ static void check_end(unsigned refused)
     CHECK_EQ(sonde__host_waiter_signal(waiter), SIGKILL);
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
     CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED);
-    /* An emulator (qemu-user) passes no questions about pidfds on. */
+    /* An emulator (qemu-user) does not pass pidfd calls on. */
     bool is_kept = refused != SYS_pidfd_open && test_kernel_is(6, 15) &&
                    sonde__os_reader() == SONDE__OS_READER_PROCESS;
     int signal = sonde__host_waiter_signal(waiter);
@@ -133,7 +133,7 @@ TEST_TIMEOUT(the_end_is_seen_and_signals_arrive, 120)
     run_apart(check_end, SYS_pidfd_send_signal);
 }
 
-/* The program has ended, and its number is another process', before it is signalled. */
+/* The program has ended, and another process has its pid, before the signal. */
 static void check_number(unsigned refused)
 {
     int status = 0;

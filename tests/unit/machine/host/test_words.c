@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search for words, each way beside a loop that has none of its tricks; and loads that fault.
- */
+/* The search for words, each way against a plain loop; and loads that fault. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

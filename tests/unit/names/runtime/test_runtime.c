@@ -101,7 +101,7 @@ TEST(frames_of_3_13)
     check_version(13, 3);
 }
 
-/* Whatever byte is damaged: frames, or a reason why there are none. */
+/* With any byte damaged: frames, or a reason for their absence. */
 TEST(damaged_memory_gives_frames_or_a_reason)
 {
     static const char *const names[] = {"python3.8", "python3.10", "python3.11", "python3.12",
@@ -130,7 +130,7 @@ TEST(damaged_memory_gives_frames_or_a_reason)
     }
 }
 
-/* Set the word at an address, in all pieces that have it. */
+/* Set the word at an address, in all pieces that contain it. */
 static void poke(struct recorded_memory *m, uint8_t *data, uint64_t address, uint64_t word)
 {
     for (size_t at = RECORDED_HEAD; m->size - at >= RECORDED_PIECE;) {
@@ -144,8 +144,8 @@ static void poke(struct recorded_memory *m, uint8_t *data, uint64_t address, uin
     }
 }
 
-/* A call of the loop that has just begun: the frame in its _PyCFrame is an earlier one's, beyond
- * the top of the stack of frames. */
+/* A call that the interpreter's loop has just begun: its _PyCFrame has an earlier frame, above the
+ * top of the frame stack. */
 TEST(frames_beyond_the_top_are_not_taken)
 {
     static const char *const names[] = {"python3.11", "python3.12"};
@@ -217,8 +217,8 @@ TEST(tasks_and_what_awaits_them)
     free(data);
 }
 
-/* A task that has another coroutine now is not the one that runs; one that nobody awaits is alone.
- */
+/* A task that now has another coroutine is not the running one; a task that nobody awaits is
+ * alone. */
 TEST(a_task_of_another_coroutine_is_not_taken)
 {
     struct recorded_memory recorded;

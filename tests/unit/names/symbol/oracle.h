@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the tests of symbols share: a file in memory, and the symbols that nm reads from it. */
+/* Shared by the tests of symbols: a file in memory, and the symbols that nm reads from it. */
 #ifndef SONDE_TEST_ORACLE_H
 #define SONDE_TEST_ORACLE_H
 
@@ -34,9 +34,10 @@ struct oracle oracle_read(const char *path, bool dynamic);
 void oracle_join(struct oracle *a, struct oracle *b);
 void oracle_done(struct oracle *oracle);
 
-/* Has the oracle a symbol of this name at this address? A version suffix is cut on both sides. */
+/* True if the oracle has a symbol of this name at this address. A version suffix is cut on both
+ * sides. */
 bool oracle_has(const struct oracle *oracle, uint64_t start, const char *name);
-/* Does any sized symbol cover the address? */
+/* True if any sized symbol covers the address. */
 bool oracle_covers(const struct oracle *oracle, uint64_t vaddr);
 
 /* The debug file of a build-id under /usr/lib/debug, or skips the test. */

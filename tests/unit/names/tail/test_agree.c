@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the code shows and what is described, made one: only what both allow. */
+/* Merge the code's answer with the description's: only ways that both allow. */
 #include <string.h>
 
 #include "tail_agree.h"
@@ -118,7 +118,7 @@ TEST(one_that_the_other_leaves_open)
     agree(&seen, &said, &r);
     CHECK(has_jump(&seen, 0, 1) && has_jump(&seen, 2, 3));
     CHECK_EQ(seen.functions[0].flags, 0);
-    CHECK_EQ(seen.functions[2].flags, SONDE__TAIL_OPEN); /* the claim to say all is not believed */
+    CHECK_EQ(seen.functions[2].flags, SONDE__TAIL_OPEN); /* not trusted to be complete */
     CHECK_EQ(r.origin.functions, 0);
     tail_agreement_done(&r.agreement);
 }

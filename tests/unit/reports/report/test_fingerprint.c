@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is the same for a fingerprint, and what is not. tests/integration/groups has real stalls. */
+/* Stalls with equal and with different fingerprints. tests/integration/groups has real stalls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,17 +120,18 @@ TEST(fingerprint_text_says_what_is_grouped_by)
     } cases[] = {
         {"1:_start 2:__libc_start_main 1:main 1:load 1:parse", 0, NULL,
          "stall loop\nthread main\nfunction load\nfunction parse\n"},
-        /* recursion, also in turns, is one time through it; clones are their function */
+        /* recursion, also through several functions, counts once; clones count as their function */
         {"1:main 1:load 1:visit 1:visit.part.0 1:visit_dir 1:visit 1:visit_dir 1:parse.isra.0", 0,
          NULL,
          "stall loop\nthread main\nfunction load\nfunction visit\nfunction visit_dir\n"
          "function parse\n"},
-        /* libraries in between do not count, nor does how a call is spelled */
+        /* neither libraries in between nor the spelling of a call count */
         {"1:main 3:g_main_loop_run 1:on_click 2:fsync", 75, NULL,
          "stall loop\nthread main\nfunction on_click\nblocked in sync\n"},
         {"1:main 1:nap 2:clock_nanosleep", 231, NULL,
          "stall loop\nthread main\nfunction nap\nblocked in sleep\n"},
-        /* without a function of the program: what the loop dispatched, and the library */
+        /* without a function of the program: the function that the loop dispatched, and the
+         * library */
         {"1:main 3:g_main_loop_run 3:g_main_dispatch 4:gtk_draw 2:read", 1, NULL,
          "stall loop\nthread main\ncalls gtk_draw library libgtk-3.so\nblocked in read\n"},
         {"1:main 2:usleep 2:nanosleep", 36, NULL,
@@ -146,7 +147,7 @@ TEST(fingerprint_text_says_what_is_grouped_by)
     }
 }
 
-/* Most of the time, not most of the samples; samples without a stack say nothing. */
+/* Most time counts, not most samples; samples without a stack do not. */
 TEST(fingerprint_follows_the_time)
 {
     struct sonde__report *r = make_report();
@@ -166,7 +167,7 @@ TEST(fingerprint_follows_the_time)
     CHECK_OK(sonde__report_fingerprint(r, &stall, &fingerprint));
     CHECK_STR(fingerprint.text, "stall loop\nthread main\n");
     sonde__report_fingerprint_done(&fingerprint);
-    /* without samples: what the writer said */
+    /* without samples: the writer's value */
     stall = (struct sonde__report_stall){.fingerprint = sonde__report_string(r, "1:abc")};
     CHECK_OK(sonde__report_fingerprint(r, &stall, &fingerprint));
     CHECK_STR(fingerprint.id, "1:abc");

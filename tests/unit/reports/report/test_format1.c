@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files of format 1, and what the last version that wrote that format showed of them
- * (tests/golden/report/format1): they are read whole, and shown as before. What later versions say
- * besides, which is a line of text or a key of JSON, is allowed. */
+/* Files of format 1, and their views by the last version that wrote it
+ * (tests/golden/report/format1): they are read whole, and shown as before. Later versions may add
+ * lines of text or keys of JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

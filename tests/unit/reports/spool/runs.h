@@ -8,7 +8,7 @@
 
 #define MS 1000000u
 
-/* A run of a process that is not there, and the writers of its files. */
+/* A run of a process that does not exist, and the writers of its files. */
 struct run {
     struct sonde__spool_session session;
     struct sonde__report *report, *live;
@@ -24,13 +24,13 @@ void run_add_stall(struct run *run, uint64_t begin_ns, const char *fingerprint);
 void run_add_part(struct run *run, uint64_t begin_ns, uint32_t sample, bool open);
 /* End the report as a watch that was not killed. */
 void run_end(struct run *run);
-/* Let go of all, as a kill does: locks and mappings, but not the files. */
+/* Release everything as a kill does: locks and mappings, but not the files. */
 void run_kill(struct run *run);
 
 /* A sonde__report_write: ctx is an int32_t, a descriptor. */
 enum sonde_status runs_write(void *ctx, const void *bytes, size_t size);
 int32_t runs_open_folder(void);
-/* How many names of the folder end so. */
+/* How many names in the folder have this suffix. */
 unsigned runs_count(const char *suffix);
 /* The report of that name. */
 struct sonde__report *runs_read(const char *name);

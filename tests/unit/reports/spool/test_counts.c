@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caps of the folder: what goes, and that every stall that goes is counted once. */
+/* The limits of the folder: which files are removed; each removed stall is counted once. */
 #include "spool_counts.h"
 
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static void copy_file(const char *from, const char *to)
     free(bytes);
 }
 
-/* Whoever is killed after the counts were written and before the report was removed. */
+/* A kill after the counts were written and before the report was removed. */
 TEST(a_report_is_not_counted_twice)
 {
     struct sonde__spool_caps caps = wide;
@@ -145,7 +145,7 @@ TEST(a_report_is_not_counted_twice)
     check_counts(3, 2);
     copy_file(saved, report);
     CHECK_EQ(trim(&wide, now_ns()), 0);
-    CHECK_EQ(runs_count(SONDE__SPOOL_REPORT), 1); /* it is gone, and */
+    CHECK_EQ(runs_count(SONDE__SPOOL_REPORT), 1); /* the report is gone, and */
     check_counts(3, 2);
 }
 
@@ -161,7 +161,7 @@ TEST(counts_survive_a_damaged_file)
     CHECK_EQ(runs_count("counts.damaged"), 1);
 }
 
-/* A report that is none has nothing to count; one that was cut has what is left. */
+/* A file that is no report has no stalls to count; a cut report has the rest. */
 TEST(caps_remove_damaged_reports)
 {
     struct sonde__spool_caps caps = {.reports_max = 0};
@@ -174,7 +174,7 @@ TEST(caps_remove_damaged_reports)
     check_counts(2, 1);
 }
 
-/* What a run wrote only as a number is counted as such. */
+/* Stalls that a run wrote only as a number count as such. */
 TEST(counts_of_a_run_are_exact)
 {
     const struct sonde__report_writer_options few = {.bytes_max = 300};

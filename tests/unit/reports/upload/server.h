@@ -7,12 +7,12 @@
 
 enum { SERVER_STORED_MAX = 64 };
 
-/* What the next requests get; of further ones the last. */
+/* Answers to the next requests; later requests get the last one. */
 struct server_answer {
     int32_t status; /* 0: none */
     enum sonde_upload_failure failure;
     const char *header; /* or null */
-    bool is_lost;       /* it is stored, but the answer gets lost */
+    bool is_lost;       /* the report is stored, but the answer gets lost */
 };
 
 struct server {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Captures with a memo against captures by the tables alone, of the same stack at the same moment:
- * every byte of the results is equal, whatever the memo held before. The tables themselves are held
- * against other unwinders elsewhere. */
+ * every byte of the results is equal, whatever the memo held before. Other tests compare the tables
+ * with other unwinders. */
 #ifndef SONDE_TEST_MEMO_CHECK_H
 #define SONDE_TEST_MEMO_CHECK_H
 
@@ -18,7 +18,7 @@ struct taken {
     uint8_t how[MEMO_DEPTH];
 };
 
-/* What a thread needs; also in handlers. */
+/* Data of a thread, also for handlers. */
 struct state {
     uint64_t random;
     struct taken table, memo;
@@ -37,7 +37,7 @@ uint32_t next_random(uint32_t below);
 /* One capture of the caller, in arrays with a known filling. */
 void take(struct taken *taken, uint32_t capacity, uint32_t outer, uint32_t skip);
 void check_equal(const struct taken *a, const struct taken *b);
-/* By the tables, with what the memo holds of earlier, and once more. */
+/* Capture by the tables, by the memo with its earlier contents, and once more. */
 void check_with(uint32_t capacity, uint32_t outer, uint32_t skip);
 /* The same, in arrays of a random size. */
 void check_here(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is looked at of a thread's own stack, and what is taken for granted afterwards
- * (capture_own_stack.h). A stack that the test has made, with a hole in it, as there is between a
- * coroutine's stack and the thread's. */
+/* Which parts of a thread's own stack are checked, and which are then trusted
+ * (capture_own_stack.h). The test makes a stack with a hole, as between a coroutine's stack and the
+ * thread's. */
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -24,7 +24,7 @@ static void *with_a_hole(void *unused)
     uint64_t seen;
     CHECK_OK(mprotect((void *)(uintptr_t)page(HOLE), PAGE, PROT_NONE));
 
-    /* nothing was looked at, and a look goes as far as it is asked to, or a page more */
+    /* nothing was checked yet; a check goes as far as asked, or one page more */
     CHECK_EQ(sonde__capture_own_stack_seen(page(10) + 8), page(10) + 8);
     seen = sonde__capture_own_stack_to(page(10) + 8, page(10) + 16);
     CHECK(seen >= page(10) + 16 && seen <= page(11));
@@ -41,7 +41,7 @@ static void *with_a_hole(void *unused)
     CHECK(sonde__capture_own_stack_to(page(9) + 8, page(9) + 16) >= page(11) + 8);
     CHECK(sonde__capture_own_stack_seen(page(9) + 8) >= page(11) + 8);
 
-    /* to the hole, never over it, however one comes there */
+    /* up to the hole, never over it, in any order */
     CHECK_EQ(sonde__capture_own_stack_to(page(HOLE - 1), page(HOLE) + 8), page(HOLE));
     CHECK_EQ(sonde__capture_own_stack(page(HOLE - 1)), page(HOLE));
     CHECK_EQ(sonde__capture_own_stack_seen(page(HOLE - 1)), page(HOLE));
@@ -86,7 +86,7 @@ TEST(nothing_is_taken_for_granted_over_a_hole)
     run_on_it(with_a_hole);
 }
 
-/* Every page of a stack is looked at before it counts, whatever was asked before. */
+/* Every page of a stack is checked before it counts, whatever was asked before. */
 static void *with_many_holes(void *unused)
 {
     uint32_t random = 7;

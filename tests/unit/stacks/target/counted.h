@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program whose threads count, and do what they are told: for tests of what happens to a thread
- * while another process captures it. */
+/* A program whose threads count and obey orders, for tests of captures by another process. */
 #ifndef SONDE_TEST_COUNTED_H
 #define SONDE_TEST_COUNTED_H
 
@@ -42,19 +41,19 @@ extern pid_t program;
 void start_program(void);
 void end_program(void);
 
-/* The thread is told, and obeys soon. */
+/* Give the thread an order; it obeys soon. */
 void order(uint64_t tid, enum order what);
 /* As the kernel prints it; '?': it is gone. */
 char letter_of(uint64_t tid);
 bool await_letter(uint64_t tid, char letter);
 int32_t tracer_of(uint64_t tid);
-/* It runs, and nobody traces it. */
+/* Check that it runs, and that nobody traces it. */
 void check_goes_on(unsigned i);
 
 struct sonde__target *open_program(enum sonde__target_mode mode, uint32_t ways);
 /* Thread `i`. */
 struct sonde__capture capture(struct sonde__target *target, unsigned i);
-/* Again while it had no CPU and so was not tried. */
+/* Repeat while it had no CPU and so was not tried. */
 struct sonde__capture capture_running(struct sonde__target *target, unsigned i);
 
 #endif

@@ -25,7 +25,7 @@ struct pair {
 static struct pair pair;
 static struct live live;
 
-/* Both at one place. The pc of frame 0 differs, as they are two calls. */
+/* Call both at one place. The pc of frame 0 differs, as they are two calls. */
 static __attribute__((noinline)) void capture_both(void)
 {
     struct sonde__regs regs;
@@ -36,7 +36,7 @@ static __attribute__((noinline)) void capture_both(void)
     sonde__unwind_walk(&walk, &pair.ours);
 }
 
-/* Sanitizers put a frame of their own between us and backtrace(). */
+/* Sanitizers add a frame between us and backtrace(). */
 static void compare(void)
 {
     CHECK_EQ(pair.ours.end, SONDE_END_ROOT);
@@ -221,8 +221,8 @@ TEST(new_thread_in_place)
 }
 
 #if defined(__x86_64__)
-/* A function whose frame is found by rbp only, with sp and pc known only: as a blocked thread is
- * read from outside. */
+/* Only rbp locates this function's frame; sp and pc are known, as of a blocked thread read from
+ * outside. */
 static volatile int room_size = 100; /* known at run time only */
 
 static __attribute__((noinline)) int room_of(void)

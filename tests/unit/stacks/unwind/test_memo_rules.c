@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of rules by return address: what is found there is what was put for just this address.
- * A rule here follows from its address, so that the test knows it. */
+/* The table of rules by return address: a look-up gives the rule that was put for this address.
+ * Here a rule derives from its address, so the test knows it. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ TEST(inserted_entries_are_found)
     }
 }
 
-/* Two that want the same place are both there; of three the last two. */
+/* Two rules for the same slot are both kept; of three the last two. */
 TEST(two_at_a_place)
 {
     enum { SAME = 3 };
@@ -116,7 +116,7 @@ static uint64_t unmix(uint64_t mixed)
     return pc;
 }
 
-/* Addresses that differ in one bit of what they are known by, the place included. */
+/* Addresses that differ in one bit of their tag or slot. */
 TEST(every_bit_counts)
 {
     struct sonde__memo_rule rule;
@@ -153,7 +153,7 @@ static bool finds(uint64_t pc, struct sonde__memo_rule rule)
     return sonde__memo_rules_find(pc, &found);
 }
 
-/* What does not fit is not there. */
+/* A rule that does not fit is not stored. */
 TEST(large_rules_and_addresses)
 {
     bool is_down = sonde__memo_rules_is_downward(SONDE__ARCH_HOST);
@@ -180,7 +180,7 @@ static void *put_many(void *seed)
     return NULL;
 }
 
-/* Threads that put and threads that look: no rule of two halves. */
+/* Threads that put and threads that look: no rule has two halves. */
 TEST(threads)
 {
     pthread_t threads[2];

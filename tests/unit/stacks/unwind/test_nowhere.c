@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A pc that is no code, innermost and further out; and what is no root. */
+/* A pc that is no code, innermost and further out; and ends that are no root. */
 #include <string.h>
 
 #include "sim.h"
@@ -57,7 +57,8 @@ TEST(a_call_to_no_code_has_a_caller)
     }
 }
 
-/* After a return to what was overwritten, sp points anywhere; the frame pointer is another's. */
+/* After a return to an overwritten address, sp points anywhere; the frame pointer is another
+ * function's. */
 TEST(words_without_a_call_before_them_are_no_callers)
 {
     static const uint64_t words[] = {0, 0x1234, CODE(0x24f), CODE(0x251), STACK(0x208)};
@@ -70,7 +71,7 @@ TEST(words_without_a_call_before_them_are_no_callers)
     }
 }
 
-/* The frame that a signal came to. */
+/* The frame that a signal interrupted. */
 TEST(a_call_to_no_code_under_a_signal_frame)
 {
     open_x86_64(0);
@@ -88,7 +89,7 @@ TEST(a_return_address_that_is_no_code_ends_the_walk)
     for (unsigned i = 0; i < WILD; i++) {
         open_x86_64(CODE(0x210));
         sim_poke(&sim, 0x208, wild[i]);
-        sim_poke(&sim, 0x210, CODE(0x250)); /* nobody's */
+        sim_poke(&sim, 0x210, CODE(0x250)); /* memory of no image */
         sim_poke(&sim, 0x100, 7);
         sim_walk(&sim, 16, 0);
         expect_pcs(SONDE_END_NO_CODE, (uint64_t[]){CODE(0x210), wild[i]}, 2);
@@ -163,7 +164,7 @@ TEST(the_end_of_a_thread_is_its_root)
     CHECK(sim.result.end != SONDE_END_ROOT);
 }
 
-/* Nobody can say what is at an address: then nothing is claimed of it. */
+/* The memory at an address is unknown: then the walk claims nothing about it. */
 static bool may_be(void *ctx, uint64_t pc)
 {
     (void)ctx;

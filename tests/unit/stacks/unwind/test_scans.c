@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What scans found is used again where it is found again, and nowhere else. */
+/* Results of scans are reused where they apply, and nowhere else. */
 #include "unwind_scans.h"
 
 #include <string.h>
@@ -74,14 +74,14 @@ TEST(another_caller_by_the_same_rule)
     CHECK(sim.result.count < 2 || sim.pcs[1] != CODE(0x290));
 }
 
-/* Of an image that can be unloaded, or of a JIT: what was proven holds for the same code. */
+/* In an image that can be unloaded, or a JIT: a proof holds for the same code only. */
 TEST(proofs_hold_only_for_the_same_code)
 {
     open_scan();
     sim.image.is_permanent = false;
     unsigned first = reads_of_a_walk();
     CHECK(reads_of_a_walk() < first);
-    memcpy(sim.code + 0x100, "\x53\x90", 2); /* push %rbx; nop: it is a word further out */
+    memcpy(sim.code + 0x100, "\x53\x90", 2); /* push %rbx; nop: one word further out */
     sim_poke(&sim, 0x110, CODE(0x270));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x270, 0xf10);
@@ -89,7 +89,7 @@ TEST(proofs_hold_only_for_the_same_code)
     sim_poke(&sim, 0x110, 0);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
-    sim.code[0x24b] = 0x90; /* the call is none any more */
+    sim.code[0x24b] = 0x90; /* the call is gone */
     sim_walk(&sim, 16, 0);
     CHECK(sim.result.count < 2 || sim.pcs[1] != CODE(0x250));
 }
@@ -105,8 +105,8 @@ TEST(the_same_instruction_again)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
 }
 
-/* A function that ends with a call which never returns: the address behind it is the return address
- * of that call, and the first instruction of the next function. Each has its own rule. */
+/* A function ends with a call that never returns: its return address is the first instruction of
+ * the next function. Each has its own rule. */
 TEST(a_return_address_and_an_interrupted_pc)
 {
     for (int is_exact_first = 0; is_exact_first < 2; is_exact_first++) {
@@ -126,7 +126,7 @@ TEST(a_return_address_and_an_interrupted_pc)
     }
 }
 
-/* A scan that would take too long ends the walk, and gets more the next time. */
+/* A scan that would take too long ends the walk; the next walk gets further. */
 TEST(a_scan_is_bounded)
 {
     open_scan();
@@ -141,7 +141,7 @@ TEST(a_scan_is_bounded)
     }
 }
 
-/* The same in a frame that only its record explains: no call names the function. */
+/* The same in a frame that only its record describes: no call names the function. */
 static void open_record(bool is_jit)
 {
     open_scan();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where code without CFI has put its return address. The code is what gcc writes (its assembler's
- * bytes), and what nobody would. */
+/* The place of the return address in code without CFI. The code is gcc's (its assembler's bytes),
+ * or malformed. */
 #include <string.h>
 
 #include "sim.h"
@@ -24,7 +24,7 @@ static bool read_code(void *ctx, uint64_t address, void *ret_bytes, size_t size)
     return true;
 }
 
-/* Sweep from 0x100, where `code` is put, to `pc` bytes further on. */
+/* Sweep from 0x100, where `code` is put, to `pc` bytes after it. */
 static enum sonde__sweep_result sweep_limited(const char *code, size_t size, uint32_t pc,
                                               uint32_t limit)
 {
@@ -89,7 +89,7 @@ TEST(frames_by_rbp)
     static const char code[] = "\x55\x48\x89\xe5\x48\x83\xe4\xe0\x48\x83\xec\x40"
                                "\xe8\x00\x00\x00\x00\xc9\xc3";
     CHECK_EQ(sweep_limited(code, sizeof code - 1, 17, 1000), SONDE__SWEEP_FOUND);
-    CHECK_EQ(found.depth, -1); /* sp alone does not tell */
+    CHECK_EQ(found.depth, -1); /* sp alone is not enough */
     CHECK_EQ(found.fp_base, 8);
     CHECK_EQ(found.fp_saved, 8);
     CHECK_EQ(sweep_limited(code, sizeof code - 1, 18, 1000), SONDE__SWEEP_FOUND);
@@ -116,7 +116,7 @@ TEST(hostile_code_ends)
     (void)SWEEP("\x48\x81\xec\xff\xff\xff\x3f\x48\x8d\xac\x24\x00\x00\x00\x80\x48\x8d\xa5\xff\xff"
                 "\xff\x7f\x90",
                 22);
-    /* jumps to themselves, and in a circle */
+    /* a jump to itself, and a circle of jumps */
     CHECK_EQ(SWEEP("\xeb\xfe", 50), SONDE__SWEEP_ELSEWHERE);
     CHECK_EQ(SWEEP("\x90\xeb\xfd", 50), SONDE__SWEEP_ELSEWHERE);
     /* no more instructions than allowed */
@@ -125,7 +125,7 @@ TEST(hostile_code_ends)
 }
 
 /* Leftovers of a call to the same function lie nearer than the return address: only the distance
- * tells them apart. */
+ * distinguishes them. */
 TEST(a_leftover_is_not_the_return_address)
 {
     /* push %rbx; sub $0x10,%rsp; nop ... */
@@ -146,7 +146,7 @@ TEST(a_leftover_is_not_the_return_address)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x106, 0x250, 0xf10);
     CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
-    /* the call in front of the right word goes elsewhere: no caller, and none is made up */
+    /* the call before the right word has another target: no caller, and none is invented */
     sim_call(&sim, 0x250, 0x180);
     sim_walk(&sim, 16, 0);
     CHECK_EQ(sim.result.count, 1);

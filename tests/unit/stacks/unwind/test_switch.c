@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows of code that is on its way out: switches of stacks, vfork, functions that realign theirs. */
+/* Rows of code that leaves: switches of stacks, vfork, functions that realign their stack. */
 #include <string.h>
 
 #include "sim.h"
@@ -52,8 +52,8 @@ TEST(a_return_address_in_a_register_takes_no_stack)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x110, 0xf10);
 }
 
-/* gcc says to the end of a function that realigns its stack that rbp is saved where rbp points,
- * also when it has been popped. */
+/* gcc states until the end of a function that realigns its stack that rbp is saved where rbp
+ * points, even after it was popped. */
 TEST(a_frame_pointer_is_not_saved_above_its_frame)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);
@@ -74,8 +74,8 @@ TEST(a_frame_pointer_is_not_saved_above_its_frame)
     }
 }
 
-/* f at 0x200 is what control goes to: at its first instruction, or at a landing pad at 0x240 whose
- * row differs from that of the call before. */
+/* Control goes to f at 0x200: to its first instruction, or to a landing pad at 0x240, whose row
+ * differs from that of the call before. */
 static void open_target(uint64_t pc)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);

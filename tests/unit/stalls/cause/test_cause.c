@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Causes of threads of a child, in states that a program meets rarely: things that went away
- * between the capture and the look, limits, circles that are none any more. (Each kind of wait,
- * against other tools, is tests/integration/cause' business.) */
+/* Causes of threads of a child, in states that a program meets rarely: objects that vanished
+ * between the capture and the look, limits, circles that no longer exist. (tests/integration/cause
+ * compares each kind of wait with other tools.) */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ TEST(a_pipe_of_ours)
     snprintf(expected, sizeof expected, ", written by process %d (", (int)getpid());
     sonde__cause_text(&cause, text, sizeof text);
     CHECK_CONTAINS(text, expected);
-    /* with no time to search nobody is named, and that is said */
+    /* with no time to search, the result names nobody, and says so */
     sonde__causes_search_again(r.causes, 0);
     sonde__causes_look(r.causes, &r.sample, &cause);
     CHECK_EQ(cause.owner_pid, 0);
@@ -113,8 +113,8 @@ TEST(a_thread_that_moved_on)
     stop(&r);
 }
 
-/* A thread of the kernel's own (io_uring's iou-wrk) shows pc 0, and the call of the thread that
- * made it, or no call: it waits for nothing of the program's. */
+/* A kernel thread (io_uring's iou-wrk) shows pc 0, and its maker's call or none: it does not wait
+ * for anything of the program's. */
 TEST(a_thread_of_the_kernel)
 {
     struct reader r;
@@ -131,7 +131,7 @@ TEST(a_thread_of_the_kernel)
     stop(&r);
 }
 
-/* Its number may be another process' by then: that one is in another call. */
+/* Another process may have got its tid: that one is in another call. */
 TEST(a_thread_that_is_gone)
 {
     struct reader r;
@@ -158,16 +158,16 @@ TEST(circles_are_checked_again)
     CHECK(circle.deadlock);
     CHECK_EQ(circle.count, 1);
     CHECK_EQ(circle.tids[0], r.pid);
-    list[0].timed = true; /* the time limit ends it */
+    list[0].timed = true; /* the time limit ends the wait */
     CHECK_EQ(sonde__causes_circles(r.causes, list, 1, &circle, 1), 1);
     CHECK(!circle.deadlock);
     CHECK(strncmp(circle.text, SONDE__CAUSE_CIRCLE, strlen(SONDE__CAUSE_CIRCLE)) == 0);
-    list[0].slices--; /* it has run since */
+    list[0].slices--; /* the thread has run since */
     CHECK_EQ(sonde__causes_circles(r.causes, list, 1, &circle, 1), 0);
     list[0].slices++;
     list[0].owner_tid = 1; /* of a thread that waits for nobody */
     CHECK_EQ(sonde__causes_circles(r.causes, list, 1, &circle, 1), 0);
-    /* one that leads into a circle is not in it */
+    /* a thread that waits for one in a circle is not in it */
     list[0].owner_tid = (uint64_t)r.pid;
     list[1] = list[0];
     list[1].tid = 4000000000u;
@@ -206,7 +206,7 @@ TEST(names_of_functions)
     check_name("____", CAUSE_FN_NONE, CAUSE_BY_OTHER);
 }
 
-/* Its end is shown: wherever it is cut, no part of the home folder's name is left. */
+/* The path's end is shown: wherever it is cut, no part of the home folder's name is left. */
 TEST(a_long_path_is_scrubbed_before_it_is_cut)
 {
     char path[512], shown[256];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A program, a machine and a watcher in virtual time: one turn of a loop, in phases; intervals in
- * which the program is stopped, or the whole machine; a watcher that gets its CPU late. What the
- * watcher sees is what the kernel would say, so the truth is known exactly. */
+ * which the program is stopped, or the whole machine; a watcher that gets its CPU late. The watcher
+ * sees what the kernel would report, so the truth is known exactly. */
 #ifndef TEST_WORLD_H
 #define TEST_WORLD_H
 
@@ -33,7 +33,7 @@ struct world {
     struct sonde__watch_decision decision;
     struct sonde__watch_stall stall;
     unsigned begun, ended, looks, samples;
-    enum sonde__watch_means means; /* while it is played */
+    enum sonde__watch_means means; /* while the turn is played */
     uint64_t ended_at_ns;          /* on the world's clock */
 };
 
@@ -43,7 +43,7 @@ void world_play(struct world *world);
 void world_done(struct world *world);
 /* Time that the samples give to a phase; PHASES_MAX: to none. */
 uint64_t world_given(const struct world *world, unsigned phase);
-/* The phase that has most. */
+/* The phase with most time. */
 unsigned world_blamed(const struct world *world);
 
 #endif
