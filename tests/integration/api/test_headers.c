@@ -93,7 +93,7 @@ TEST_TIMEOUT(headers_leak_no_macro, 120)
     each_header(check_macros);
 }
 
-/* What C++ programs write: values as the structs keep them, and tables of the lists of values. */
+/* Usage in C++ programs: values as the structs store them, and tables of the lists of values. */
 static const char program_of_cxx[] =
     "#include <cstdio>\n"
     "#include <sonde/sonde.h>\n"

@@ -96,7 +96,7 @@ TEST_TIMEOUT(damaged_anywhere, 200)
     free(report);
 }
 
-/* What stands before the cut is shown: threads of a report that lost its end. */
+/* The part before the cut is shown: threads of a report that lost its end. */
 TEST(whole_records_before_a_cut_are_shown)
 {
     size_t size;
@@ -113,7 +113,8 @@ TEST(whole_records_before_a_cut_are_shown)
     free(report);
 }
 
-/* What is no report is known by its beginning: neither read whole nor held in memory. */
+/* A file that is no report is recognised by its beginning: it is not read whole or kept in
+ * memory. */
 TEST(a_huge_file_that_is_no_report)
 {
     char path[256], line[700];

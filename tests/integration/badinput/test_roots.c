@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs whose root is not ours: their files are found all the same, and none is called deleted.
- */
+/* Programs with another root: sonde still finds their files, and calls none deleted. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "start.h"
 #include "test.h"
 
-/* The waiter and what it is linked with, below the test's folder; then `enter` runs it there. */
+/* Put the waiter and its libraries below the test's folder; then `enter` runs it there. */
 static void look_below_root(const char *enter)
 {
     char command[1024], pid_text[16];

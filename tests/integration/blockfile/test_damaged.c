@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whole libraries with a few changed bytes, mostly instructions: code that stores what no compiler
- * would, load commands and tables that point anywhere. Each is read by the fuzz target, which
- * checks the result. The changes follow from a number, so a run can be repeated. */
+ * would, load commands and tables that point anywhere. The fuzz target reads each and checks the
+ * result. A number seeds the changes, so a run can be repeated. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

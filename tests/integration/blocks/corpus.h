@@ -12,7 +12,7 @@
  * corpus/build.sh, separated by blanks. Skips the test where clang-19 or the package is missing.
  * The string is static. */
 const char *corpus_built(const char *level, const char *parts);
-/* What it is built in parts of: all that need nothing but clang. */
+/* The parts that need nothing but clang. */
 #define CORPUS_ALL "c cpp arc mrc objcxx"
 
 enum { CORPUS_CAPTURES = 40 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The instructions of all helpers of the corpus and of the functions they call: length and operands
- * against llvm-objdump. Compared are registers, memory operand and numbers, not the mnemonic: what
- * instructions do is tested by the results of helpers. */
+ * against llvm-objdump. The test compares registers, memory operand and numbers, not the mnemonic:
+ * the results of helpers test the effects of instructions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { PATH_BYTES = 600, NUMBERS = 8 };
 
-/* What is compared of an instruction. */
+/* The compared parts of an instruction. */
 struct operands {
     uint64_t regs;    /* general ones, by number; aarch64's 31 is sp; the zero register is none */
     uint64_t vectors; /* bit n: vector register n */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A process that waits for another one, argv[1] says how. "WAITER OTHER" (pids) and what else a
- * test is to compare are written to the file argv[2]. */
+/* A process that waits for another one, argv[1] says how. "WAITER OTHER" (pids) and other facts for
+ * the test go to the file argv[2]. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -21,7 +21,7 @@ static struct test_run watch(const char *how, char tid[16], char resource[32], c
     return run;
 }
 
-/* The stack beside the cause is the owner's. */
+/* The stack next to the cause is the owner's. */
 static void check_owner(const char *text, const char *owner, const char *function)
 {
     char expected[64];
@@ -51,7 +51,7 @@ TIMED_TEST(a_stall_by_a_lock, 60)
     test_run_done(&run);
 }
 
-/* The stacks of the child stand beside the cause. */
+/* The child's stacks stand next to the cause. */
 TIMED_TEST(a_stall_by_a_child, 60)
 {
     char tid[16], resource[32], owner[16], expected[200];
@@ -80,7 +80,7 @@ TIMED_TEST(a_stall_by_a_pipe, 60)
     test_run_done(&run);
 }
 
-/* It has no end after which it could be reported. */
+/* A deadlock has no end, so the report must come before. */
 TIMED_TEST(a_deadlock_of_a_loop, 60)
 {
     char tid[16], resource[32], owner[16], expected[200];

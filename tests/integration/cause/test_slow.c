@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `sonde stacks` of a process that waits for a file system that does not answer. The program knows
- * the file, lsof the descriptor's. sonde itself must not hang, nor ask that file system. */
+ * the file, lsof the descriptor's. sonde itself must not hang, and must not access that file
+ * system. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

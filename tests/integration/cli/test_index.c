@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde index: what it writes can be asked, and what is wrong with its input is said. */
+/* sonde index: its files can be queried, and errors in its input are reported. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     if (pipe(channel) != 0) {
         return 2;
     }
-    burn_ms(1); /* what the clock needs at its first use is done before the door closes */
+    burn_ms(1); /* the clock's first use makes its system calls before the filter */
     turn(10, 5);
     if (strcmp(how, "strict") == 0) {
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);

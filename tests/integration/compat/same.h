@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One program, run plain and watched from the same parent: what came out must be the same. */
+/* One program, run plain and watched from the same parent: the results must be equal. */
 #ifndef SONDE_TEST_SAME_H
 #define SONDE_TEST_SAME_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The probe runs on the stack of whoever waits, which may be small: that of a coroutine, of a
- * handler, of a thread. A loop that fits into it plain must fit watched. */
+/* The probe runs on the waiting stack, which may be small: a coroutine's, a handler's, a thread's.
+ * A loop that fits into it without sonde must fit with it. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "programs.h"
 
-/* What the probe may add to the deepest frame of a loop (preload/level.c says how it keeps to it):
- * 1,808 were measured. */
+/* The probe's limit for the deepest frame of a loop (preload/level.c keeps to it): 1,808 were
+ * measured. */
 enum { ADDED_MAX = 1856 };
 
 static long used(const struct test_run *run)

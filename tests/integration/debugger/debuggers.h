@@ -14,9 +14,9 @@ struct debugger_job {
     const char *commands[DEBUGGER_COMMANDS]; /* null-terminated */
 };
 
-/* Run the commands, without the person's own start-up files. Standard output holds what the
- * debugger and commands print, and what the program prints that it starts. Skips the test where the
- * debugger is not there. */
+/* Run the commands, without the person's own start-up files. Standard output has the text of the
+ * debugger, the commands, and the program that it starts. Skips the test where the debugger is not
+ * there. */
 struct test_run debugger_gdb(const struct debugger_job *job);
 struct test_run debugger_lldb(const struct debugger_job *job);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports with what exports have to carry: inlined calls, tail calls, gaps, names of any bytes,
- * several threads and stalls, and time that no sample stands for. */
+/* Reports with all that exports must carry: inlined calls, tail calls, gaps, names of any bytes,
+ * several threads and stalls, and time without samples. */
 #ifndef RICH_H
 #define RICH_H
 

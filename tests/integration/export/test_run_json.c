@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde run --json: what sonde show --json says of a report of the same. */
+/* sonde run --json prints what sonde show --json prints for a report of the same run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void must_run(const char *line)
     test_run_done(&run);
 }
 
-/* Two runs of one program: what differs in them are the process, times and ids. */
+/* Two runs of one program differ in the process, times and ids only. */
 TEST_TIMEOUT(run_json_is_the_json_of_its_report, 60)
 {
     must_run("echo getenv >$DIR/list && for how in json report; do "
@@ -37,8 +37,8 @@ TEST_TIMEOUT(run_json_is_the_json_of_its_report, 60)
              "' $DIR/json $DIR/shown");
 }
 
-/* Also of a watch that saw nothing, of a program that was killed, and beside stacks that a time-out
- * asked for. */
+/* Also for a watch without stalls, for a killed program, and next to stacks requested by a
+ * time-out. */
 TEST_TIMEOUT(run_json_is_whole_however_the_program_ends, 60)
 {
     must_run("\"$SONDE\" run --json $DIR/a -- true 2>$DIR/err && test ! -s $DIR/err; "

@@ -16,7 +16,7 @@ struct taken {
 
 void take(struct taken *ret_taken);
 
-/* What the process does on SIGURG: the handler's address and its flags. */
+/* The action on SIGURG: the handler's address and its flags. */
 struct action {
     uintptr_t handler;
     int flags;

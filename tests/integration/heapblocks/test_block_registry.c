@@ -91,7 +91,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     (void)signal, (void)info, (void)context;
 }
 
-/* They are the embedder's, with their flags and masks. */
+/* Signal actions are the embedder's, with their flags and masks. */
 TEST(changes_no_signal_action)
 {
     struct sigaction before[NSIG], after,

@@ -14,7 +14,7 @@ int plugin_later(int value);
 int api_later(int value);
 extern const int plugin_build;
 int no_plt_call(int value);
-/* What the constructor of libhooks_first calls, when not null. */
+/* The constructor of libhooks_first calls this if it is not null. */
 extern void (*api_in_constructor)(const int *is_chosen_constructed);
 #pragma GCC visibility pop
 

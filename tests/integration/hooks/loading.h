@@ -7,7 +7,7 @@
 #pragma GCC visibility push(default)
 /* Of libhooks_first; set by the constructor of libhooks_chosen. */
 extern int first_is_chosen_constructed;
-/* Of libhooks_chosen: an ifunc. Before the library is relocated its resolver answers a function
+/* Of libhooks_chosen: an ifunc. Before the library is relocated its resolver returns a function
  * that adds UNRELOCATED. */
 int chosen(int value);
 /* Of libhooks_opened: a call of it. */

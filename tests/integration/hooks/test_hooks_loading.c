@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sweeps while the loader is at work: in a constructor, and beside a thread that loads. And what
- * others have written into a symbol table stays when the hooks go. */
+/* Sweeps while the loader works: in a constructor, and while another thread loads. Values that
+ * others wrote into a symbol table stay when the hooks go. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -79,7 +79,7 @@ static void *allocate(void *barrier)
     return NULL;
 }
 
-/* Before the harness counts: the arenas of two threads. */
+/* Make the arenas of two threads before the harness counts. */
 static __attribute__((constructor)) void warm_up(void)
 {
     static pthread_barrier_t barrier;
@@ -119,7 +119,7 @@ static void *sweep_beside(void *unused)
     return unused;
 }
 
-/* Lets the loader go on when the sweep waits for it, or did not wait. */
+/* Let the loader go on when the sweep waits for it, or did not wait. */
 static void *release(void *unused)
 {
     static const char bytes[16]; /* a loader may ask for each relocation */
@@ -139,7 +139,7 @@ TEST(an_object_that_is_not_relocated_yet_is_not_asked)
     CHECK_EQ(dup2(told[1], RESOLVING_FD), RESOLVING_FD);
     CHECK_EQ(dup2(awaited[0], RESOLVE_FD), RESOLVE_FD);
     start("chosen");
-    /* no thread is created while another one loads: both need a lock of the loader */
+    /* create the thread before another one loads: both need a lock of the loader */
     CHECK_OK(pthread_create(&sweeping, NULL, sweep_beside, NULL));
     CHECK_OK(pthread_create(&releasing, NULL, release, NULL));
     void *library = dlopen(library_path("opened"), RTLD_NOW | RTLD_LOCAL);
@@ -183,7 +183,7 @@ TEST(a_symbol_that_others_wrote_is_left_to_them)
     sonde__hook_stop(hooks);
     CHECK_EQ(symbol->st_value, before + 1);
     write_symbol(symbol, before);
-    start("api_open"); /* and what is ours is put back */
+    start("api_open"); /* and our own value is restored */
     CHECK(symbol->st_value != before);
     sonde__hook_stop(hooks);
     CHECK_EQ(symbol->st_value, before);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Programs of musl, whose libc has no call frame information: each thread is blocked in libc,
- * called by functions of ours that we know. Every stack must reach the thread's entry, with our
- * functions in their order, and nothing between that is not there. */
+ * called by known functions. Every stack must reach the thread's entry, with these functions in
+ * their order and no false frame between them. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What other unwinders say at an instant where ours is wrong: libunwind by ptrace, gdb on a copy of
- * the process. */
+/* Answers of other unwinders at an instant where ours is wrong: libunwind by ptrace, gdb on a copy
+ * of the process. */
 #include <libunwind-ptrace.h>
 #include <signal.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 
 #include "test.h"
 
-enum { STACK_BYTES_MAX = 1 << 20, GRAIN = 512 /* what the walk reads at once */ };
+enum { STACK_BYTES_MAX = 1 << 20, GRAIN = 512 /* the walk's read size */ };
 
-/* The program's stack lies where nothing of ours is, unless the loader was unlucky. */
+/* Nothing of ours uses the addresses of the program's stack, unless the loader was unlucky. */
 static void reserve(struct space *space, uint64_t end)
 {
     uint64_t start = end - STACK_BYTES_MAX;

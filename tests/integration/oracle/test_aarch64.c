@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The single-step oracle on aarch64: the same by qemu's gdb stub, from the loader's first
- * instruction on. Our unwinder runs on this machine. */
+/* The single-step oracle on aarch64, by qemu's gdb stub, from the loader's first instruction on.
+ * Our unwinder runs on this machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void check_program(const char *name, const char *rounds, uint64_t limit)
     emulated_run(&compare, argv, limit);
     unsigned unexplained = compare_report(&compare, &explained);
     for (unsigned i = 0; i < compare.place_count; i++) {
-        /* our own call frame information has no excuse, whoever believes it */
+        /* our own call frame information has no excuse, even if others agree */
         CHECK(strstr(compare.places[i].image, "/hooks_") == NULL);
     }
     compare_done(&compare);
@@ -39,7 +39,7 @@ static void check_program(const char *name, const char *rounds, uint64_t limit)
     }
 }
 
-/* Before the harness counts: stdout's buffer, and what popen keeps. */
+/* Allocate stdout's buffer, and what popen keeps, before the harness counts. */
 static __attribute__((constructor)) void warm_up(void)
 {
     FILE *pipe = popen("true", "r");
@@ -54,7 +54,7 @@ TEST_TIMEOUT(libc_aarch64, 1500)
     check_program("libc_aarch64", "1000", test_long() ? 250000 : SHORT_LOADER);
 }
 
-/* Without the loader's work: in few instructions it comes far. */
+/* Without the loader's work a few instructions get far. */
 TEST_TIMEOUT(libc_aarch64_static, 1500)
 {
     check_program("libc_aarch64_static", "1000", test_long() ? 100000 : SHORT_STATIC);
@@ -68,7 +68,7 @@ TEST_TIMEOUT(hooks_aarch64, 1500)
 
 /* longjmp, setcontext, swapcontext: where they have begun to fetch the target's registers, glibc's
  * records give no caller (the return address is kept disguised, sp in memory, and swapcontext puts
- * its own address in lr). The walk must say that it does not know, and give no wrong frame. */
+ * its own address in lr). The walk must report that it does not know, and give no wrong frame. */
 TEST_TIMEOUT(flow_aarch64, 1500)
 {
     check_program("flow_aarch64", "1", UNTIL_END);

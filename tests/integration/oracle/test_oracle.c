@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The single-step oracle on x86-64: programs of stock libraries, built by gcc and by clang, stepped
  * one instruction at a time. At each instruction every frame of the walk is compared with a shadow
- * stack that is kept from calls and returns. Where the walk is wrong, gdb and libunwind must give
- * the same wrong answer at that instant. */
+ * stack built from calls and returns. If the walk is wrong, gdb and libunwind must give the same
+ * wrong answer at that instant. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +52,9 @@ static void check_program(const char *name, bool from_mark, const char *rounds, 
     unsigned unexplained = compare_report(&compare, &explained);
     compare_list(&compare, list_path());
     for (unsigned i = 0; i < compare.place_count; i++) {
-        /* our own call frame information has no excuse, whoever believes it */
+        /* our own call frame information has no excuse, even if others agree */
         CHECK(strstr(compare.places[i].image, "/hooks_") == NULL);
-        /* landing pads are where control goes on, not return addresses */
+        /* landing pads are entry points, not return addresses */
         CHECK(compare.places[i].count == 0 || strstr(compare.places[i].image, "/libgcc_s") == NULL);
     }
     compare_done(&compare);
@@ -64,12 +64,12 @@ static void check_program(const char *name, bool from_mark, const char *rounds, 
     unsigned of_all = count_listed();
     printf("     %u places explained, %u in all programs so far\n", explained, of_all);
     CHECK(of_all <= EXPLAINED_MAX);
-    if (from_mark) { /* the loader's start has no call frame information that says so */
+    if (from_mark) { /* the loader's start has no call frame information that marks a root */
         CHECK_EQ(compare.unended, 0);
     }
 }
 
-/* A part of it: the program would go on for much longer. */
+/* Only a part: the whole program would take much longer. */
 static void check_part(const char *name, bool from_mark, uint64_t limit)
 {
     check_program(name, from_mark, "1000", limit);
@@ -81,7 +81,7 @@ static uint64_t limit(uint64_t whole)
     return test_long() ? whole : SHORT_INSTRUCTIONS;
 }
 
-/* Before the harness counts: stdout's buffer, and what popen and libunwind keep. */
+/* Allocate stdout's buffer, and what popen and libunwind keep, before the harness counts. */
 static __attribute__((constructor)) void warm_up(void)
 {
     FILE *pipe = popen("true", "r");
@@ -114,7 +114,7 @@ PROGRAM(hooks_clang, true, 100000)
 PROGRAM(stdcxx_gcc, true, 400000)
 PROGRAM(stdcxx_clang, true, 100000)
 
-/* What is counted as right inside of a switch would be seen if it were wrong. */
+/* The oracle notices a wrong walk inside of a switch. */
 FAIL_TEST(a_wrong_target_is_no_target, "wrong at")
 {
     unsigned explained = 0;

@@ -10,13 +10,13 @@
 enum { TRACEE_COPIES_MAX = 48 };
 
 /* Step argv[0] and compare at every instruction, until it ends or `limit` instructions are done.
- * from_mark: it runs freely up to its int3 first, and what is outside of that function is taken
- * from libunwind; else from the first instruction of the process, which is the loader's. */
+ * from_mark: it first runs freely up to its int3, and libunwind gives the frames outside of that
+ * function. Else it starts at the process' first instruction, which is the loader's. */
 void tracee_run(struct compare *compare, const char *const argv[], bool from_mark, uint64_t limit);
 
 /* peers.c */
 
-/* What libunwind opens at its first use, and keeps. */
+/* Make libunwind open what it keeps from its first use. */
 void peers_warm_up(void);
 
 /* libunwind's frames of a process that we hold by ptrace. */

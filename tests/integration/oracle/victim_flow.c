@@ -89,8 +89,8 @@ NOINLINE static void jumps(void)
     }
 }
 
-/* Never returns: of what makecontext's trampoline does then, its call frame information is wrong
- * for everybody. */
+/* Never returns: a return leads to makecontext's trampoline, whose call frame information is
+ * wrong. */
 static void turn(int which)
 {
     for (unsigned i = 0;; i++) {

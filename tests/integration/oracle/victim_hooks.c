@@ -71,7 +71,7 @@ static int compare_longs(const void *a, const void *b)
 
 typedef void sorter(void *, size_t, size_t, comparer *);
 #if defined(VICTIM_BARE)
-/* Without libc, whose start would take all the instructions that an emulator has time for. */
+/* Without libc: its start would use up the instructions that an emulator has time for. */
 static void qsort(void *values, size_t count, size_t size, comparer *compare)
 {
     long *of = (long *)values;

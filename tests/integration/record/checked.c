@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands around the recorder's hot half (recorder/call.c, which is compiled here with its two
- * outer names changed, and is otherwise as it is); and its walks are not limited. Compiled as
- * handler code. */
+/* Wraps the recorder's hot half (recorder/call.c, compiled here unchanged except for its two outer
+ * names); its walks are not limited. Compiled as handler code. */
 #include "checked.h"
 
 #include <fcntl.h>
@@ -29,7 +28,7 @@ void checked_limit_walks(struct sonde__record *record)
     (void)record;
 }
 
-/* Without the memo, frame by frame: what the recorder has not had a hand in. */
+/* A walk without the memo, frame by frame: independent of the recorder. */
 static void note(const struct sonde__regs *regs, uint32_t label, uint32_t id)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
@@ -59,7 +58,7 @@ static void note(const struct sonde__regs *regs, uint32_t label, uint32_t id)
     }
 }
 
-/* What the recorder calls when it has the stack's id. */
+/* The recorder calls this when it has the stack's id. */
 bool checked_record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
 {
     if (entries != NULL) {

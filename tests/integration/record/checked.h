@@ -8,9 +8,9 @@
 
 #define CHECKED_LOG_VARIABLE "SONDE_TEST_CHECKED_LOG"
 
-struct checked_log { /* the file begins so; its size is what it has room for */
+struct checked_log { /* the file's head; its size is the room */
     uint64_t size;
-    _Atomic uint64_t used;    /* bytes of entries, of which some may not have had room */
+    _Atomic uint64_t used;    /* bytes of entries, including those without room */
     _Atomic uint64_t missing; /* entries without room */
     uint64_t entries[];
 };

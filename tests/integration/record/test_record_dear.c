@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs whose stacks are dear to walk: they go on, every call is counted, and it is said which
- * stacks are short. */
+/* Programs with stacks that are expensive to walk: they go on, every call is counted, and the
+ * report marks short stacks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static unsigned long cut_calls(const char *text)
            number_before(text, " call ends at code without CFI");
 }
 
-/* What JSON says of each entry adds up to what the lines say: calls, and calls that were cut. */
+/* In JSON the entries add up to the totals: calls, and calls that were cut. */
 static void check_report(unsigned long calls, unsigned long cut)
 {
     const char *argv[] = {program_sonde(), "show", "--json", report, NULL};
@@ -58,7 +58,7 @@ static void check_report(unsigned long calls, unsigned long cut)
     test_run_done(&run);
 }
 
-/* 0.1 s of CPU time; if each stack were searched for anew 1.4 s, and more on a machine with slow
+/* 0.1 s of CPU time; with a new search for each stack 1.4 s, and more on a machine with slow
  * memory. */
 TEST(made_program_without_cfi)
 {
@@ -73,7 +73,7 @@ TEST(made_program_without_cfi)
     test_run_done(&run);
 }
 
-/* Of some thousand stacks the text has those with the most calls; --top=all has all. */
+/* The text shows those of some thousand stacks with the most calls; --top=all shows all. */
 TEST(text_of_many_stacks)
 {
     const char *program[] = {program_built("record/no_cfi"), "20000", NULL};
@@ -98,7 +98,7 @@ TEST(text_of_many_stacks)
     test_run_done(&run);
 }
 
-/* What has no room is counted, and more room can be had. */
+/* Stacks without room are counted, and an option gives more room. */
 TEST(room_for_frames)
 {
     static const char *const frames[] = {"1024", "1000000"};

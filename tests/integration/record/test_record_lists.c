@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a list may say, as a whole command sees it. */
+/* Contents of a list, tested through the whole command. */
 #include <stdio.h>
 #include <string.h>
 

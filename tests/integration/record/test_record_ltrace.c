@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counts of stock programs' own calls against ltrace's, which stops at their linkage tables. It
- * does not see calls by a pointer that was taken, nor of libraries: only stacks whose frame 0 is
- * the program count. */
+/* Counts of stock programs' own calls against ltrace's, which stops at their linkage tables. ltrace
+ * misses calls by pointer, and calls of libraries: only stacks with frame 0 in the program
+ * count. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -31,7 +31,7 @@ static unsigned count_in_objdump(const char *path)
     return count;
 }
 
-/* Those that are said of a module: each on its line, or by their number. */
+/* System calls reported for a module: one per line, or their number. */
 static unsigned count_said(const char *text, const char *module)
 {
     unsigned count = 0, many;
@@ -46,7 +46,7 @@ static unsigned count_said(const char *text, const char *module)
     return count;
 }
 
-/* Of the module that this is said of. */
+/* The module that this line is about. */
 static void check_as_objdump(const char *text, const char *what)
 {
     char path[256];

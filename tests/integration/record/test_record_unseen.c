@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a record cannot hold is said by default: processes that the program makes, programs that
- * take its place, and of each function the calls that may be missing. */
+/* By default the recorder reports what a record cannot hold: processes that the program makes,
+ * programs that replace it, and for each function the calls that may be missing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ TEST(processes_that_are_made)
     }
 }
 
-/* Nobody sees it when it is made: it is found in the code. */
+/* Nobody sees the call: the recorder finds it in the code. */
 TEST(processes_that_are_made_by_an_instruction)
 {
     check_says("own-clone", "/unseen: system call clone of its own, at by_own_clone+0x");
@@ -84,7 +84,7 @@ TEST(nothing_is_said_of_other_system_calls)
     test_run_done(&run);
 }
 
-/* Beside each count stands what that function's may lack, and of no other. */
+/* Each count has a note on the calls that it may lack, and no note on other functions. */
 TEST(possibly_missing_calls_of_each_function)
 {
     struct test_run run = record("getppid\\nno_such_function\\nenviron\\n", "nothing");

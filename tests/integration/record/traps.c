@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Preloaded beside the recorder of checked.c: what no code in a handler may call ends the program
- * while its thread is inside of the recorder. Otherwise each goes on to where it would. */
+/* Preloaded with the recorder of checked.c. Functions that no handler may call end the program if
+ * the thread is inside of the recorder; else they call the original. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -88,8 +88,8 @@ int posix_memalign(void **ret_at, size_t alignment, size_t size)
     return 0;
 }
 
-/* All others are found in libc's own table: the recorder, whose start calls some of them, has not
- * yet made dlsym() work by then. */
+/* The others come from libc's own table: the recorder's start calls some of them before dlsym()
+ * works. */
 static void take(void *ctx, const ElfW(Sym) * symbol)
 {
     *(uint64_t *)ctx = symbol->st_value;

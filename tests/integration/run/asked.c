@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An event loop with one long turn, in which it uses the signal that the watch would ask it by in
- * some way of its own: asked MODE. What it prints is the same with and without the watch. */
+/* An event loop with one long turn, in which it uses the watch's signal in some way of its own:
+ * asked MODE. It prints the same with and without the watch. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -195,7 +195,7 @@ static ucontext_t outside, inside;
 static void burn_and_return(void)
 {
     burn(turn_ms);
-    sink++; /* so that it calls, not jumps */
+    sink++; /* prevents a tail call */
 }
 
 /* On a stack of three pages with nothing behind it. */

@@ -90,7 +90,7 @@ TEST(a_static_child_is_reported_as_not_watched)
         "cc -static s.c -o s && ./s 2>captured; echo $?; cat captured",
         test_folder());
     struct test_run run = run_shell("--follow", command);
-    CHECK_CONTAINS(run.out, "hi\n3\n"); /* nothing captured: what is said goes to our stderr */
+    CHECK_CONTAINS(run.out, "hi\n3\n"); /* nothing captured: messages go to our stderr */
     CHECK_CONTAINS(run.err, "it is statically linked");
     test_run_done(&run);
 }

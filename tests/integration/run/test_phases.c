@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Real stalls of several phases, on a machine as it is and beside busy processes: each is found,
- * lasts as long as the program's own clock says, and the longest phase is blamed. */
+/* Real stalls of several phases, on an idle machine and next to busy processes: each is found with
+ * the duration of the program's own clock, and the longest phase is blamed. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -78,9 +78,9 @@ static struct outcome play(unsigned seed, unsigned count)
     return outcome;
 }
 
-/* How far beyond its clock a stall is reported, and how sure the blame of phases a tenth apart is,
- * depend on the processors that the machine gives: figures are of --long, on a machine at rest.
- * (Blame in virtual time: unit_watch.) */
+/* The error of a duration, and the blame of phases a tenth apart, depend on the machine's free
+ * processors: figures are from --long, on a machine at rest. (Blame in virtual time:
+ * unit_watch.) */
 TIMED_TEST(phases_of_real_stalls, 360)
 {
     unsigned count = test_long() ? 200 : 24;
@@ -103,9 +103,9 @@ static pid_t start_busy(void)
     return pid;
 }
 
-/* Not a TIMED_TEST: this is what a loaded machine must not change. Only the stamps of test and
- * probe lie apart by what the scheduler takes between them: 40 ms cover that, and where the machine
- * itself is slower, it is not so for most of the stalls. */
+/* Not a TIMED_TEST: a loaded machine must not change this. Only the scheduler may separate the
+ * stamps of test and probe: 40 ms cover that. If the machine itself is slower, most stalls still
+ * fit. */
 TEST_TIMEOUT(stalls_beside_busy_processes, 360)
 {
     enum { BUSY = 8 };

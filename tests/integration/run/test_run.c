@@ -18,7 +18,7 @@ static const char *sonde(void)
     return path;
 }
 
-/* Runs a shell command with and without sonde; both must be the same. */
+/* Run a shell command with and without sonde; both results must be equal. */
 static void check_same(const char *command)
 {
     const char *plain[] = {"/bin/sh", "-c", command, NULL};
@@ -174,7 +174,8 @@ TEST(timeout_aborts_what_hangs)
     test_run_done(&run);
 }
 
-/* By its number, as long as that is the program's; and that is said. */
+/* Without pidfds sonde signals the program by its pid, as long as that pid is the program's, and
+ * says so. */
 TEST(timeout_aborts_where_pidfds_are_refused)
 {
     static const char *const refused[][2] = {{"pidfd", "pidfd_open is refused"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* JSON as a tree, for tests that read what sonde prints. Fails the test on anything that is not
- * JSON: that is a check of the writer. */
+/* JSON as a tree, for tests that read what sonde prints. Text that is not JSON fails the test,
+ * which checks the writer. */
 #ifndef SONDE_TEST_JSON_H
 #define SONDE_TEST_JSON_H
 

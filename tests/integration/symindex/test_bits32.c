@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of 32-bit machines against llvm-symbolizer: ELF of i386 and ARM (also Thumb, whose symbols
- * have bit 0 set), Mach-O of i386, armv7 and arm64_32. What is compiled is sonde's own code that
- * needs no libc, and so no headers of these systems. */
+ * have bit 0 set), Mach-O of i386, armv7 and arm64_32. The input is sonde's own code that needs no
+ * libc, and so no headers of these systems. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,8 @@ TEST_TIMEOUT(bits32_macho_arm64_32, 250)
     check_library("arm64_32");
 }
 
-/* LLVM's linker does not link for these: a debug map moves one object's code by hand, and dsymutil
- * makes the file of debug information from it. */
+/* LLVM's linker does not support these machines: a hand-written debug map moves one object's code,
+ * and dsymutil makes the debug file from it. */
 static void check_object(const char *triple, const char *arch)
 {
     char text[200], path[600];
@@ -129,7 +129,7 @@ TEST_TIMEOUT(bits32_macho_i386, 250)
     check_object("i386-apple-macos10.13", "i386");
 }
 
-/* A process of 32 bits is not captured, and this is what is said. */
+/* sonde does not capture a 32-bit process, and says so. */
 TEST_TIMEOUT(bits32_process_is_refused, 100)
 {
     char path[600];

@@ -10,7 +10,7 @@
 #include "agree.h"
 #include "test.h"
 
-/* What they allocate at first is not the test's. */
+/* Their first allocations are no leak of the test. */
 __attribute__((constructor)) static void load_libraries(void)
 {
     (void)dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);

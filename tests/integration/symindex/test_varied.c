@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Random addresses of a varied set of files, against llvm-symbolizer: one program in the forms that
- * compilers and linkers write, and with --long what this machine has installed. */
+/* Random addresses of a varied set of files, against llvm-symbolizer: one program in the forms of
+ * compilers and linkers, and with --long installed programs. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "agree.h"
 #include "test.h"
 
-/* Loaded before the harness counts the heap: what it takes is no leak of ours. */
+/* Load it before the harness counts the heap: its memory is no leak of ours. */
 __attribute__((constructor)) static void load_library(void)
 {
     (void)dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -81,7 +81,7 @@ TEST_TIMEOUT(varied_forms_of_one_program, 900)
     CHECK(built >= 3);
 }
 
-/* Where the debug file is installed, llvm-symbolizer finds it by itself: those are left out. */
+/* llvm-symbolizer finds an installed debug file by itself: skip such programs. */
 TEST_TIMEOUT(varied_files_of_the_machine, 3600)
 {
     static const char list[] =

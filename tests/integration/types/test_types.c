@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `sonde types` against gdb: sizes, places and types of all members, in all forms of debug
- * information (layouts.py does the comparison); and what it prints, and refuses. */
+ * information (layouts.py does the comparison); and its output and errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
     "zoo::diamond|zoo::list<char, 5>|zoo::list<char, 5>::node|zoo::list<zoo::both::inner*, 3>|"    \
     "zoo::(anonymous namespace)::hidden"
 
-/* Runs a line of shell in the test's folder: $S the sources of this folder. */
+/* Run a line of shell in the test's folder: $S the sources of this folder. */
 static void sh(const char *script)
 {
     char command[4096];
@@ -29,7 +29,7 @@ static void sh(const char *script)
     test_run_done(&run);
 }
 
-/* gdb knows `count` types at least of each file, and sonde says the same of all. */
+/* gdb knows at least `count` types in each file, and sonde gives the same for all. */
 static void compare(const char *files, const char *names, unsigned count)
 {
     static char environment[3][32768];
@@ -55,7 +55,7 @@ static void compare(const char *files, const char *names, unsigned count)
     test_run_done(&run);
 }
 
-/* Of a large program of Debian, as ./dev setup unpacked it: some hundred of the classes that have
+/* A large program of Debian, as ./dev setup unpacked it: some hundred of its classes with
  * functions. */
 static void compare_corpus(const char *name, unsigned count)
 {
@@ -94,7 +94,8 @@ static void in_folder(char *text, size_t size, const char *names)
     }
 }
 
-/* The time of these goes to compilers and gdb; what sonde reads for them it reads below, too. */
+/* These tests spend their time in compilers and gdb; the tests below read the same input in
+ * sonde. */
 static void skip_if_sanitized(void)
 {
 #ifdef SONDE_SANITIZED
@@ -138,8 +139,8 @@ TEST_TIMEOUT(types_of_ceph_osd_are_those_of_gdb, 900)
 
 /* --- forms --- */
 
-/* What sonde says of these types in a file of the test's folder, but where they are declared; the
- * caller frees. */
+/* sonde's output for these types in a file of the test's folder, except where they are declared;
+ * the caller frees. */
 static char *said(const char *file, const char *names)
 {
     char line[1024];
@@ -165,7 +166,7 @@ static void must_say(const char *file, const char *names, const char *expected)
     free(text);
 }
 
-/* The same program whole, split, packed, compressed and with dwz says the same. */
+/* The same program gives the same output whole, split, packed, compressed and with dwz. */
 TEST_TIMEOUT(types_in_all_forms, 280)
 {
     static const char names[] = "'struct bits' 'struct within' 'struct shapes' 'nameless'";
@@ -356,7 +357,8 @@ TEST(functions_are_found_by_address)
                "const zoo::(anonymous namespace)::hidden &h, ...) int [8, 8, None]\n");
 }
 
-/* clang writes a class with virtual functions where its first one is, and declares it elsewhere. */
+/* clang describes a class with virtual functions where its first one is defined, and only declares
+ * it elsewhere. */
 TEST(declared_types_are_completed_by_name)
 {
     sh("echo 'struct K { K(); virtual void f(); int here[5]; };' >k.h;"

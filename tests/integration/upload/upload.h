@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines of shell beside a server that takes reports, or fails as it is told (report_server.py). */
+/* Shell commands with a running server that takes reports, or fails on command
+ * (report_server.py). */
 #ifndef TEST_UPLOAD_H
 #define TEST_UPLOAD_H
 

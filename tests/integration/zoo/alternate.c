@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Alternates 20 us of work and 200 us of a blocking call, inside the stalls of an event loop, so
- * that the watch looks at it all the time; counts calls that ended before they should have.
+ * that the watch samples it all the time; counts calls that ended early.
  *
  *     alternate ROUNDS [WORK_US [STALL_MS]]
  *
@@ -35,8 +35,8 @@ enum { WAIT_NS = 200000 };
 static int64_t work_ns = 20000, stall_ns = 260000000;
 
 static int quiet[2];   /* a pipe that nobody writes to */
-static int silent[2];  /* another one: what the loop waits for is no call of ours */
-static int busy[2];    /* one that the partner writes to, 200 us after each read */
+static int silent[2];  /* another one, for the loop's own wait */
+static int busy[2];    /* a pipe that the partner writes to, 200 us after each read */
 static int sockets[2]; /* the same as sockets */
 static int timed_socket[2];
 static int epoll_fd;
@@ -145,7 +145,7 @@ static void *write_now_and_then(void *fd)
 {
     while (!atomic_load(&partner_ends)) {
         nanosleep(&wait_time, NULL);
-        /* one byte a read, or a slow reader would always find one */
+        /* one byte per read, or a slow reader would always find one */
         if (atomic_exchange(&partner_asked, false) && write(*(int *)fd, "x", 1) != 1) {
             break;
         }

@@ -17,7 +17,7 @@ static unsigned count_threads(const struct json *stall, const char *name)
     return count;
 }
 
-/* Of the C programs: the injected function is known by name. */
+/* C programs only: their injected function is known by name. */
 static void check_native(const struct zoo_truth *truth, const struct json *stall)
 {
     zoo_need_on_path(stall, truth->kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loops that are told apart from other waits of their thread: without descriptors, of runtimes.
- * Idle for seconds each is silent; what is injected is found. */
+/* Loops without descriptors, and loops of runtimes: sonde distinguishes them from other waits of
+ * their thread. Each is idle for seconds without a report; injected stalls are found. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs of many kinds, whose names no code of ours knows: stalls that an intruder puts into them
- * are found, as long as its stamps say, and blamed on their longest phase; idle ones are silent,
- * all side by side, stopped and continued, too.
+/* Programs of many kinds; no code of ours knows their names. sonde finds stalls that an intruder
+ * injects, with the durations of its stamps, and blames their longest phase. Idle programs give no
+ * report, all at once, even when stopped and continued.
  *
- * The figures are those of --long, which installs all of them: the whole zoo twice, beside nothing
- * and beside eight busy threads, and ten minutes idle. The short form takes those that are here
- * anyway. ZOO_ONLY=NAME,NAME takes some; ZOO_IDLE_MS is another time to be idle. */
+ * The figures are those of --long, which installs all programs: the whole zoo twice, alone and with
+ * eight busy threads, and ten minutes idle. The short form uses installed programs.
+ * ZOO_ONLY=NAME,NAME selects some; ZOO_IDLE_MS sets the idle time. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ TIMED_TEST(stalls_beside_busy_threads, 1200)
     (void)program_stop(&load, 20);
 }
 
-/* All are stopped together, as a laptop's lid does. */
+/* Stop all together, as closing a laptop's lid does. */
 static void stop_all(const struct wide_run *runs, unsigned n)
 {
     for (unsigned round = 0; round < STOPS; round++) {

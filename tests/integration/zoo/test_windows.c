@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loops of programs with a window: waits for events are told apart from round trips to the X
- * server. Idle for seconds each is silent; what is injected is found. */
+/* Loops of programs with a window: sonde distinguishes waits for events from round trips to the X
+ * server. Each is idle for seconds without a report; injected stalls are found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +38,9 @@ static void check_round_trip(const struct zoo_truth *truth, const struct json *s
     zoo_need_on_path(stall, "poll");
 }
 
-/* Its start asks libXt often at one place and makes round trips by libxcb, all within milliseconds;
- * then it waits in select() for as long as nobody types. The stall is a round trip to a server that
- * is stopped. */
+/* At its start it polls libXt often at one place and makes round trips by libxcb, all within
+ * milliseconds. Then it waits in select() until somebody types. The stall is a round trip to a
+ * stopped server. */
 TIMED_TEST(xterm, 90)
 {
     char script[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What Debian has, by how it waits: servers, runtimes, toolkits. Nobody has changed them, and no
+/* Programs of Debian, by kind of wait: servers, runtimes, toolkits. They are unmodified, and no
  * code of ours knows their names. */
 #include "wide.h"
 

@@ -138,7 +138,7 @@ static void *fork_often(void *arg)
     return arg;
 }
 
-/* The locks are free in the child, whatever the parent's other threads did. */
+/* The child's locks are free, whatever the parent's other threads did. */
 TEST(fork_while_another_thread_builds)
 {
     pthread_t thread;

@@ -31,7 +31,7 @@ void watch_test_blocks(uint64_t for_ns);
 /* One wait of the loop of this thread. */
 void wait_idle(int timeout_ms);
 
-/* What the callback got. */
+/* The callback's arguments. */
 struct told {
     pthread_mutex_t mutex;
     _Atomic unsigned count;

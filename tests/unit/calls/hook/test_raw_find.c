@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls in code that is not as compilers make it. The text of each code is beside it. */
+/* System calls in code that no compiler writes. Each code's text is next to it. */
 #include "hook_raw_find.h"
 
 #include <stdlib.h>
@@ -85,7 +85,7 @@ TEST(a_branch_behind_a_prefix)
     CHECK_EQ(result_of(none, sizeof none - 1, 7, 0, &count), SONDE__RAW_PATCHED);
 }
 
-/* A function of nothing but calls, of a size at which its square is not waited for. */
+/* A function of calls only, too large for quadratic work. */
 TEST(bounded)
 {
     enum { SIZE = 1 << 20 };
@@ -103,8 +103,8 @@ TEST(bounded)
     free(code);
 }
 
-/* Any bytes, with many calls, short branches and functions among them: what the fuzz target says.
- */
+/* Any bytes, with many calls, short branches and functions among them, under the fuzz target's
+ * checks. */
 TEST(any_image)
 {
     uint64_t random = 88172645463325252u;

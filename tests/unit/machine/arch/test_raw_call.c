@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Numbers of system calls in code, whose text is beside each: by clang's assembler. */
+/* Numbers of system calls in code. Each code's text, by clang's assembler, is next to it. */
 #include "arch_raw_call.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ TEST(numbers_of_raw_system_calls)
     }
 }
 
-/* Whatever the bytes are, it goes on, and reads none behind them. */
+/* With any bytes the search ends, and reads none after them. */
 TEST(raw_calls_in_garbage)
 {
     uint8_t bytes[64];

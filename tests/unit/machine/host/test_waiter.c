@@ -83,7 +83,7 @@ static struct sonde__host_waiter *wait_for(pid_t pid)
     return waiter;
 }
 
-/* `body` in a process of its own, whose exit code is 0, or says why it is skipped. */
+/* Run `body` in a child whose exit code is 0, or which says why it is skipped. */
 static void run_apart(void (*body)(unsigned refused), unsigned refused)
 {
     int status;

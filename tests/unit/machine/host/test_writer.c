@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file that is being written, and what its reader waits for. */
+/* A file during writing, and the condition that its reader waits for. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ static int start_writing(void)
     return fd;
 }
 
-/* What was read without an end may be older than the writer's last words. */
+/* A read without an end may be older than the writer's last words. */
 TEST(a_writer_that_has_ended_may_have_written_since)
 {
     close(start_writing());

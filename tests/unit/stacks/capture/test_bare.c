@@ -16,7 +16,7 @@ static const bool is_scanned = false;
 
 static uint64_t with_proven; /* stacks that the memo held to the root, with such frames */
 
-/* What scans have to prove is bounded for each capture: until all of it is. */
+/* Each capture has a limit for proofs by scans: capture until all is proven. */
 static void learn(void)
 {
     sonde__capture_memo_disable(true);

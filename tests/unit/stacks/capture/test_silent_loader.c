@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A loader that does not say which images are loaded (glibc before 2.35): what may have been
- * unloaded is not taken from a memo. */
+/* A loader that does not say which images are loaded (glibc before 2.35): a memo gives no frames of
+ * code that may be unloaded. */
 #include "capture_images.h"
 #include "capture_memo.h"
 #include "os.h"

@@ -74,8 +74,8 @@ TEST(the_link_register_lies_at_the_bottom)
     free(data);
 }
 
-/* Not of Go: code without any table, whose caller only the frame pointer could tell. It was read,
- * and the frame further in does not say where it saved it. */
+/* Not of Go: code without any table, whose caller only the frame pointer could tell. The inner
+ * frame read it, but does not say where it saved it. */
 TEST(a_frame_pointer_that_was_lost_is_no_register_that_was_not_read)
 {
     sim_open(&sim, SONDE_ARCH_X86_64);

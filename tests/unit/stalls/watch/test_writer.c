@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The writer's queue: nobody waits for it, nothing in it is lost, and what does not fit is said. */
+/* The writer's queue: nobody waits for it, it loses nothing, and it reports entries that do not
+ * fit. */
 #include "watch_writer.h"
 
 #include <fcntl.h>
