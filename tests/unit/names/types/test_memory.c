@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whichever allocation fails, nothing is lost and nothing breaks: each of them, and each with all
- * that follow. (What is leaked the harness sees.) */
+/* If any allocation fails, nothing is lost and nothing breaks: each one alone, and each with all
+ * that follow. (The harness checks for leaks.) */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 
 #define MS 1000000ull
 
-/* What the watch's output does with a stall. Returns whether it is reported. */
+/* Handle a stall like the watch's output. Returns true if it is reported. */
 static bool stall(struct sonde__watch_equals *equals, const char *id, uint64_t begin_ns,
                   uint64_t duration_ns, uint64_t *number)
 {
@@ -32,7 +32,7 @@ TEST(later_equal_stalls_are_counted)
     const struct sonde__watch_equal *a = &equals.list[0];
     CHECK_EQ(a->full, 3);
     CHECK_EQ(a->counted, 7);
-    CHECK_EQ(a->number, 3); /* the longest that was reported */
+    CHECK_EQ(a->number, 3); /* the longest reported one */
     CHECK_EQ(a->longest_ns, 309 * MS);
     CHECK_EQ(a->open.count, 7);
     CHECK_EQ(a->open.total_ns, (303 + 309) * 7 / 2 * MS);

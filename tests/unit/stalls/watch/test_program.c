@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which programs can carry the probe: real files, and made-up and hostile ones. */
+/* Programs that can load the probe: real, invented and hostile files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

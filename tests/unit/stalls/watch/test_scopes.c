@@ -221,7 +221,7 @@ TEST(a_scope_that_nobody_looked_at_is_reported_by_its_stamps)
 {
     struct play *play = begin();
     pass(play, 20);
-    play->now_ns += 500 * MS; /* the watch is late, and a thread is at work elsewhere */
+    play->now_ns += 500 * MS; /* the watch is late, and the thread works elsewhere */
     enter(play, "quick", 100);
     play->now_ns += 10 * MS;
     leave(play);

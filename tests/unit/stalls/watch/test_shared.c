@@ -80,7 +80,7 @@ TEST(threads_that_all_sleep_where_they_would_wait_are_idle)
     free(play.page);
 }
 
-/* The other one was there once, which is too seldom for a loop. */
+/* The other thread was there once, too seldom for a loop. */
 TEST(a_thread_that_sleeps_at_its_loop_is_idle_while_others_know_the_descriptor)
 {
     struct play play = begin(POLLSET, POLLSET + 1);

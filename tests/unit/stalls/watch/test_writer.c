@@ -74,7 +74,7 @@ static void push_stall(struct sonde__watch_writer *writer, uint64_t number, unsi
     const struct sonde__watch_ended ended = {
         .tid = 1, .begin_ns = number, .duration_ns = 1000 * MS};
     sonde__watch_writer_stall(writer, &stall, &ended);
-    CHECK_EQ(stall.count, 0); /* it is the writer's now */
+    CHECK_EQ(stall.count, 0); /* the writer owns it now */
 }
 
 static bool file_has(const char *path, const char *part)
@@ -93,7 +93,7 @@ TEST_TIMEOUT(all_that_is_queued_is_written, 60)
     char path[512];
     int fd = report_fd(path, sizeof path);
     struct sonde__watch_writer *writer = make(&gate, &options, fd);
-    CHECK_EQ(sonde__watch_writer_tid(writer), 0); /* no thread without anything to write */
+    CHECK_EQ(sonde__watch_writer_tid(writer), 0); /* no thread while there is nothing to write */
     pthread_mutex_lock(&gate.lock);
     for (unsigned i = 0; i < 100; i++) {
         push_stall(writer, i, 10);
@@ -111,7 +111,7 @@ TEST_TIMEOUT(all_that_is_queued_is_written, 60)
     close(fd);
 }
 
-/* The sum of all numbers before `what`: it is said again when more are lost. */
+/* The sum of all numbers before `what`: the writer repeats the message when it loses more. */
 static unsigned sum_of(const char *path, const char *what)
 {
     size_t size, length = strlen(what);

@@ -14,20 +14,20 @@
 enum { PHASES_MAX = 8, STOPS_MAX = 16 };
 
 struct world {
-    /* the turn: it begins at begin_ns, which is no beginning of anything for the watcher */
+    /* the turn; begin_ns is not aligned to the watcher's looks */
     uint64_t threshold_ns, begin_ns;
     uint64_t phases_ns[PHASES_MAX];
     bool blocks[PHASES_MAX]; /* the thread waits in this phase; else it runs */
     bool traced;             /* the switches of the thread are known */
     unsigned phase_count;
-    /* The program is stopped in these intervals, in which no phase goes on. machine: the watcher,
-     * too, without a trace in its counters. */
+    /* The program is stopped in these intervals, in which phases stand still. machine: the watcher
+     * is stopped, too, without a trace in its counters. */
     struct {
         uint64_t from_ns, for_ns;
         bool machine;
     } stops[STOPS_MAX];
     unsigned stop_count;
-    uint64_t late_max_ns; /* a look comes up to so much late, because the watcher waits for a CPU */
+    uint64_t late_max_ns; /* largest delay of a look, because the watcher waits for a CPU */
     uint64_t seed;
     /* results */
     struct sonde__watch_decision decision;
