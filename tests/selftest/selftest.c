@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Proves that the harness catches every way in which a test can go wrong. */
+/* Proves that the harness catches every kind of failure of a test. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ static void overload(void)
     for (int i = 0; i < THREADS; i++) {
         CHECK_OK(pthread_create(&threads[i], NULL, burn, (void *)(uintptr_t)&ended));
     }
-    for (int i = 0; i < 80; i++) { /* longer where the harness, too, gets less than it likes */
+    for (int i = 0; i < 80; i++) { /* longer if the harness, too, gets too little CPU */
         usleep(10000);
     }
     ended = true;
@@ -173,7 +173,7 @@ FAIL_TEST(repeats_no_other_tests, "slack is 1")
     FAIL("slack is %u", test_slack());
 }
 
-/* With nobody who waits, limits are as they are, and no failure is excused. */
+/* Without waiting threads limits do not change, and no failure is excused. */
 TEST(machine_that_is_quiet)
 {
     struct test_machine machine = {0};

@@ -25,7 +25,7 @@ KEEP static enum sonde_status in_the_middle(void)
     return status;
 }
 
-/* The compiler would jump here, and this function's frame would be gone. */
+/* Prevents a tail call, which would remove this function's frame. */
 KEEP static enum sonde_status at_the_tail(void)
 {
     return sonde_stack_capture(&stack, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two libraries of the same layout that differ in the size of a frame only. */
+/* Two libraries with the same layout and different frame sizes. */
 __attribute__((visibility("default"))) void plugin_call(void (*leaf)(void));
 void plugin_call(void (*leaf)(void))
 {

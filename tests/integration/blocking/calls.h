@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CALLS_MAX = 40, TIMED_S = 4 /* how long a timed call waits: more than the captures need */ };
+enum { CALLS_MAX = 40, TIMED_S = 4 /* duration of a timed call: more than the captures need */ };
 
 struct call {
     const char *name; /* also the thread's */
@@ -23,13 +23,13 @@ struct call {
 extern struct call calls[];
 extern const unsigned call_count;
 
-/* The functions that must be in each stack, from the call outward: block, middle, outer. */
+/* Functions required in each stack, from the call outward: block, middle, outer. */
 void middle(struct call *call);
 void *outer(void *call);
 
 void start_calls(void);
 void release_calls(void);
-/* Fails the test when a call ended early, or otherwise than expected. */
+/* Fails the test if a call ended early, or with another result than expected. */
 void check_calls(void);
 
 #endif

@@ -9,8 +9,8 @@
 
 enum { BLOCKS = 256, PATH_BYTES = 600, COMMAND_BYTES = 8000 };
 
-/* Tests that run in parallel build it once: the folder is locked meanwhile. It is fresh if it is
- * younger than all sources. */
+/* Parallel tests build the corpus once, under a lock of its folder. It is fresh if it is younger
+ * than all sources. */
 const char *corpus_built(const char *level, const char *parts)
 {
     static char folder[PATH_BYTES];

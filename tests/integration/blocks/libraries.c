@@ -38,7 +38,7 @@ void library_build(const struct library_target *target, const char *level)
         "clang-19 $F -c $S/cases_mrc.m -o mrc.o & "
         "clang-19 $F -std=c++17 -fobjc-arc -c $S/cases_cxx.mm -o cxx.o & "
         "wait; "
-        /* the linker knows no arm64e; the code is as for arm64, but for signatures */
+        /* the linker does not support arm64e; the code equals arm64's, except for signatures */
         "case %s in arm64e*) for o in *.o; do "
         "printf '\\0\\0\\0\\0' | dd of=$o bs=1 seek=8 conv=notrunc 2>/dev/null; done;; esac; "
         "%s",

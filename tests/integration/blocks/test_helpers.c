@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The emulated helpers of the corpus, for five targets at five levels, against what the compiler
- * wrote into their names: the same, or finer (parts of C++ objects). */
+/* The emulated helpers of the corpus, for five targets at five levels, against the captures in
+ * their names: equal, or finer (parts of C++ objects). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const struct sonde__block_claim *covering(const struct sonde__block_claim
     return found;
 }
 
-/* Do they agree? What the name calls an object may be its parts. */
+/* True if both agree. An object in the name may be its parts. */
 static bool agree(const struct sonde__block_claims *names, const struct sonde__block_claims *code)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -67,7 +67,7 @@ static bool agree(const struct sonde__block_claims *names, const struct sonde__b
     return true;
 }
 
-/* Returns how many helpers there were; all of them agree. */
+/* Returns the number of helpers; all of them agree. */
 static unsigned check(const struct library_target *target, const char *level)
 {
     static struct sonde__block_work work;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of the variables of objects, from the lists that the compiler wrote for three runtimes,
- * against where its own code finds them (corpus/variables.m). */
+/* Names of the variables of objects, from the compiler's lists for three runtimes, against the
+ * places that its own code uses (corpus/variables.m). */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void check_library(void *library)
     }
 }
 
-/* A list outside images is ignored, whatever it says. */
+/* A list outside images is ignored, whatever its content. */
 static void check_copy(void *library)
 {
     static uint64_t words[OBJECT_BYTES] = {1}; /* in the file, as what compilers write */
@@ -120,7 +120,7 @@ static void look(const char *folder)
     sonde__target_close(target);
 }
 
-/* In a process of its own: libraries are never unloaded. */
+/* In a child: libraries are never unloaded. */
 TEST_TIMEOUT(names_variables_of_objects, 200)
 {
     int status = -1;

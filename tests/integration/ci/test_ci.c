@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The recipes of docs/guide/ci.md, with Debian's ctest and pytest: a test that hangs says where,
- * one that does not passes. */
+/* The recipes of docs/guide/ci.md, with Debian's ctest and pytest: a hanging test shows its stacks;
+ * another one passes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ TEST(ci_pytest_under_sonde_shows_what_it_waits_for)
     test_run_done(&run);
 }
 
-/* As far as it can be known without GitHub: YAML, and each step does something. */
+/* Checks possible without GitHub: the file is YAML, and each step does something. */
 TEST(ci_workflow_is_yaml)
 {
     struct test_run run = run_line(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* JSON of names from outside: files and processes may be called anything. */
+/* JSON with names from outside: files and processes may have any name. */
 #include "start.h"
 #include "test.h"
 

@@ -2,9 +2,9 @@
 /* Prints what a program can see of the process that it was started in, one fact a line.
  *
  * Two runs from the same parent print the same text; a run under `sonde run --` must too. Numbers
- * that differ from run to run for good reasons (the own pid, inode numbers of pipes) are left out
- * or replaced, everything else is printed as the kernel says it. Nothing here uses the heap before
- * it looks: a preloaded library shall not be able to hide behind our own start-up. */
+ * that must differ from run to run (its pid, inode numbers of pipes) are left out or replaced;
+ * everything else is printed as the kernel gives it. The program looks before it uses the heap: a
+ * preloaded library must not hide behind its start-up. */
 #include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* "pipe:[1234]" -> "pipe:[N]": the object's number is another in each run. */
+/* "pipe:[1234]" -> "pipe:[N]": the object's number differs in each run. */
 static void mask_inode(char *text)
 {
     char *open_bracket = strchr(text, '[');

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Every line of the plain run is in the watched one, in order. Other lines are sonde's: it shows
- * stalls on stderr. */
+/* The watched run has every line of the plain run, in order. Other lines are sonde's: it prints
+ * stalls to stderr. */
 static void compare_errors(const char *watched, const char *plain)
 {
     while (*plain != '\0') {
@@ -94,7 +94,7 @@ void check_same(const char *const argv[], const char *input, int status)
     test_run_done(&watched);
 }
 
-/* Both runs see a folder of the same name: the first one's is moved away before the second. */
+/* Both runs get a folder of the same name: the first one is moved away before the second. */
 static struct test_run run_script(const char *const argv[], const char *input)
 {
     char folder[128];

@@ -32,7 +32,7 @@ static void add_number(struct arguments *arguments, const char *option, int numb
     add(arguments, text);
 }
 
-/* lldb gives the program a terminal, which ends lines in its way. */
+/* lldb gives the program a terminal, with CRLF line ends. */
 static void strip_returns(char *text)
 {
     char *to = text;
@@ -54,7 +54,7 @@ static struct test_run run(const struct arguments *arguments, const char *librar
     if (done.timed_out) {
         FAIL("the debugger did not come to an end: %s%s", done.out, done.err);
     }
-    /* gdb 12 where the processor has more extended registers than it knows */
+    /* gdb 12, if the processor has more extended registers than it knows */
     if (strstr(done.err, "Couldn't write extended state status") != NULL) {
         SKIP("this gdb cannot write the registers of this processor");
     }
@@ -89,8 +89,8 @@ struct test_run debugger_gdb(const struct debugger_job *job)
     return run(&arguments, NULL);
 }
 
-/* Installed, or its packages (unpacked each on its own) put together in the test's folder. Null:
- * neither. *ret_libraries: where its libraries are; null: in their place. */
+/* The installed debugger, or its packages (unpacked one by one) combined in the test's folder.
+ * Null: neither. *ret_libraries: the folder of its libraries; null: the standard one. */
 static const char *find_lldb(const char **ret_libraries)
 {
     static const char *const packages[] = {"lldb-19", "liblldb-19", "python3-lldb-19"};
@@ -146,7 +146,7 @@ struct test_run debugger_lldb(const struct debugger_job *job)
     if (job->pid != 0) {
         add_number(&arguments, "-p", job->pid);
     }
-    /* from a file, in which a command that fails does not end the others */
+    /* from a file: there a failed command does not end the others */
     char file[4200], text[TEXTS] = "";
     snprintf(file, sizeof file, "%s/commands.lldb", test_folder());
     for (size_t i = 0; job->commands[i] != NULL; i++) {

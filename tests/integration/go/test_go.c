@@ -54,7 +54,7 @@ TEST_TIMEOUT(goroutines_are_still_stopped, 400)
     test_run_done(&run);
 }
 
-/* The runtime in a program of C: its threads in snapshots, and C that it calls, on a thread of ours
+/* Go's runtime in a C program: its threads in snapshots, and C that it calls, on a thread of ours
  * and on one of its own. */
 static void check_library(const char *commands)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library with a function that is hooked, as libc has them: with an alias, called inside by its
- * own linkage table and directly. */
+/* A library with a hooked function, like libc's: with an alias, and called inside by its own
+ * linkage table and directly. */
 #include "api.h"
 
 void (*api_in_constructor)(const int *is_chosen_constructed);

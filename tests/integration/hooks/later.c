@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library that comes late: with a function that others wait for, and second ones of
- * two names. */
+/* A library loaded late: it defines a function that others miss, and second definitions of two
+ * names. */
 #include "api.h"
 
 int api_later(int value)

@@ -20,7 +20,7 @@ const char *plugin_path(void)
     return library_path("plugin");
 }
 
-/* Before the harness counts: what the loader keeps after its first library. */
+/* Load a first library before the harness counts: the loader keeps memory after it. */
 static __attribute__((constructor)) void warm_up(void)
 {
     for (int i = 0; i < 4; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program without a loader: what its hooks say that they do not see. */
+/* A program without a loader: its hooks report what they cannot see. */
 #include <stdio.h>
 
 #include "hook.h"

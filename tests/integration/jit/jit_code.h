@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A JIT that makes functions without frame pointers: each takes a frame of its own size and calls
- * the next; the last calls a C function by pointer. It begins at the first byte of its mapping. */
+/* A JIT that makes functions without frame pointers: each has a frame of its own size and calls the
+ * next; the last calls a C function by pointer. The code begins at the first byte of its
+ * mapping. */
 #ifndef JIT_CODE_H
 #define JIT_CODE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Encodings of __unwind_info, which the linker keeps, against the call frame information that the
- * compiler wrote for the same functions, which is in the object only. It has no rows for the ends
- * of functions, so its last row is what holds in the body, as an encoding does. */
+/* Encodings of __unwind_info, which the linker keeps, against the compiler's call frame information
+ * for the same functions, which only the object has. It has no rows for the ends of functions, so
+ * its last row holds in the body, as an encoding does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void open_file(const char *name, struct file *file)
     }
 }
 
-/* The registers that a row says are saved are those of the encoding, at the same places. */
+/* A row's saved registers are those of the encoding, at the same places. */
 static void compare_saved(const struct sonde__cell *cells, const struct sonde__encoded *encoded)
 {
     unsigned count = 0;

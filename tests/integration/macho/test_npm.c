@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of Mach-O files as they are shipped, against llvm-symbolizer: C++ with functions folded
- * into one, Objective-C, Swift, from npm's registry (tools/npm-packages.list). */
+/* Names in shipped Mach-O files, against llvm-symbolizer: C++ with functions folded into one,
+ * Objective-C, Swift, from npm's registry (tools/npm-packages.list). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

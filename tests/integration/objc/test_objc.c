@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of Objective-C methods from the lists of the GNU runtime, in process and by the program.
- * The compiler's own symbols say where each method is; the stripped copy has none of them. */
+ * The compiler's own symbols give each method's place; the stripped copy has no symbols. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "symbol_index.h"
 #include "test.h"
 
-/* clang's symbols, and what they mean: only the source tells it. */
+/* clang's symbols, with their meaning from the source. */
 static const struct {
     const char *symbol, *name;
 } methods[] = {
@@ -82,7 +82,7 @@ TEST_TIMEOUT(names_methods_in_indexes, 100)
     }
 }
 
-/* Debian's library, stripped, where it is unpacked or installed: thousands of methods. */
+/* Debian's stripped library, if it is unpacked or installed: thousands of methods. */
 TEST_TIMEOUT(records_methods_of_gnustep, 200)
 {
     char *path =

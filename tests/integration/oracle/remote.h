@@ -15,11 +15,11 @@ struct remote {
     bool answered; /* there was an answer to acknowledge */
 };
 
-/* Connect to a Unix socket; waits until it is there. Fails the test when it never is. */
+/* Connect to a Unix socket; waits until it exists, or fails the test. */
 void remote_open(struct remote *remote, const char *path);
 void remote_close(struct remote *remote);
 
-/* Send a packet and take the answer, NUL-terminated. False: the other end is gone. */
+/* Send a packet and read the answer, NUL-terminated. False: the other end is gone. */
 bool remote_ask(struct remote *remote, const char *packet, char *ret_answer, size_t size);
 
 /* Read memory; returns how many bytes from `address` on could be read. */

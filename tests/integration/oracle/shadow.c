@@ -27,7 +27,7 @@ const struct shadow_frame *shadow_at(const struct shadow *shadow, unsigned index
     return index < now->count ? &now->frames[now->count - 1 - index] : NULL;
 }
 
-/* Is there a frame of this stack in that region? (Handlers run on stacks of their own.) */
+/* True if this stack has a frame in that region. (Handlers run on stacks of their own.) */
 static bool reaches(const struct shadow *shadow, const struct shadow_stack *stack, uint64_t region)
 {
     for (unsigned i = 0; i < stack->count; i++) {
@@ -56,7 +56,7 @@ static struct shadow_stack *stack_of(struct shadow *shadow, uint64_t region)
     FAIL("more than %d stacks", SHADOW_STACKS_MAX);
 }
 
-/* Control is at sp now: the frames that lie below are gone. */
+/* Control arrived with this sp: frames below it are gone. */
 static void arrive(struct shadow *shadow, uint64_t sp)
 {
     uint64_t region = shadow->region(shadow->ctx, sp);
@@ -93,7 +93,7 @@ bool shadow_jump(struct shadow *shadow, uint64_t pc, uint64_t sp)
     if (top == NULL) {
         return false;
     }
-    /* Where calls store the return address, it is part of the frame until it is popped. */
+    /* If calls store the return address, it belongs to the frame until it is popped. */
     bool inside = shadow->pushes_return ? sp < top->sp : sp <= top->sp;
     bool same = top->sp - sp < 65536 ||
                 shadow->region(shadow->ctx, sp) == shadow->region(shadow->ctx, top->sp - 1);

@@ -76,7 +76,7 @@ NOINLINE static void objects(void)
     static guint event;
     gint sum = 0;
     GObject *object = g_object_new(G_TYPE_OBJECT, NULL);
-    if (event == 0) { /* without a marshaller of its own: called by libffi */
+    if (event == 0) { /* it has no marshaller of its own: libffi calls it */
         event = g_signal_new("event", G_TYPE_OBJECT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                              G_TYPE_NONE, 2, G_TYPE_INT, G_TYPE_STRING);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library with a function that is recorded, as libc has them: with an alias, called inside by its
- * own linkage table and directly. */
+/* A library with a recorded function, like libc's: with an alias, and called inside by its own
+ * linkage table and directly. */
 #include "forms.h"
 
 static volatile int sum;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls of functions of libc and libm that knows how many it makes: each by its name, by a pointer
- * that the loader sets, and by one that dlsym() answers. Prints "caller calls", a line each. */
+/* Makes known numbers of calls of libc and libm: each by name, by a pointer that the loader sets,
+ * and by one from dlsym(). Prints "caller calls", one line each. */
 #include <features.h>
-/* No call is left out because nobody uses what it answers. */
+/* The compiler must not drop a call whose result is unused. */
 #undef __attribute_pure__
 #undef __attribute_const__
 #define __attribute_pure__
@@ -83,7 +83,7 @@ static int compare(const void *a, const void *b)
 #include "exact.def"
 #undef EACH
 #if defined(__x86_64__)
-/* Versions that are only for those who ask for them. */
+/* Versions that a program must request by name. */
 __asm__(".symver old_memcpy,memcpy@GLIBC_2.2.5");
 __asm__(".symver old_realpath,realpath@GLIBC_2.2.5");
 __asm__(".symver old_pow,pow@GLIBC_2.2.5");

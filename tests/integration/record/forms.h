@@ -31,7 +31,7 @@ enum {
     FORM_THREADS = 25000, /* each of four */
 };
 
-/* No form is optimised into another one, or away. */
+/* The compiler must not merge or drop forms. */
 #define FORM __attribute__((noinline, noclone))
 #define CALL(function, count)                                                                      \
     do {                                                                                           \

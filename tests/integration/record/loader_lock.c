@@ -24,7 +24,7 @@ static void *look_up(void *arg)
     return arg;
 }
 
-/* Long enough for the other thread to come to the loader's lock. */
+/* Long enough for the other thread to reach the loader's lock. */
 static int ask(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)info, (void)size, (void)ctx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls from stacks that differ, all of them of code without call frame information (and without
- * frame pointers): each walk has to search. Prints its calls and its CPU time in milliseconds. */
+/* Calls from different stacks in code without call frame information and frame pointers: each walk
+ * must search. Prints its calls and its CPU time in milliseconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

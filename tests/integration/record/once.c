@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A static program that leaves a byte in the file that ONCE_FILE names each time that it runs. */
+/* A static program that appends a byte to the file named by ONCE_FILE in each run. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls that a program makes itself, in every form that matters for who leads them
- * elsewhere. Prints "right" when each did what it should. x86-64. */
+/* System calls that a program makes itself, in every form that matters for redirecting them. Prints
+ * "right" if each worked. x86-64. */
 #include "raw_forms.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 #define NOINLINE __attribute__((noinline))
 
 static pid_t parent;
-/* Arguments that a compiler does not know: it would make copies of the functions for them. */
+/* Arguments unknown to the compiler: it would clone the functions for known ones. */
 static volatile long times = RAW_AGAIN;
 static volatile int *volatile tid_at;
 static _Atomic unsigned wrong;
@@ -152,7 +152,7 @@ NOINLINE static long raw_table(unsigned which)
     return result;
 }
 
-/* Nothing can be put here: both sides are reached by branches. */
+/* No room for a jump: branches reach both sides. */
 NOINLINE static long raw_no_room(void)
 {
     long result;
@@ -265,7 +265,7 @@ static void check_stranger(void)
     long child = raw_clone(stack + size, tid_at);
     expect(child > 0, "clone");
     unsigned long long beside = 0;
-    for (; tid != 0; beside++) { /* the main thread calls beside it */
+    for (; tid != 0; beside++) { /* the main thread makes calls at the same time */
         expect(raw_variable(SYS_getppid) == parent, "beside");
     }
     printf("%llu ", beside);

@@ -8,8 +8,8 @@ enum {
     RAW_VARIABLE = 4,    /* it comes from elsewhere */
     RAW_JUMPED = 5,      /* a branch leads to the call itself */
     RAW_AGAIN = 6,       /* a loop whose body is the call */
-    RAW_KEPT = 7,        /* all that a call keeps is looked at: registers, flags, the red zone */
-    RAW_RELATIVE = 8,    /* an operand beside it is relative to the instruction */
+    RAW_KEPT = 7,        /* checks all that a call preserves: registers, flags, the red zone */
+    RAW_RELATIVE = 8,    /* a neighbouring operand is relative to the instruction */
     RAW_TABLE = 9,       /* in a function with a jump through a table */
     RAW_HANDLER = 10,    /* in a handler */
     RAW_THREAD = 1000,   /* in each of 2 threads */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program with a sanitizer's runtime in it, which has functions of its own before libc's: they
- * are called instead of the recorder's, and call what comes behind the program. */
+/* A program with a sanitizer's runtime: it defines functions before libc, which replace the
+ * recorder's, and which call the next definitions after the program. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counts of 100 functions of libc and libm against a program that knows what it calls (exact.c), in
- * each form that a program can be bound in. */
+/* Counts of 100 functions of libc and libm against a program with known counts (exact.c), in each
+ * form of binding. */
 #include <stdio.h>
 #include <string.h>
 

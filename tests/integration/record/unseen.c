@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls getppid() once, then leaves the recorder's sight in the way that is named: makes a process,
- * or turns into another program. What the other one calls cannot be recorded. */
+/* Calls getppid() once, then escapes the recorder in the named way: makes a process, or executes
+ * another program. The calls of the other one cannot be recorded. */
 #include <linux/sched.h>
 #include <pty.h>
 #include <signal.h>

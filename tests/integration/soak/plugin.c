@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two libraries of the same layout that differ in the size of a frame only: one comes to the place
- * of the other. */
+/* Two libraries with the same layout and different frame sizes: one replaces the other at its
+ * address. */
 __attribute__((visibility("default"))) void plugin_call(void (*leaf)(void));
 void plugin_call(void (*leaf)(void))
 {

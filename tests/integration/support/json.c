@@ -29,7 +29,8 @@ static void expect(struct parser *p, char c)
     p->at++;
 }
 
-/* A code point of at most 0xffff as UTF-8; pairs of surrogates stay two, which no test compares. */
+/* Write a code point of at most 0xffff as UTF-8; surrogate pairs stay two, which no test
+ * compares. */
 static char *put_code(char *to, unsigned code)
 {
     if (code < 0x80) {

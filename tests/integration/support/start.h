@@ -8,14 +8,14 @@
 
 #include "test.h"
 
-/* Start argv[0] with its standard output to us, and wait until it printed a line. Fails the test
- * when it does not. It is killed when the test's process dies. */
+/* Start argv[0] with its standard output to us, and wait until it has printed a line; else fails
+ * the test. The program is killed when the test's process dies. */
 pid_t start_program(const char *const argv[]);
 /* Kill it and wait for it. */
 void stop_program(pid_t pid);
-/* Wait until every thread of it is blocked, that is, in state S. */
+/* Wait until all its threads are blocked (state S). */
 void wait_blocked(pid_t pid);
-/* The path of the sonde program of this build, and of a program built beside a test. */
+/* The path of this build's sonde program, and of a program built with a test. */
 const char *sonde_program(void);
 const char *test_program(const char *folder, const char *name);
 /* Run a line of shell with $SONDE, that program, and $DIR, the test's folder. */

@@ -24,8 +24,8 @@ void symbolizer_ask(struct symbolizer *s, const char *object, const uint64_t *ad
 size_t symbolizer_next(struct symbolizer *s, struct symbolizer_frame *frames, size_t max);
 void symbolizer_done(struct symbolizer *s);
 
-/* Is our name its name? It takes the outermost one from the symbol table where that has one:
- * f.part.0 for f, and the function before padding, which DWARF gives to none. */
+/* True if our name is its name. It takes the outermost name from the symbol table if that has one:
+ * f.part.0 for f, and the previous function for padding, which DWARF assigns to none. */
 bool symbolizer_same_name(const char *ours, const char *its);
 /* The part behind the last slash. */
 const char *symbolizer_base(const char *path);

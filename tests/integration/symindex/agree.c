@@ -85,7 +85,7 @@ void close_program(struct program *p)
     }
 }
 
-/* Names of the frames: the outermost one may be another name of the symbol there. */
+/* Compare the frames' names: the outermost one may be another name of the symbol there. */
 static bool same_outer_name(struct program *p, uint64_t vaddr, const char *ours, const char *its)
 {
     struct sonde__symindex_symbol symbol;
@@ -135,7 +135,7 @@ static void compare_one(struct program *p, uint64_t vaddr, const struct symboliz
     bool names = lines;
     a->asked++;
     if (its_n == 1 && its[0].line == 0) {
-        /* a symbol at most: its file is the one that the symbol table names for it */
+        /* at most a symbol: its file is from the symbol table */
         const char *name = n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "";
         bool is_named = its[0].name[0] != '\0';
         a->known++;
@@ -148,7 +148,7 @@ static void compare_one(struct program *p, uint64_t vaddr, const struct symboliz
     for (size_t i = 0; i < n && lines; i++) {
         const char *file = sonde__symindex_file(&p->strings, ours[i].file);
         const char *name = sonde__symindex_name(&p->strings, ours[i].name);
-        /* where the call's line is not known, llvm names the file of the function */
+        /* for a call without a line llvm gives the function's file */
         lines =
             ours[i].line == its[i].line &&
             (ours[i].line == 0 || strcmp(symbolizer_base(file), symbolizer_base(its[i].file)) == 0);

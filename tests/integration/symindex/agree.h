@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Indexes made of programs, and how far they agree with llvm-symbolizer: at each address the same
- * number of frames, with the same file and line at every level, inlined calls included; names
+/* Indexes of programs, and their agreement with llvm-symbolizer: at each address the same number of
+ * frames, with the same file and line at every level, inlined calls included. Names are equal
  * modulo the aliases of the address. */
 #ifndef SONDE_TEST_AGREE_H
 #define SONDE_TEST_AGREE_H
@@ -28,7 +28,7 @@ struct program {
     uint64_t text_vaddr, text_size;
 };
 
-/* Makes the index of a file. Fails the test when it cannot. */
+/* Make the index of a file. Fails the test if it cannot. */
 void open_program(const char *path, struct program *p);
 void close_program(struct program *p);
 
@@ -41,7 +41,7 @@ struct agreement {
  * program in a form that llvm-symbolizer reads, or null. */
 struct agreement compare(const char *path, const char *its_path, const uint64_t *given,
                          unsigned count);
-/* Says how far they agree, and fails the test when that is not nearly always. */
+/* Print how far both agree, and fail the test unless they nearly always do. */
 void must_agree(const char *what, struct agreement a);
 
 #endif

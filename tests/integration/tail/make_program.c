@@ -24,7 +24,7 @@ static uint32_t any(struct writer *w, uint32_t self)
     return other >= self ? other + 1 : other;
 }
 
-/* Nearly always functions a little further on, so that there are few rounds. */
+/* Nearly always a function a little further on, so that there are few circles. */
 static uint32_t other(struct writer *w, uint32_t self)
 {
     uint32_t left = FUNCTIONS - self - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Envelopes as Sentry's own SDK reads them (check_envelope.js, @sentry/core of the npm registry),
- * of stalls of a program whose functions are known. */
+ * of stalls of a program with known functions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ TEST_TIMEOUT(a_stall_that_a_signal_ended_is_fatal, 90)
     EXPECT("ok", line, "Fatal App Hang: ", "level fatal", "the same shape\n", "stored: 1");
 }
 
-/* An envelope for each stall: those that are stored are not sent again. */
+/* One envelope per stall: stored ones are not sent again. */
 TEST_TIMEOUT(what_is_left_of_a_report_is_sent_later, 90)
 {
     EXPECT(
@@ -89,7 +89,7 @@ TEST_TIMEOUT(what_sentry_has_no_event_for_is_refused, 60)
            "asked: 1");
 }
 
-/* Limits of Sentry's, in a header that it sends with any answer. */
+/* Sentry's limits, in a header that any answer may have. */
 TEST_TIMEOUT(rate_limits_of_sentry_are_obeyed, 60)
 {
     EXPECT("'429:X-Sentry-Rate-Limits:500:error:key' ok",

@@ -22,7 +22,7 @@ static int find_number(void)
     return number;
 }
 
-/* setenv() would keep memory for good, which a test may not. */
+/* setenv() would keep memory for good, a leak in a test. */
 void environment_add(const char *assignment)
 {
     static char texts[4][64];

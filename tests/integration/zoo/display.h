@@ -7,7 +7,7 @@
 
 #include "programs.h"
 
-/* Starts Xvfb and sets DISPLAY. False: there is none on PATH (./dev setup test). */
+/* Start Xvfb and set DISPLAY. False: Xvfb is not on PATH (./dev setup test). */
 bool display_start(void);
 void display_end(void);
 /* The server's. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program of the zoo whose stalls, durations and loop are all known, and one that is idle. */
+/* A program of the zoo with known stalls, durations and loop, and an idle one. */
 #ifndef SONDE_TEST_ZOO_EXPECT_H
 #define SONDE_TEST_ZOO_EXPECT_H
 
 #include "zoo.h"
 
-/* Idle for so many milliseconds, as an argument. */
+/* The argument to be idle for so many milliseconds. */
 #define ZOO_IDLE "5000"
 
 /* Each injected stall is found in the main thread, in a loop of this kind ("condition"), with its

@@ -66,7 +66,7 @@ static void wait_cond_timed(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Ticks that came during a stall are taken together. */
+/* Ticks during a stall count as one. */
 static void wait_sem(void)
 {
     do {

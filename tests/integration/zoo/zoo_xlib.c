@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A loop over XNextEvent(): a second process changes a property of its window each 20 ms. With each
- * event it asks the server something, as real programs do; so most waits of libxcb are answers. */
+ * event it makes a request to the server, as real programs do: so most waits of libxcb are for
+ * answers. */
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <signal.h>
@@ -30,7 +31,7 @@ static void ask(Display *display, Window window)
     (void)XQueryPointer(display, window, &root, &child, &x, &y, &in_x, &in_y, &mask);
 }
 
-/* The server is stopped, and somebody else continues it. */
+/* Stop the server; another process continues it. */
 static void ask_in_vain(Display *display, Window window, pid_t server, unsigned ms)
 {
     struct timespec begin, end;

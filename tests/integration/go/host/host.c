@@ -59,8 +59,8 @@ static __attribute__((noinline)) void called_by_go(void)
     }
 }
 
-/* The C functions, then the place where Go's runtime left its own stack; and nothing that is not
- * Go's behind it, as far as the walk comes: 1. */
+/* 1: the stack has the C functions, then the place where Go's runtime left its own stack, then only
+ * Go's frames as far as the walk goes. */
 static int is_call_from_go(void)
 {
     uint32_t at = 0;
@@ -129,7 +129,7 @@ int main(void)
     while (go.collections() < stood + 5) {
         usleep(1000);
     }
-    /* while one of Go's signals is pending ours stays set */
+    /* while a signal of Go's is pending our action stays set */
     for (struct action now = action_now(); now.handler != with_go.handler; now = action_now()) {
         usleep(1000);
         take(&taken);
