@@ -55,8 +55,7 @@ TEST_TIMEOUT(stacks_keeps_what_it_made, 60)
     test_run_done(&run);
 }
 
-/* A killed writer blocks nobody, and its leftover file is removed. A running writer keeps its
- * file. */
+/* A killed writer blocks nobody, and its leftover is removed. A running writer keeps its file. */
 TEST_TIMEOUT(leftovers_of_a_killed_writer_are_removed, 60)
 {
     write_program();

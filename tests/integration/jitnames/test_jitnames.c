@@ -201,8 +201,7 @@ TEST_TIMEOUT(jit_symbolize_with_a_perf_map, 60)
     free(text);
 }
 
-/* Two processes are each process 1 of a namespace: the map is that of the process' own /tmp and
- * pid. */
+/* Two processes are each process 1 of a namespace: the map is by the process' own /tmp and pid. */
 TEST_TIMEOUT(jit_in_a_namespace, 60)
 {
     char command[BYTES];

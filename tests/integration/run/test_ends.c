@@ -21,8 +21,7 @@ static struct test_run run_script(const char *script)
                     (const char *[]){sonde, loop, folder, NULL}, NULL, 60);
 }
 
-/* exit() waits at most two seconds for the report's end, and not at all if the supervisor is
- * dead. */
+/* exit() waits at most two seconds for the report's end, and not for a dead supervisor. */
 TIMED_TEST(supervisor_is_killed, 60)
 {
     struct test_run run =
@@ -116,8 +115,7 @@ TIMED_TEST(ended_in_a_stall, 60)
     }
 }
 
-/* The program changed who may read it: the stall is known, its stacks are not, and sonde says
- * so. */
+/* The program changed who may read it: sonde reports the stall, and why it has no stacks. */
 TEST(stacks_that_cannot_be_read)
 {
     if (geteuid() != 0) {

@@ -60,8 +60,7 @@ static void run_with(void (*run)(void), void (*each)(int where), uint32_t room)
     run();
 }
 
-/* Three continuations wait at `inner`, two at `middle_resume`, then one: each time the same
- * ones. */
+/* Three continuations wait at `inner`, two at `middle_resume`, then one: always the same ones. */
 TEST(chain_is_who_awaits)
 {
     uint64_t expected[3];

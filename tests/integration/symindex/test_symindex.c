@@ -281,7 +281,7 @@ TEST(symindex_of_symbols_only)
     close_program(&p);
 }
 
-/* Many addresses at once give the same answers as one by one; a second conversion gives the same
+/* Many addresses at once give the answers of single ones; a second conversion gives the same
  * file. */
 TEST_TIMEOUT(symindex_many_addresses, 250)
 {

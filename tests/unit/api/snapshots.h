@@ -35,8 +35,7 @@ int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack 
 const struct seen *find(uint64_t tid);
 /* No test function is larger, even with the checks of a sanitizer. */
 #define FUNCTION_SIZE 2048
-/* True if the function is on the stack, or if that is unknown because the thread's signal came
- * late. */
+/* True if the function is on the stack, or if a late signal of the thread hides that. */
 bool holds(const struct seen *s, const void *function, size_t size);
 
 /* Check that a signalled thread is in that function, and its stack complete. */

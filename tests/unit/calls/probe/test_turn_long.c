@@ -176,8 +176,7 @@ TEST(turns_stamp_their_ends_when_the_supervisor_is_late)
     CHECK_EQ(atomic_load(&slot->unsure_turns), 0);
 }
 
-/* The supervisor saw a turn begin, and is late for its end: later stamped turns leave that turn to
- * it. */
+/* The supervisor saw a turn begin, and is late for its end: later turns keep the end's stamp. */
 TEST(the_end_that_the_supervisor_asked_for_waits_for_it)
 {
     begin_loop(250 * MS);

@@ -276,8 +276,7 @@ TEST(deep_stacks)
     sonde_depot_destroy(depot);
 }
 
-/* Recursions of each depth up to 256, deep ones first or shallow ones first. XOR gives two hash
- * keys. */
+/* Recursions of each depth up to 256, deep or shallow ones first. XOR gives two hash keys. */
 TEST(recursions)
 {
     enum { DEEP = 256 };

@@ -383,8 +383,7 @@ TEST(parts_are_their_functions)
     sonde__tail_bytes_done(&w.bytes);
 }
 
-/* More functions than one query visits: the answer is nothing, or several; the search always
- * ends. */
+/* More functions than one query visits: nothing, or several; the search always ends. */
 TEST(large_graphs_end)
 {
     enum { N = 5000 };

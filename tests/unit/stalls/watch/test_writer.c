@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The writer's queue: nobody waits for it, it loses nothing, and it reports entries that do not
- * fit. */
+/* The writer's queue: nobody waits for it, it loses nothing, and reports entries without room. */
 #include "watch_writer.h"
 
 #include <fcntl.h>
