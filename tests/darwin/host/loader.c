@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Map Mach-O files as images that can run, as sonde's reader parses them.
  *
- * Unlike dyld, this loader has no search for libraries (they are given in order), two-level names
- * (a name is looked up in all images, in order, as with -flat_namespace), lazy binding (all is
- * bound at once), weak definitions across images, and unloading. */
+ * Unlike dyld, this loader does not search for libraries (they are given in order), and has no
+ * two-level names (it looks a name up in all images, in order, as with -flat_namespace), no lazy
+ * binding (it binds all at once), no weak definitions across images and no unloading. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
