@@ -72,13 +72,15 @@ TEST_TIMEOUT(frames_equal_faulthandler_3_13, TIMEOUT_S + 10)
     compare_version("3.13.0", "4");
 }
 
-/* Who has the interpreter's lock, who waits for it, and who is in a call without it. */
+/* Who has the interpreter's lock, who waits for it, and who is in a call without it. Threads that
+ * wait for it wake up each 5 ms: look until one is blocked. */
 TEST_TIMEOUT(lock_of_the_interpreter, 100)
 {
     static const char script[] =
         "/usr/bin/python3 $LOCK & P=$!\n"
         "for i in $(seq 100); do\n"
-        "    $SONDE stacks --no-network $P >$OUT; grep -q 'held by thread' $OUT && break\n"
+        "    $SONDE stacks --no-network $P >$OUT\n"
+        "    grep -q 'blocked in futex  Python.s lock (GIL), held by thread' $OUT && break\n"
         "    sleep 0.2\n"
         "done\n"
         "kill -KILL $P; cat $OUT\n";
