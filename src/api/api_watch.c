@@ -44,6 +44,7 @@ struct sonde_watch {
     enum sonde_status status; /* reason of FAILED */
     struct sonde_error error;
     uint64_t swept_ns;
+    bool is_announced;     /* page.sleeping is 1, or was until a turn began */
     _Atomic uint64_t told; /* the thread that calls on_stall; 0: none */
     char *text;            /* of one stack; reused */
     size_t text_size, text_capacity;
@@ -174,16 +175,22 @@ static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeo
         sonde__api_marks_sweep();
         watch->swept_ns = now_ns;
     }
-    if (sleeping) {
+    /* It stays announced from one sleep to the next. A turn that begins between them, when nobody
+     * looks any more, finds the word and ends the second one at once. */
+    if (sleeping && !watch->is_announced) {
         atomic_store(word, 1);
     }
+    watch->is_announced = sleeping;
     if (atomic_load(&watch->stop) == 0) {
         enum sonde_status status =
             sonde__os_sleep((const uint32_t *)word, sleeping, timeout_ns, false);
         (void)status; /* the text says what happened */
     }
-    if (sleeping) {
-        woken = atomic_exchange(word, 0) == 0;
+    if (sleeping && atomic_load(word) == 0) {
+        watch->is_announced = false;
+        woken = true;
+    } else if (!sleeping && atomic_load(&session->page->sleeping) != 0) {
+        atomic_store(&session->page->sleeping, 0);
     }
     return (atomic_load(&watch->stop) != 0 ? SONDE__HOST_TERMINATE : 0u) |
            (woken ? SONDE__HOST_WOKEN : 0u);
@@ -318,6 +325,7 @@ static void fill_session(struct sonde_watch *watch)
     session->carry = SONDE__WATCH_CARRIES;
     session->pid = watch->pid;
     session->wait = wait_inside;
+    watch->is_announced = false;
     session->ctx = watch;
 }
 
