@@ -414,8 +414,8 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
                   !sonde__watch_expects_workers(s, now_ns);
     if (starting) {
         wait_ns = START_TICK_NS;
-    } else if (runs && wait_ns == UINT64_MAX && !asleep) {
-        wait_ns = period;
+    } else if (runs && !asleep && wait_ns > period) {
+        wait_ns = period; /* also beside a turn with a later deadline: no other one wakes us */
     }
     if (asleep) {
         /* A thread may have read the word just before it was set to 1. The look one period later
