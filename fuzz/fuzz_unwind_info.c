@@ -17,17 +17,17 @@ static void must_cover(const struct sonde__unwind_info *info, uint64_t vaddr)
     }
 }
 
-static void decode(const struct sonde__cfi *cfi, const struct sonde__unwind_info_entry *entry)
+static void decode(const struct sonde__image *image, const struct sonde__unwind_info_entry *entry)
 {
     static const unsigned arches[] = {SONDE_ARCH_X86_64, SONDE_ARCH_AARCH64};
     for (unsigned i = 0; i < 2; i++) {
         struct sonde__encoded encoded;
-        sonde__encoding_decode(cfi, arches[i], entry, &encoded);
+        sonde__encoding_decode(&image->encodings, arches[i], entry, &encoded);
         FUZZ_MUST(encoded.count <= SONDE__ENCODED_SAVED_MAX);
         for (unsigned k = 0; k < encoded.count; k++) {
             FUZZ_MUST(encoded.saved[k].reg < SONDE__REG_COUNT && encoded.saved[k].offset < 0);
         }
-        (void)sonde__encoding_find(cfi, arches[i], entry->start);
+        (void)sonde__encoding_find(image, arches[i], entry->start);
     }
 }
 
@@ -41,18 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!sonde__unwind_info_open(data, size, BASE, &info)) {
         return 0;
     }
-    struct sonde__cfi cfi = {.unwind_info = info,
-                             .eh_frame = data,
-                             .eh_frame_size = size,
-                             .eh_frame_vaddr = BASE,
-                             .text = data,
-                             .text_size = size};
+    struct sonde__image image = {
+        .cfi = {.eh_frame = data, .eh_frame_size = size, .eh_frame_vaddr = BASE},
+        .encodings = {info, data, size},
+    };
     uint32_t count_max = sonde__unwind_info_count_max(&info);
     sonde__unwind_info_begin(&info, &walk);
     while (count < ENTRIES_MAX && sonde__unwind_info_next(&walk, &entry)) {
         FUZZ_MUST(entry.start >= covered && entry.start < entry.end);
         covered = entry.end;
-        decode(&cfi, &entry);
+        decode(&image, &entry);
         must_cover(&info, entry.start);
         must_cover(&info, entry.end - 1);
         count++;

@@ -37,8 +37,13 @@ struct sonde__cfi {
     /* Add this to a pointer in the section to get a vaddr; 0 for files. Loaded images have
      * pc-relative pointers, which need no change, and rarely absolute ones. */
     uint64_t absolute_bias;
-    struct sonde__unwind_info unwind_info; /* of Mach-O; has priority if present */
-    const uint8_t *text;                   /* of Mach-O: the image's header and its code; or null */
+};
+
+/* The unwind table of a Mach-O image, readable in this process. It has priority over the call frame
+ * information. Not a part of that: probes have it on small stacks. */
+struct sonde__encodings {
+    struct sonde__unwind_info info; /* data null: none */
+    const uint8_t *text;            /* the image's header and its code, or null */
     size_t text_size;
 };
 
@@ -58,6 +63,7 @@ struct sonde__image {
     uint64_t bias;    /* address - vaddr */
     struct sonde__build_id build_id;
     struct sonde__cfi cfi;
+    struct sonde__encodings encodings;
     struct sonde__go go;              /* a Go program's functions; data null: not a Go program */
     const struct sonde__rules *rules; /* compiled table; null: cfi is searched in place */
     uint32_t flags;

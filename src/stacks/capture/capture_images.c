@@ -84,13 +84,14 @@ static size_t bytes_from(const struct sonde__os_image *found, uint64_t at)
 static void add_macho_tables(struct sonde__image *image, const struct sonde__os_image *found)
 {
     struct sonde__cfi *cfi = &image->cfi;
-    cfi->text = (const uint8_t *)(uintptr_t)found->start;
-    cfi->text_size = (size_t)(found->end - found->start);
+    image->encodings.text = (const uint8_t *)(uintptr_t)found->start;
+    image->encodings.text_size = (size_t)(found->end - found->start);
     cfi->eh_frame = (const uint8_t *)(uintptr_t)found->eh_frame;
     cfi->eh_frame_size = (size_t)found->eh_frame_size;
     cfi->eh_frame_vaddr = found->eh_frame;
     (void)sonde__unwind_info_open((const uint8_t *)(uintptr_t)found->unwind_info,
-                                  (size_t)found->unwind_info_size, found->start, &cfi->unwind_info);
+                                  (size_t)found->unwind_info_size, found->start,
+                                  &image->encodings.info);
 }
 
 /* Make an image from the loader's answer, in coordinates of addresses (bias 0): pc-relative

@@ -67,19 +67,19 @@ static bool read_permutation(uint32_t number, unsigned count, uint8_t ret_regs[X
 
 /* Read the size of a large frame from the instruction `sub $size, %rsp`, at an offset from the
  * function's start. The encoding adds what was pushed before. */
-static bool read_size(const struct sonde__cfi *cfi, const struct sonde__unwind_info_entry *entry,
-                      uint64_t *ret_size)
+static bool read_size(const struct sonde__encodings *encodings,
+                      const struct sonde__unwind_info_entry *entry, uint64_t *ret_size)
 {
-    uint64_t at = entry->start - cfi->unwind_info.base + (entry->encoding >> 16 & 0xff);
+    uint64_t at = entry->start - encodings->info.base + (entry->encoding >> 16 & 0xff);
     uint64_t pushed = (uint64_t)(entry->encoding >> 13 & 7) * 8;
-    if (cfi->text == NULL || cfi->text_size < 4 || at > cfi->text_size - 4) {
+    if (encodings->text == NULL || encodings->text_size < 4 || at > encodings->text_size - 4) {
         return false;
     }
-    *ret_size = sonde__base_le32(cfi->text + at) + pushed;
+    *ret_size = sonde__base_le32(encodings->text + at) + pushed;
     return *ret_size <= INT32_MAX;
 }
 
-static void decode_x86_64_sp(const struct sonde__cfi *cfi,
+static void decode_x86_64_sp(const struct sonde__encodings *encodings,
                              const struct sonde__unwind_info_entry *entry, bool is_big,
                              struct sonde__encoded *out)
 {
@@ -87,7 +87,7 @@ static void decode_x86_64_sp(const struct sonde__cfi *cfi,
     uint32_t encoding = entry->encoding;
     unsigned count = encoding >> 10 & 7;
     uint64_t size = (uint64_t)(encoding >> 16 & 0xff) * 8;
-    if ((is_big && !read_size(cfi, entry, &size)) || count > X86_64_SAVED_MAX ||
+    if ((is_big && !read_size(encodings, entry, &size)) || count > X86_64_SAVED_MAX ||
         size < 8 + (uint64_t)count * 8 || !read_permutation(encoding & 0x3ff, count, regs)) {
         return;
     }
@@ -106,7 +106,7 @@ static void decode_x86_64_sp(const struct sonde__cfi *cfi,
     }
 }
 
-static void decode_x86_64(const struct sonde__cfi *cfi,
+static void decode_x86_64(const struct sonde__encodings *encodings,
                           const struct sonde__unwind_info_entry *entry, struct sonde__encoded *out)
 {
     switch (entry->encoding & SONDE__ENCODING_MODE_MASK) {
@@ -114,10 +114,10 @@ static void decode_x86_64(const struct sonde__cfi *cfi,
         decode_x86_64_fp(entry->encoding, out);
         break;
     case SONDE__ENCODING_X86_64_SP:
-        decode_x86_64_sp(cfi, entry, false, out);
+        decode_x86_64_sp(encodings, entry, false, out);
         break;
     case SONDE__ENCODING_X86_64_SP_BIG:
-        decode_x86_64_sp(cfi, entry, true, out);
+        decode_x86_64_sp(encodings, entry, true, out);
         break;
     case SONDE__ENCODING_X86_64_DWARF:
         out->rule.cfa = SONDE__RULE_OTHER;
@@ -170,14 +170,14 @@ static void decode_arm64(uint32_t encoding, struct sonde__encoded *out)
 
 /* --- both --- */
 
-void sonde__encoding_decode(const struct sonde__cfi *cfi, unsigned arch,
+void sonde__encoding_decode(const struct sonde__encodings *encodings, unsigned arch,
                             const struct sonde__unwind_info_entry *entry,
                             struct sonde__encoded *ret_encoded)
 {
     ret_encoded->rule = (struct sonde__rule){.cfa = SONDE__RULE_NONE};
     ret_encoded->count = 0;
     if (arch == SONDE_ARCH_X86_64) {
-        decode_x86_64(cfi, entry, ret_encoded);
+        decode_x86_64(encodings, entry, ret_encoded);
     } else {
         decode_arm64(entry->encoding, ret_encoded);
     }
@@ -215,14 +215,15 @@ static struct sonde__rule find_in_fde(const struct sonde__cfi *cfi, unsigned arc
                : (struct sonde__rule){.cfa = SONDE__RULE_NONE};
 }
 
-struct sonde__rule sonde__encoding_find(const struct sonde__cfi *cfi, unsigned arch, uint64_t vaddr)
+struct sonde__rule sonde__encoding_find(const struct sonde__image *image, unsigned arch,
+                                        uint64_t vaddr)
 {
     struct sonde__unwind_info_entry entry;
     struct sonde__encoded encoded;
-    if (!sonde__unwind_info_find(&cfi->unwind_info, vaddr, &entry)) {
+    if (!sonde__unwind_info_find(&image->encodings.info, vaddr, &entry)) {
         return (struct sonde__rule){.cfa = SONDE__RULE_NONE};
     }
-    sonde__encoding_decode(cfi, arch, &entry, &encoded);
-    return encoded.rule.cfa == SONDE__RULE_OTHER ? find_in_fde(cfi, arch, &entry, vaddr)
+    sonde__encoding_decode(&image->encodings, arch, &entry, &encoded);
+    return encoded.rule.cfa == SONDE__RULE_OTHER ? find_in_fde(&image->cfi, arch, &entry, vaddr)
                                                  : encoded.rule;
 }

@@ -22,7 +22,7 @@ struct sonde__encoded {
 
 /* Decode the encoding of `entry`. The rule is NONE if the encoding has no rule or is malformed,
  * and OTHER if it refers to call frame information. */
-void sonde__encoding_decode(const struct sonde__cfi *cfi, unsigned arch,
+void sonde__encoding_decode(const struct sonde__encodings *encodings, unsigned arch,
                             const struct sonde__unwind_info_entry *entry,
                             struct sonde__encoded *ret_encoded);
 
@@ -32,7 +32,7 @@ bool sonde__encoding_fde(const struct sonde__cfi *cfi, unsigned arch,
                          struct sonde__cfi_fde *ret_fde);
 
 /* Find the rule for an address of an image that has __unwind_info. */
-struct sonde__rule sonde__encoding_find(const struct sonde__cfi *cfi, unsigned arch,
+struct sonde__rule sonde__encoding_find(const struct sonde__image *image, unsigned arch,
                                         uint64_t vaddr);
 
 #endif

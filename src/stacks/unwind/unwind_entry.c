@@ -131,7 +131,7 @@ bool sonde__step_is_start(struct sonde__walker *walker)
     uint64_t begin = 0, end = 0, start = 0;
     sonde__walker_locate(walker, pc);
     const struct sonde__image *image = walker->image;
-    if (image != NULL && image->cfi.unwind_info.data != NULL) {
+    if (image != NULL && image->encodings.info.data != NULL) {
         return walker->frame.fp_known && walker->frame.fp == 0;
     }
     return image != NULL && find_start(walker, &start) &&

@@ -250,10 +250,10 @@ static enum sonde__step step_by_unwind_info(struct sonde__walker *walker, uint64
     struct sonde__unwind_info_entry entry;
     struct sonde__encoded encoded;
     struct sonde__cfi_fde fde;
-    if (!sonde__unwind_info_find(&cfi->unwind_info, vaddr, &entry)) {
+    if (!sonde__unwind_info_find(&walker->image->encodings.info, vaddr, &entry)) {
         return SONDE__STEP_NO_CFI;
     }
-    sonde__encoding_decode(cfi, walker->arch, &entry, &encoded);
+    sonde__encoding_decode(&walker->image->encodings, walker->arch, &entry, &encoded);
     if (encoded.rule.cfa != SONDE__RULE_OTHER) {
         return step_by_encoding(walker, &encoded);
     }
@@ -268,7 +268,7 @@ enum sonde__step sonde__step_full(struct sonde__walker *walker)
     const struct sonde__image *image = walker->image;
     uint64_t vaddr = image != NULL ? sonde__frame_lookup_pc(&walker->frame) - image->bias : 0;
     struct sonde__cfi_fde fde;
-    if (image != NULL && image->cfi.unwind_info.data != NULL) {
+    if (image != NULL && image->encodings.info.data != NULL) {
         return step_by_unwind_info(walker, vaddr);
     }
     for (unsigned i = 0; image != NULL && i < 2; i++) {

@@ -11,8 +11,8 @@ struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, u
 {
     const struct sonde__image *image = walker->image;
     struct sonde__rule rule = {.cfa = SONDE__RULE_NONE};
-    if (image->cfi.unwind_info.data != NULL) {
-        return sonde__encoding_find(&image->cfi, walker->arch, vaddr);
+    if (image->encodings.info.data != NULL) {
+        return sonde__encoding_find(image, walker->arch, vaddr);
     }
     if (image->rules == NULL) {
         rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_EH_FRAME, vaddr);

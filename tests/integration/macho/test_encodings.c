@@ -15,7 +15,7 @@
 struct file {
     char *bytes;
     struct sonde__macho macho;
-    struct sonde__cfi cfi;
+    struct sonde__image image;
     uint64_t code; /* vaddr of __text */
 };
 
@@ -33,15 +33,15 @@ static void open_file(const char *name, struct file *file)
     CHECK(sonde__macho_section_by_name(&file->macho, "__TEXT", "__text", &section));
     file->code = section.vaddr;
     if (sonde__macho_section_by_name(&file->macho, "__TEXT", "__eh_frame", &section)) {
-        file->cfi.eh_frame = section.data;
-        file->cfi.eh_frame_size = section.size;
-        file->cfi.eh_frame_vaddr = section.vaddr;
+        file->image.cfi.eh_frame = section.data;
+        file->image.cfi.eh_frame_size = section.size;
+        file->image.cfi.eh_frame_vaddr = section.vaddr;
     }
     if (sonde__macho_section_by_name(&file->macho, "__TEXT", "__unwind_info", &section)) {
         CHECK(sonde__unwind_info_open(section.data, section.size, file->macho.base,
-                                      &file->cfi.unwind_info));
-        file->cfi.text = sonde__macho_from_vaddr(&file->macho, file->macho.base, &left);
-        file->cfi.text_size = (size_t)left;
+                                      &file->image.encodings.info));
+        file->image.encodings.text = sonde__macho_from_vaddr(&file->macho, file->macho.base, &left);
+        file->image.encodings.text_size = (size_t)left;
     }
 }
 
@@ -69,20 +69,20 @@ static void compare_function(const struct file *object, const struct file *linke
     struct sonde__unwind_info_entry entry;
     struct sonde__encoded encoded;
     uint64_t vaddr = fde->end - 1 - object->code + linked->code;
-    CHECK(sonde__unwind_info_find(&linked->cfi.unwind_info, vaddr, &entry));
-    struct sonde__rule wanted =
-        sonde__compact_find(&object->cfi, SONDE_ARCH_X86_64, SONDE__CFI_EH_FRAME, fde->end - 1);
-    struct sonde__rule found = sonde__encoding_find(&linked->cfi, SONDE_ARCH_X86_64, vaddr);
+    CHECK(sonde__unwind_info_find(&linked->image.encodings.info, vaddr, &entry));
+    struct sonde__rule wanted = sonde__compact_find(&object->image.cfi, SONDE_ARCH_X86_64,
+                                                    SONDE__CFI_EH_FRAME, fde->end - 1);
+    struct sonde__rule found = sonde__encoding_find(&linked->image, SONDE_ARCH_X86_64, vaddr);
     CHECK(memcmp(&wanted, &found, sizeof wanted) == 0);
     *modes |= 1u << ((entry.encoding & SONDE__ENCODING_MODE_MASK) >> 24);
-    sonde__encoding_decode(&linked->cfi, SONDE_ARCH_X86_64, &entry, &encoded);
+    sonde__encoding_decode(&linked->image.encodings, SONDE_ARCH_X86_64, &entry, &encoded);
     if (encoded.rule.cfa == SONDE__RULE_OTHER) {
         return;
     }
     for (unsigned i = 0; i < SONDE__REG_COUNT; i++) {
         cell_of[i] = (uint8_t)i;
     }
-    sonde__program_init(&program, &object->cfi, cell_of, cells, SONDE__REG_COUNT + 1);
+    sonde__program_init(&program, &object->image.cfi, cell_of, cells, SONDE__REG_COUNT + 1);
     CHECK(sonde__program_seek(&program, fde, fde->end - 1));
     compare_saved(cells, &encoded);
 }
@@ -102,7 +102,7 @@ static void check(const char *cflags, unsigned modes)
     fde.cie.program = NULL;
     for (;; offset = next) {
         enum sonde__cfi_record record = sonde__cfi_record_read(
-            &object.cfi, SONDE_ARCH_X86_64, SONDE__CFI_EH_FRAME, offset, &fde, &next);
+            &object.image.cfi, SONDE_ARCH_X86_64, SONDE__CFI_EH_FRAME, offset, &fde, &next);
         if (record == SONDE__CFI_RECORD_END) {
             break;
         }

@@ -32,9 +32,9 @@ static void set_encodings(const uint32_t *encodings, unsigned count)
         sonde__base_put_le32(section + ENTRIES_AT + (size_t)i * 8, i * FUNCTION);
         sonde__base_put_le32(section + ENTRIES_AT + (size_t)i * 8 + 4, encodings[i]);
     }
-    CHECK(sonde__unwind_info_open(section, sizeof section, SIM_CODE, &sim.image.cfi.unwind_info));
-    sim.image.cfi.text = sim.code;
-    sim.image.cfi.text_size = sizeof sim.code;
+    CHECK(sonde__unwind_info_open(section, sizeof section, SIM_CODE, &sim.image.encodings.info));
+    sim.image.encodings.text = sim.code;
+    sim.image.encodings.text_size = sizeof sim.code;
 }
 #define SET_ENCODINGS(...)                                                                         \
     set_encodings((const uint32_t[]){__VA_ARGS__},                                                 \
@@ -98,7 +98,7 @@ static struct sonde__encoded decode(unsigned arch, uint32_t encoding)
 {
     struct sonde__unwind_info_entry entry = {CODE(0), CODE(0x100), encoding};
     struct sonde__encoded encoded;
-    sonde__encoding_decode(&sim.image.cfi, arch, &entry, &encoded);
+    sonde__encoding_decode(&sim.image.encodings, arch, &entry, &encoded);
     return encoded;
 }
 
@@ -128,7 +128,7 @@ TEST(malformed_encodings_say_nothing)
     };
     sim_open(&sim, SONDE_ARCH_X86_64);
     SET_ENCODINGS(0);
-    sim.image.cfi.text_size = 0x101;
+    sim.image.encodings.text_size = 0x101;
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK_EQ(decode(SONDE_ARCH_X86_64, bad[i]).rule.cfa, SONDE__RULE_NONE);
     }
