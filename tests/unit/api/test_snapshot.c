@@ -75,12 +75,12 @@ TEST(running_threads_are_held)
         uint32_t held = 0;
         for (int i = 0; i < SPINNERS; i++) {
             const struct seen *s = find(spinners[i].tid);
+            check_stands_in(s, (void *)&spin);
             if (s->thread.state != SONDE_THREAD_RUNNING) { /* waits for a page of its code */
                 CHECK_EQ(s->captured.by, SONDE_CAPTURED_PASSIVE);
                 CHECK_EQ(s->captured.syscall, -1);
                 continue;
             }
-            check_stands_in(s, (void *)&spin);
             held++;
         }
         CHECK_EQ(snapshot.held, held);
