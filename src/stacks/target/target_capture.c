@@ -198,8 +198,8 @@ enum seen { SEEN, SEEN_TORN, SEEN_BETWEEN };
 
 /* Take one sample. With a script, our thread waits on the CPU of the sampled thread: it gets the
  * CPU when the sample is taken, and the sampled thread cannot run until we have read its frames
- * and sleep again. The event shows whether that held. Frames that do not fit together come from
- * a call that was just being made. */
+ * and sleep again. The event shows whether that held: on a busy machine the thread may have moved
+ * to another CPU. Frames that do not fit together come from a call that was just being made. */
 static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, bool script,
                                 enum seen *ret_seen)
 {
@@ -212,9 +212,11 @@ static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, b
     enum outcome outcome = await_sample(p, tid, &p->perf);
     *ret_seen = SEEN;
     if (outcome == DONE && script) {
+        uint64_t off = sonde__host_perf_off(&p->perf);
         sonde__target_read_script(&p->base, tid);
+        bool rested = off != 0 && sonde__host_perf_off(&p->perf) == off;
         bool fits = sonde__target_script(&p->base)->script.state != SONDE__SCRIPT_DAMAGED;
-        *ret_seen = !sonde__host_perf_is_off(&p->perf) ? SEEN_TORN : fits ? SEEN : SEEN_BETWEEN;
+        *ret_seen = !rested ? SEEN_TORN : fits ? SEEN : SEEN_BETWEEN;
     }
     if (outcome == DONE) {
         sonde__host_perf_pause(&p->perf, true);

@@ -247,7 +247,7 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
 
 /* The kernel writes PERF_RECORD_SWITCH when the thread leaves a processor and before it runs
  * again. */
-bool sonde__host_perf_is_off(const struct sonde__host_perf *perf)
+uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf)
 {
     const struct perf_event_mmap_page *page = perf->ring;
     size_t head_size = sonde__os_page_size();
@@ -261,14 +261,14 @@ bool sonde__host_perf_is_off(const struct sonde__host_perf *perf)
         uint64_t next = r.at;
         if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
             header.type == PERF_RECORD_LOST || header.size > r.end - next) {
-            return false;
+            return 0;
         }
         if (header.type == PERF_RECORD_SWITCH) {
             is_off = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
         }
         r.at = next + header.size;
     }
-    return is_off && r.size - (size_t)(r.end - page->data_tail) >= ROOM;
+    return is_off && r.size - (size_t)(r.end - page->data_tail) >= ROOM ? r.end : 0;
 }
 
 static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t time_ns,

@@ -171,7 +171,7 @@ TEST(pinned_to_the_sampled_thread_it_is_off)
         do {
             CHECK_OK(sonde__host_wait_readable(perf.fd, 20000000000));
         } while (!sonde__host_perf_next(&perf, &sample));
-        off += sonde__host_perf_is_off(&perf);
+        off += sonde__host_perf_off(&perf) != 0;
         sonde__host_perf_pause(&perf, true);
         sonde__host_unpin(&pin);
         syscall(SYS_sched_getaffinity, 0, sizeof after, after);
