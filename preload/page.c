@@ -83,10 +83,32 @@ bool preload_guard_page(struct sonde__probe_page *page)
     return true;
 }
 
-/* If it was killed, do not wait for it. */
+static bool is_zombie(int32_t pid)
+{
+    char text[64]; /* "PID (name) S ..."; a name has at most 15 bytes */
+    size_t size = 0;
+    int32_t fd;
+    if (sonde__os_thread_open(pid, (uint64_t)pid, SONDE__OS_THREAD_STAT, &fd, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__os_pread(fd, text, sizeof text, 0, &size, NULL) != SONDE_OK) {
+        size = 0;
+    }
+    sonde__os_close(fd);
+    for (size_t at = size; at-- > 0;) {
+        if (text[at] == ')') {
+            return at + 2 < size && text[at + 2] == 'Z';
+        }
+    }
+    return false;
+}
+
+/* If it was killed, do not wait for it. It stays a zombie for ever where the first process of a
+ * container reaps nobody. */
 static bool supervisor_is_gone(const struct sonde__probe_page *page)
 {
-    return kill(page->supervisor, 0) != 0 && errno == ESRCH;
+    int32_t pid = page->supervisor;
+    return (kill(pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
 }
 
 /* Wait for the supervisor, so that the report of a short-lived program is complete. */

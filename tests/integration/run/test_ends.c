@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "programs.h"
@@ -37,6 +39,40 @@ TIMED_TEST(supervisor_is_killed, 60)
     CHECK_EQ(status, 0);
     CHECK(ms < 2300 * (int)test_slack()); /* the program takes at most 750 ms of it */
     CHECK_CONTAINS(run.err, "the report has no end");
+    test_run_done(&run);
+}
+
+/* With --record the supervisor has a spare, which takes over when it is killed. Here one signal
+ * kills both, while a ptrace stop of the program is due: it comes when the program's system call
+ * ends. Nobody reaps them, as in a container whose first process does not. */
+TIMED_TEST(supervisor_and_its_spare_are_killed_together, 100)
+{
+    CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    char script[1024];
+    snprintf(
+        script, sizeof script,
+        "cd $FOLDER; echo getenv >list\n"
+        "$SONDE run -v --sampler ptrace --record list --report report -- $LOOP populate:%u "
+        ">printed 2>said & p=$!\n"
+        "until grep -q 'supervisor [0-9]' said; do sleep 0.01; done\n"
+        "s=$(sed -n 's/.*supervisor \\([0-9]*\\) .*/\\1/p' said); read -r a b c d g e </proc/$s/stat\n"
+        "until grep -q 'TracerPid:.[1-9]' /proc/$p/status; do kill -QUIT $s; sleep 0.02; done\n"
+        "kill -KILL -- -$g; begin=$(date +%%s%%N)\n"
+        "until [ \"$(echo $(cut -d' ' -f3 /proc/$s/stat /proc/$g/stat))\" = 'Z Z' ]; do sleep 0.01; "
+        "done\n"
+        "until grep -q 'TracerPid:.0' /proc/$p/status; do sleep 0.01; done\n"
+        "grep -q ' t .tracing' /proc/$p/status && echo stopped\n"
+        "wait $p; echo $? $((($(date +%%s%%N) - begin) / 1000000)) ms; cat printed\n",
+        2500 * test_slack());
+    struct test_run run = run_script(script);
+    int status = -1, ms = -1, took = -1;
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
+    }
+    if (sscanf(run.out, "%d %d ms\ntook %d", &status, &ms, &took) != 3) {
+        FAIL("the program did not end: %s%s", run.out, run.err);
+    }
+    CHECK_ALWAYS(status == 0);
+    CHECK(ms < took + 5000 * (int)test_slack()); /* it would wait 30 s for a supervisor */
     test_run_done(&run);
 }
 

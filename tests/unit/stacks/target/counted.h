@@ -28,9 +28,11 @@ struct shared {
     _Atomic int order[THREADS]; /* enum order */
     _Atomic uint64_t turns[THREADS];
     _Atomic bool vfork_over;
-    _Atomic int signals;   /* SIGUSR1: those that arrived */
-    _Atomic bool captured; /* by a process that traces for the test */
-    _Atomic bool hold;     /* the probe's handler does not begin to answer */
+    _Atomic int signals;        /* SIGUSR1: those that arrived */
+    _Atomic bool captured;      /* by a process that traces for the test */
+    _Atomic bool interrupted;   /* PTRACE_INTERRUPT was called */
+    _Atomic bool hold;          /* the probe's handler does not begin to answer */
+    _Atomic int32_t supervisor; /* of a test that has one */
     int32_t asker;
     struct sonde__probe_sample sample;
 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "counted.h"
+#include "host_run.h"
 #include "test.h"
 
 /* --- acts before a call of ptrace() --- */
@@ -39,7 +40,11 @@ long ptrace(enum __ptrace_request request, ...)
         errno = refusal;
         return -1;
     }
-    return syscall(SYS_ptrace, (long)request, pid, address, data);
+    long result = syscall(SYS_ptrace, (long)request, pid, address, data);
+    if (request == PTRACE_INTERRUPT && shared != NULL) {
+        atomic_store(&shared->interrupted, true);
+    }
+    return result;
 }
 
 /* --- what happens --- */
@@ -88,6 +93,15 @@ static void die(uint64_t tid)
     raise(SIGKILL);
 }
 
+static void wait_for_its_end(uint64_t tid)
+{
+    (void)tid;
+    while (kill(program, 0) == 0) {
+        usleep(LOOK_US);
+    }
+    _exit(0);
+}
+
 static void before(enum __ptrace_request which, void (*what)(uint64_t tid))
 {
     before_which = which;
@@ -127,6 +141,14 @@ static void await_captured(void)
         usleep(LOOK_US);
     }
     CHECK(atomic_load(&shared->captured));
+}
+
+static void await_interrupted(void)
+{
+    for (unsigned n = 0; n < LOOKS_MAX && !atomic_load(&shared->interrupted); n++) {
+        usleep(LOOK_US);
+    }
+    CHECK(atomic_load(&shared->interrupted));
 }
 
 static void end_tracer(pid_t tracer)
@@ -361,6 +383,110 @@ TEST_TIMEOUT(a_signal_that_arrives_while_all_are_stopped_is_delivered, 120)
     check_goes_on(0);
     check_goes_on(1);
     sonde__target_close(target);
+    end_program();
+}
+
+/* --- a supervisor and its spare, killed together --- */
+
+/* As `sonde run --record` has them: two processes of one group. The second one traces. */
+static pid_t supervise_apart(void (*work)(void))
+{
+    pid_t spare = fork();
+    if (spare == 0) {
+        bool has_ended;
+        setpgid(0, 0);
+        if (sonde__host_stand_by(program, &shared->supervisor, &has_ended) != 0) {
+            _exit(1); /* it took over */
+        }
+        atomic_store(&shared->supervisor, (int32_t)getpid());
+        work();
+        wait_for_its_end(0);
+    }
+    for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->supervisor) == 0; n++) {
+        usleep(LOOK_US);
+    }
+    CHECK(atomic_load(&shared->supervisor) > 0);
+    return spare;
+}
+
+/* One kill() for both, so neither can act on the end of the other. */
+static void kill_both(pid_t spare)
+{
+    int status;
+    pid_t supervisor = atomic_load(&shared->supervisor);
+    CHECK_EQ(kill(-spare, SIGKILL), 0);
+    CHECK_EQ(waitpid(spare, &status, 0), spare);
+    CHECK_EQ(WTERMSIG(status), SIGKILL);
+    CHECK_EQ(waitpid(supervisor, &status, 0), supervisor); /* this process is its parent now */
+    CHECK_EQ(WTERMSIG(status), SIGKILL);
+}
+
+static void start_supervised(void)
+{
+    start_program();
+    CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+}
+
+static void capture_first(void)
+{
+    (void)capture_running(open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PTRACE), 0);
+}
+
+TEST_TIMEOUT(supervisor_and_spare_are_killed_before_a_late_stop, 120)
+{
+    start_supervised();
+    before(PTRACE_INTERRUPT, enter_vfork);
+    pid_t spare = supervise_apart(capture_first);
+    await_interrupted();
+    CHECK_EQ(letter_of(shared->tid[0]), 'D');
+    kill_both(spare);
+    CHECK_EQ(tracer_of(shared->tid[0]), 0);
+    atomic_store(&shared->vfork_over, true);
+    check_goes_on(0);
+    check_goes_on(1);
+    end_program();
+}
+
+/* The thread is stopped, and a signal is waiting for it. */
+static void wait_after_signal(uint64_t tid)
+{
+    send_signal(tid);
+    before(PTRACE_GETREGSET, wait_for_its_end);
+}
+
+TEST_TIMEOUT(supervisor_and_spare_are_killed_while_a_thread_is_stopped, 120)
+{
+    start_supervised();
+    before(PTRACE_INTERRUPT, wait_after_signal);
+    pid_t spare = supervise_apart(capture_first);
+    CHECK(await_letter(shared->tid[0], 't'));
+    kill_both(spare);
+    check_signals(1);
+    check_goes_on(0);
+    check_goes_on(1);
+    end_program();
+}
+
+static void stop_all(void)
+{
+    struct sonde_error error;
+    (void)!sonde__target_stop(open_program(SONDE__TARGET_STOP, 0), &error);
+    atomic_store(&shared->captured, true);
+}
+
+TEST_TIMEOUT(supervisor_and_spare_are_killed_while_all_are_stopped_and_one_is_late, 120)
+{
+    start_supervised();
+    enter_vfork(shared->tid[0]);
+    pid_t spare = supervise_apart(stop_all);
+    await_captured();
+    CHECK_EQ(letter_of(shared->tid[0]), 'D');
+    CHECK_EQ(letter_of(shared->tid[1]), 't');
+    kill_both(spare);
+    check_goes_on(1);
+    CHECK_EQ(tracer_of(shared->tid[0]), 0);
+    atomic_store(&shared->vfork_over, true);
+    check_goes_on(0);
     end_program();
 }
 
