@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Script frames of a Python program: what a read costs us, and what samples cost the program.
+ *
+ * A sampled thread waits while it is read. Windows with and without samples alternate, and the
+ * scheduler's counter tells how long the thread could run and did not. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "os.h"
+#include "runtime_private.h"
+#include "target_private.h"
+#include "target_script.h"
+
+enum { FRAMES = 256, ROUNDS = 9, WINDOW_MS = 1000, START_MS = 500 };
+
+static const char python[] = "/usr/bin/python3";
+
+static const char sleeps_deep[] = "import time\n"
+                                  "def f(n):\n"
+                                  "    return f(n - 1) if n else time.sleep(1000)\n"
+                                  "f(48)\n";
+
+static const char computes[] = "def fib(n):\n"
+                               "    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+                               "while True:\n"
+                               "    fib(22)\n";
+
+static void sleep_until(uint64_t ns)
+{
+    const struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static pid_t start(const char *program)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execl(python, python, "-c", program, (char *)NULL);
+        _exit(127);
+    }
+    sleep_until(bench_now_ns() + START_MS * 1000000ull);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+}
+
+/* Null: there is no such interpreter, or it cannot be read. */
+static struct sonde__target *open_target(pid_t pid)
+{
+    static const struct sonde__target_options options = {
+        .scripts = true, .restricted = true, .ways = SONDE__TARGET_BY_PERF};
+    struct sonde__target *target = NULL;
+    struct sonde_error error = {0};
+    if (pid <= 0 || sonde__target_open_process(pid, &options, &target, &error) != SONDE_OK) {
+        bench_note("runtime: no program to read (%s)", error.what);
+        return NULL;
+    }
+    if (!sonde__target_has_script(target)) {
+        bench_note("runtime: %s is not an interpreter that can be read", python);
+        sonde__target_close(target);
+        return NULL;
+    }
+    return target;
+}
+
+/* --- a read --- */
+
+struct read {
+    struct sonde__target *target;
+    uint64_t tid;
+};
+
+static void read_script(void *ctx)
+{
+    const struct read *read = ctx;
+    sonde__target_read_script(read->target, read->tid);
+}
+
+static void print_depth(struct read *read)
+{
+    const uint64_t *calls = &read->target->scripts.runtime->view.reads;
+    uint64_t begin = *calls, begin_ns = bench_now_ns();
+    read_script(read);
+    bench_print((double)(bench_now_ns() - begin_ns) / 1000, "us", "runtime.python.d50.first.us");
+    bench_print((double)(*calls - begin), "calls", "runtime.python.d50.first.calls");
+    begin = *calls;
+    read_script(read);
+    bench_print((double)(*calls - begin), "calls", "runtime.python.d50.calls");
+    const struct bench_method method = {"python, 50 frames", read_script, read};
+    double ns = 0;
+    bench_compare(&method, 1, &ns);
+    bench_print(ns / 1000, "us", "runtime.python.d50.us");
+    bench_print(sonde__target_script(read->target)->script.count, "frames",
+                "runtime.python.d50.frames");
+}
+
+static void bench_read(void)
+{
+    pid_t child = start(sleeps_deep);
+    struct read read = {open_target(child), (uint64_t)child};
+    if (read.target != NULL) {
+        print_depth(&read);
+        sonde__target_close(read.target);
+    }
+    end(child);
+}
+
+/* --- samples of a running program --- */
+
+struct window {
+    double delay_ns, run_ns;
+    unsigned samples, joined, apart, torn;
+};
+
+static void capture(struct sonde__target *target, uint64_t tid, struct window *window)
+{
+    uint64_t pcs[FRAMES];
+    uint8_t how[FRAMES];
+    struct sonde_stack stack = {0};
+    struct sonde__capture ret = {0};
+    struct sonde__thread thread;
+    stack.pcs = pcs;
+    stack.how = how;
+    stack.capacity = FRAMES;
+    if (sonde__target_thread(target, tid, &thread) != SONDE_OK) {
+        return;
+    }
+    sonde__target_capture(target, &thread, &stack, &ret);
+    const struct sonde__target_script *script = sonde__target_script(target);
+    if (ret.by == SONDE__CAPTURED_PERF) {
+        bool is_read = script->script.state == SONDE__SCRIPT_READ;
+        window->samples++;
+        window->joined += is_read && script->joined;
+        window->apart += is_read && !script->joined;
+        window->torn += script->script.state == SONDE__SCRIPT_TORN;
+    }
+}
+
+/* period_ns: 0: no samples */
+static void run_window(struct sonde__target *target, uint64_t tid, uint64_t period_ns,
+                       struct window *sum)
+{
+    struct sonde__os_schedstat before, after;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%lu/schedstat", (unsigned long)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint64_t begin_ns = bench_now_ns(), until_ns = begin_ns + WINDOW_MS * 1000000ull;
+    if (fd < 0 || sonde__os_read_schedstat(fd, &before, NULL) != SONDE_OK) {
+        (void)close(fd);
+        return;
+    }
+    for (uint64_t at = begin_ns; period_ns != 0 && at < until_ns; at += period_ns) {
+        sleep_until(at);
+        capture(target, tid, sum);
+        uint64_t now_ns = bench_now_ns();
+        at = now_ns > at + period_ns ? now_ns - period_ns : at;
+    }
+    sleep_until(until_ns);
+    if (sonde__os_read_schedstat(fd, &after, NULL) == SONDE_OK) {
+        sum->delay_ns += (double)(after.runqueue_ns - before.runqueue_ns);
+        sum->run_ns += (double)(after.cpu_ns - before.cpu_ns);
+    }
+    (void)close(fd);
+}
+
+static void bench_rate(struct sonde__target *target, uint64_t tid, unsigned hz)
+{
+    struct window alone = {0}, sampled = {0};
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        run_window(target, tid, i % 2 == 0 ? 1000000000u / hz : 0, i % 2 == 0 ? &sampled : &alone);
+        run_window(target, tid, i % 2 == 0 ? 0 : 1000000000u / hz, i % 2 == 0 ? &alone : &sampled);
+    }
+    double samples = sampled.samples, added_ns = sampled.delay_ns - alone.delay_ns;
+    if (sampled.samples == 0) {
+        bench_note("runtime: no perf sample came");
+        return;
+    }
+    bench_print(samples / ROUNDS * 1000 / WINDOW_MS, "1/s", "runtime.python.hz%u.samples", hz);
+    bench_print(added_ns / samples / 1000, "us", "runtime.python.hz%u.waits_us", hz);
+    bench_print(100 * added_ns / (sampled.run_ns + sampled.delay_ns), "%",
+                "runtime.python.hz%u.slower", hz);
+    bench_print(100 * sampled.joined / samples, "%", "runtime.python.hz%u.joined", hz);
+    bench_print(100 * sampled.apart / samples, "%", "runtime.python.hz%u.read_later", hz);
+    bench_print(100 * sampled.torn / samples, "%", "runtime.python.hz%u.torn", hz);
+}
+
+static void bench_samples(void)
+{
+    pid_t child = start(computes);
+    struct sonde__target *target = open_target(child);
+    if (target != NULL) {
+        bench_rate(target, (uint64_t)child, 66); /* as in a stall */
+        bench_rate(target, (uint64_t)child, 1000);
+        sonde__target_close(target);
+    }
+    end(child);
+}
+
+int main(void)
+{
+    bench_read();
+    bench_samples();
+    return 0;
+}
