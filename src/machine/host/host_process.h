@@ -83,6 +83,8 @@ int32_t sonde__host_memory_open(int32_t pid);
 
 /* The pid of the process in its own, innermost namespace; `pid` if unknown. */
 int32_t sonde__host_inner_pid(int32_t pid);
+/* The same of its thread `tid`; 0: unknown. */
+uint64_t sonde__host_inner_tid(int32_t pid, uint64_t tid);
 
 /* A prefix for the paths in the process' maps, to open its files: "" in our own mount namespace.
  * False: `capacity` is too small. */

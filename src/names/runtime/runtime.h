@@ -85,7 +85,8 @@ struct sonde__script {
     uint8_t lock;        /* enum sonde__script_lock */
     /* Threads that wait for the lock wait at an address in [lock_start, lock_end). */
     uint64_t lock_start, lock_end;
-    uint64_t lock_holder; /* the thread that held it; 0: none, or unknown */
+    uint64_t lock_holder; /* the thread that held it, in the target's pid namespace; 0: none, or
+                             unknown */
     /* The frames of the task that awaits the innermost task, then of the one that awaits that, and
      * so on, innermost first; the last frame of each has its name in `task`. */
     const struct sonde__script_frame *waiting;
@@ -115,9 +116,9 @@ void sonde__runtime_close(struct sonde__runtime *runtime);
 /* "Python 3.11.2", in the runtime's memory. */
 const char *sonde__runtime_name(const struct sonde__runtime *runtime);
 
-/* Read the script frames of thread `tid`. The caller makes sure that the thread does not run
- * meanwhile. Two equal reads of a running thread prove nothing: a loop returns to the same
- * places. */
+/* Read the script frames of thread `tid` (its number in the target's pid namespace). The caller
+ * makes sure that the thread does not run meanwhile. Two equal reads of a running thread prove
+ * nothing: a loop returns to the same places. */
 void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script);
 

@@ -5,8 +5,18 @@
 #include <string.h>
 
 #include "arch_syscall.h"
+#include "host_wait.h"
 #include "mem_heap.h"
 #include "target_cause.h"
+#include "target_private.h"
+
+/* The thread that holds the interpreter's lock, as the kernel numbers it for us; 0: unknown. */
+static uint64_t holder_of(const struct sonde__target *target, const struct sonde__script *script)
+{
+    return script->lock_holder != 0 && target->scripts.other_numbers
+               ? sonde__host_thread_of_inner(target->pid, script->lock_holder)
+               : script->lock_holder;
+}
 
 /* Add the interpreter's lock to what the call waits for: a thread that holds it keeps all others
  * from running the interpreter's code, even while it is blocked. */
@@ -28,9 +38,9 @@ static void add_lock(struct sonde__target *target, struct sonde__sample *sample)
                  script->language);
     } else if (strcmp(call, "futex") == 0 && at >= script->lock_start && at < script->lock_end) {
         size = (size_t)snprintf(text, room, "%s's lock (GIL)", script->language);
-        if (script->lock_holder != 0) {
-            snprintf(text + size, room - size, ", held by thread %llu",
-                     (unsigned long long)script->lock_holder);
+        uint64_t holder = holder_of(target, script);
+        if (holder != 0) {
+            snprintf(text + size, room - size, ", held by thread %llu", (unsigned long long)holder);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base_text.h"
+#include "host_process.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "target_private.h"
@@ -91,6 +92,7 @@ static enum sonde_status open_runtime(struct sonde__target *target, uint32_t ind
         s->build_id = image->build_id;
         s->bias = image->bias;
         s->has_image = true;
+        s->other_numbers = target->is_live && sonde__host_inner_pid(target->pid) != target->pid;
         s->unread = (struct sonde_error){0};
     } else if (status != SONDE_ABSENT) {
         s->runtime = NULL;
@@ -148,11 +150,15 @@ bool sonde__target_has_script(struct sonde__target *target)
     return target->scripts.wanted && runtime_of(target) != NULL;
 }
 
+/* The interpreter has the thread ids of the target's pid namespace. */
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
 {
     struct sonde__target_scripts *s = &target->scripts;
     if (sonde__target_has_script(target)) {
-        sonde__runtime_read(s->runtime, tid, &s->last.script);
+        uint64_t inner = s->other_numbers ? sonde__host_inner_tid(target->pid, tid) : tid;
+        if (inner != 0) {
+            sonde__runtime_read(s->runtime, inner, &s->last.script);
+        }
     }
 }
 

@@ -23,6 +23,7 @@ struct sonde__target_scripts {
     bool has_image; /* a runtime was found, in the image of: */
     struct sonde__build_id build_id;
     uint64_t bias;
+    bool other_numbers;        /* the target has its own pid namespace */
     uint64_t generation;       /* of the searched images; 0: never */
     uint64_t next_ns;          /* when to try a runtime again that was not ready */
     struct sonde_error unread; /* why a runtime cannot be read */

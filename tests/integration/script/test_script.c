@@ -73,25 +73,26 @@ TEST_TIMEOUT(frames_equal_faulthandler_3_13, TIMEOUT_S + 10)
 }
 
 /* Who has the interpreter's lock, who waits for it, and who is in a call without it. Threads that
- * wait for it wake up each 5 ms: look until one is blocked. */
-TEST_TIMEOUT(lock_of_the_interpreter, 100)
+ * wait for it wake up each 5 ms: look until one is blocked. start: starts $LOCK; its pid is $P. */
+static void check_lock(const char *start)
 {
     static const char script[] =
-        "/usr/bin/python3 $LOCK & P=$!\n"
+        "eval \"$START\"\n"
         "for i in $(seq 100); do\n"
         "    $SONDE stacks --no-network $P >$OUT\n"
         "    grep -q 'blocked in futex  Python.s lock (GIL), held by thread' $OUT && break\n"
         "    sleep 0.2\n"
         "done\n"
         "kill -KILL $P; cat $OUT\n";
-    char sonde[4096], lock[4096], out[4096], waits[128];
+    char sonde[4096], lock[4096], out[4096], how[512], waits[128];
     if (access("/usr/bin/python3", X_OK) != 0) {
         SKIP("no python3");
     }
     snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
     snprintf(lock, sizeof lock, "LOCK=%s/tests/integration/script/lock.py", test_source_dir());
     snprintf(out, sizeof out, "OUT=%s/stacks", test_folder());
-    const char *env[] = {sonde, lock, out, "PATH=/usr/bin:/bin", NULL};
+    snprintf(how, sizeof how, "START=%s", start);
+    const char *env[] = {sonde, lock, out, how, "PATH=/usr/bin:/bin", NULL};
     struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 90);
     const char *holder = strstr(run.out, "with Python's lock (GIL)");
     CHECK(holder != NULL);
@@ -105,6 +106,25 @@ TEST_TIMEOUT(lock_of_the_interpreter, 100)
     CHECK_CONTAINS(run.out, "blocked in clock_nanosleep\n");
     CHECK(strstr(strstr(holder, "\n"), "sleeps_with_it") != NULL);
     test_run_done(&run);
+}
+
+TEST_TIMEOUT(lock_of_the_interpreter, 100)
+{
+    check_lock("/usr/bin/python3 $LOCK & P=$!");
+}
+
+/* The interpreter has other numbers for its threads than we have. */
+TEST_TIMEOUT(lock_in_another_pid_namespace, 100)
+{
+    struct test_run run =
+        test_run((const char *[]){"unshare", "--pid", "--fork", "true", NULL}, NULL, NULL, 20);
+    bool may = run.status == 0;
+    test_run_done(&run);
+    if (!may) {
+        SKIP("no pid namespaces");
+    }
+    check_lock("unshare --pid --fork --kill-child /usr/bin/python3 $LOCK & U=$!\n"
+               "until P=$(pgrep -P $U); do sleep 0.05; done");
 }
 
 TEST_TIMEOUT(doctor_names_the_interpreter, 60)

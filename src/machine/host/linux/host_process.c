@@ -270,26 +270,31 @@ int32_t sonde__host_memory_open(int32_t pid)
 }
 
 /* The last number of the line "NSpid:" is the innermost namespace's. */
-int32_t sonde__host_inner_pid(int32_t pid)
+uint64_t sonde__host_inner_tid(int32_t pid, uint64_t tid)
 {
     char status[SONDE__HOST_STATUS_BYTES];
     const char *line;
-    int32_t found = pid;
-    if (!sonde__host_read_status(pid, (uint64_t)pid, status) ||
-        (line = strstr(status, "\nNSpid:")) == NULL) {
-        return pid;
+    uint64_t found = 0;
+    if (!sonde__host_read_status(pid, tid, status) || (line = strstr(status, "\nNSpid:")) == NULL) {
+        return 0;
     }
     line += 7;
     while (*line != '\n' && *line != '\0') {
         char *end;
-        long value = strtol(line, &end, 10);
+        uint64_t value = strtoull(line, &end, 10);
         if (end == line) {
             break;
         }
-        found = (int32_t)value;
+        found = value;
         line = end;
     }
     return found;
+}
+
+int32_t sonde__host_inner_pid(int32_t pid)
+{
+    int32_t found = (int32_t)sonde__host_inner_tid(pid, (uint64_t)pid);
+    return found != 0 ? found : pid;
 }
 
 void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status status,
