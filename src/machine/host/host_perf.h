@@ -43,11 +43,14 @@ struct sonde__host_perf_sample {
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
                                                         struct sonde__host_perf *ret_perf,
                                                         int32_t *ret_os_error);
+/* Is there a sample to take? Copies nothing. */
+bool sonde__host_perf_has_sample(const struct sonde__host_perf *perf);
 /* Take the oldest sample. False: none. */
 bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret);
 /* Has the thread left its processor since the last sample taken, and not run again since? It may
- * have run on between the sample and that moment. Returns how far the records go then (bytes);
- * equal results of two calls: it did not run in between. 0: no, or the records do not show it. */
+ * have run on between the sample (taken or not) and that moment. Returns how far the records go
+ * then (bytes); equal results of two calls: it did not run in between. 0: no, or the records do not
+ * show it. */
 uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf);
 /* Drop samples not taken, and resume sampling after a pause. */
 void sonde__host_perf_restart(struct sonde__host_perf *perf);

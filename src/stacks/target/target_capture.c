@@ -151,25 +151,24 @@ static bool still_running(const struct sonde__target_process *p, uint64_t tid)
     return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'R';
 }
 
-/* Wait for a sample while the thread runs. */
+/* Wait for a sample while the thread runs. We may be on its processor, so the first look at its
+ * state comes after a time in which any running thread is sampled. */
 static enum outcome await_sample(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde__host_perf *perf)
 {
     uint64_t begin_ns = sonde__os_now_ns();
-    for (;;) {
-        if (sonde__host_perf_next(perf, p->sample)) {
-            return DONE;
-        }
+    for (bool is_late = false; !sonde__host_perf_has_sample(perf); is_late = true) {
         if (sonde__os_now_ns() - begin_ns > PERF_WAIT_NS) {
             return REFUSED; /* it runs in the kernel, or gets no CPU */
         }
-        if (!still_running(p, tid)) {
+        if (is_late && !still_running(p, tid)) {
             return AGAIN;
         }
         if (sonde__host_wait_readable(perf->fd, PERF_SLICE_NS) == SONDE_OS) {
             return REFUSED;
         }
     }
+    return DONE;
 }
 
 void sonde__target_process_rest(struct sonde__target *target)
@@ -198,8 +197,9 @@ enum seen { SEEN, SEEN_TORN, SEEN_BETWEEN };
 
 /* Take one sample. With a script, our thread waits on the CPU of the sampled thread: it gets the
  * CPU when the sample is taken, and the sampled thread cannot run until we have read its frames
- * and sleep again. The event shows whether that held: on a busy machine the thread may have moved
- * to another CPU. Frames that do not fit together come from a call that was just being made. */
+ * and leave. All that can be done later, as copying the sample, is. The event shows whether that
+ * held: on a busy machine the thread may have moved to another CPU. Frames that do not fit together
+ * come from a call that was just being made. */
 static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, bool script,
                                 enum seen *ret_seen)
 {
@@ -222,6 +222,9 @@ static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, b
         sonde__host_perf_pause(&p->perf, true);
     }
     sonde__host_unpin(&pin);
+    if (outcome == DONE && !sonde__host_perf_next(&p->perf, p->sample)) {
+        return AGAIN; /* without registers: the thread ends */
+    }
     return outcome;
 }
 

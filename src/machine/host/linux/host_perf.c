@@ -176,6 +176,30 @@ static bool take_bytes(struct ring *r, void *to, size_t size)
     return true;
 }
 
+/* Take the header of a record, and get where the next one begins. False: none, or it cannot be
+ * followed any more. */
+static bool take_header(struct ring *r, struct perf_event_header *ret, uint64_t *ret_next)
+{
+    uint64_t at = r->at;
+    if (!take_bytes(r, ret, sizeof *ret) || ret->size < sizeof *ret || ret->size > r->end - at) {
+        return false;
+    }
+    *ret_next = at + ret->size;
+    return true;
+}
+
+static struct ring ring_of(const struct sonde__host_perf *perf)
+{
+    const struct perf_event_mmap_page *page = perf->ring;
+    size_t head_size = sonde__os_page_size();
+    return (struct ring){
+        .data = (const uint8_t *)perf->ring + head_size,
+        .size = perf->ring_size - head_size,
+        .at = page->data_tail,
+        .end = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), /* pairs with the kernel */
+    };
+}
+
 /* The body of PERF_RECORD_SAMPLE in the order of the sample_type bits: tid, time, registers (none
  * if abi is 0: a kernel thread), stack (size, bytes, size really copied). */
 static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
@@ -218,57 +242,52 @@ static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
 bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret)
 {
     struct perf_event_mmap_page *page = perf->ring;
-    size_t head_size = sonde__os_page_size();
-    struct ring r = {(const uint8_t *)perf->ring + head_size, perf->ring_size - head_size, 0, 0};
-    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
-    uint64_t tail = page->data_tail;
+    struct ring r = ring_of(perf);
+    uint64_t head = r.end, next = head;
+    struct perf_event_header header;
     bool found = false;
-    while (!found && tail < head) {
-        struct perf_event_header header;
-        r.at = tail;
-        r.end = head;
-        if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
-            header.size > head - tail) {
-            tail = head; /* cannot be followed any more */
-            break;
-        }
-        r.end = tail + header.size;
+    while (!found && take_header(&r, &header, &next)) {
+        r.end = next;
         if (header.type == PERF_RECORD_SAMPLE) {
             found = take_sample(&r, ret);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t lost[2];
             perf->lost += take_bytes(&r, lost, sizeof lost) ? lost[1] : 0;
         }
-        tail += header.size;
+        r.at = next;
+        r.end = head;
     }
-    __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+    __atomic_store_n(&page->data_tail, found ? next : head, __ATOMIC_RELEASE);
     return found;
+}
+
+bool sonde__host_perf_has_sample(const struct sonde__host_perf *perf)
+{
+    struct ring r = ring_of(perf);
+    struct perf_event_header header = {0};
+    while (header.type != PERF_RECORD_SAMPLE && take_header(&r, &header, &r.at)) {
+    }
+    return header.type == PERF_RECORD_SAMPLE;
 }
 
 /* The kernel writes PERF_RECORD_SWITCH when the thread leaves a processor and before it runs
  * again. */
 uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf)
 {
-    const struct perf_event_mmap_page *page = perf->ring;
-    size_t head_size = sonde__os_page_size();
-    struct ring r = {(const uint8_t *)perf->ring + head_size, perf->ring_size - head_size,
-                     page->data_tail, 0};
     enum { ROOM = 64 }; /* in a full ring, a record may be missing */
+    struct ring r = ring_of(perf);
+    uint64_t tail = r.at;
     bool is_off = false;
-    r.end = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
     while (r.at < r.end) {
         struct perf_event_header header;
-        uint64_t next = r.at;
-        if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
-            header.type == PERF_RECORD_LOST || header.size > r.end - next) {
+        if (!take_header(&r, &header, &r.at) || header.type == PERF_RECORD_LOST) {
             return 0;
         }
         if (header.type == PERF_RECORD_SWITCH) {
             is_off = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
         }
-        r.at = next + header.size;
     }
-    return is_off && r.size - (size_t)(r.end - page->data_tail) >= ROOM ? r.end : 0;
+    return is_off && r.size - (size_t)(r.end - tail) >= ROOM ? r.end : 0;
 }
 
 static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t time_ns,
@@ -288,10 +307,8 @@ void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
                                struct sonde__host_switches *ret)
 {
     struct perf_event_mmap_page *page = perf->ring;
-    size_t head_size = sonde__os_page_size();
-    struct ring r = {(const uint8_t *)perf->ring + head_size, perf->ring_size - head_size, 0, 0};
-    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
-    uint64_t tail = page->data_tail;
+    struct ring r = ring_of(perf);
+    uint64_t head = r.end, tail = r.at;
     *ret = (struct sonde__host_switches){0};
     while (tail < head) {
         struct perf_event_header header;
@@ -299,15 +316,13 @@ void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
             uint32_t pid, tid;
             uint64_t time_ns;
         } id;
-        r.at = tail;
-        r.end = head;
-        if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
-            header.size > head - tail) {
+        uint64_t next;
+        if (!take_header(&r, &header, &next)) {
             ret->lost = true;
-            tail = head; /* cannot be followed any more */
+            tail = head;
             break;
         }
-        r.end = tail + header.size;
+        r.end = next;
         if (header.type == PERF_RECORD_SWITCH && take_bytes(&r, &id, sizeof id)) {
             if (id.time_ns > until_ns) {
                 break;
@@ -316,7 +331,8 @@ void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
         } else if (header.type == PERF_RECORD_LOST) {
             ret->lost = true;
         }
-        tail += header.size;
+        r.at = tail = next;
+        r.end = head;
     }
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }

@@ -168,12 +168,18 @@ TEST(pinned_to_the_sampled_thread_it_is_off)
         CHECK(sonde__host_pin(&pin, thread.processor));
         CHECK_EQ(sched_getcpu(), thread.processor);
         sonde__host_perf_restart(&perf);
-        do {
+        CHECK(!sonde__host_perf_has_sample(&perf));
+        while (!sonde__host_perf_has_sample(&perf)) {
             CHECK_OK(sonde__host_wait_readable(perf.fd, 20000000000));
-        } while (!sonde__host_perf_next(&perf, &sample));
+        }
         off += sonde__host_perf_off(&perf) != 0;
         sonde__host_perf_pause(&perf, true);
         sonde__host_unpin(&pin);
+        CHECK(sonde__host_perf_next(&perf, &sample));
+        while (sonde__host_perf_has_sample(&perf)) {
+            CHECK(sonde__host_perf_next(&perf, &sample));
+        }
+        CHECK(!sonde__host_perf_next(&perf, &sample));
         syscall(SYS_sched_getaffinity, 0, sizeof after, after);
         CHECK_EQ(memcmp(before, after, sizeof before), 0);
     }
