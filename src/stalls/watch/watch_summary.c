@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base_text.h"
 #include "host_clock.h"
+#include "probe_scope.h"
 #include "report_turns.h"
 #include "watch_outside.h"
 #include "watch_writer.h"
@@ -195,11 +197,34 @@ static bool has_followed(const struct sonde__watch_session *s)
            atomic_load(&s->page->replaced) != 0 && atomic_load(&s->follow->missed) == 0;
 }
 
+/* What had no place is not watched: the report says so, also in a watch of its own process. */
+static void say_lost(struct sonde__watch_session *s)
+{
+    uint64_t slots = atomic_load(&s->page->slots_lost);
+    uint64_t threads = s->scopes != NULL ? atomic_load(&s->scopes->threads_lost) : 0;
+    uint64_t deeper = s->scopes != NULL ? atomic_load(&s->scopes->deeper) : 0;
+    if (slots > 0) {
+        sonde__watch_say(s->writer, "%" PRIu64 " threads were not watched: there are %u places",
+                         slots, (unsigned)SONDE__PROBE_SLOTS);
+    }
+    if (threads > 0) {
+        sonde__watch_say(s->writer,
+                         "%" PRIu64 " times the scopes of a thread had no deadline: there are %u "
+                         "places for threads with scopes",
+                         threads, (unsigned)SONDE__PROBE_SCOPE_THREADS);
+    }
+    if (deeper > 0) {
+        sonde__watch_say(s->writer,
+                         "%" PRIu64 " scope%s had no deadline: nested deeper than %u levels",
+                         deeper, sonde__base_plural(deeper), (unsigned)SONDE__PROBE_SCOPE_LEVELS);
+    }
+}
+
 void sonde__watch_say_summary(struct sonde__watch_session *s)
 {
     struct summary sum = {0};
     bool replaced = s->replaced || atomic_load(&s->page->replaced) != 0;
-    uint64_t lost = atomic_load(&s->page->slots_lost);
+    say_lost(s);
     if (s->options.quiet || s->plugin_memory != NULL || s->options.on_stall != NULL ||
         s->options.probe == NULL || (s->carry != SONDE__WATCH_CARRIES && !replaced)) {
         return; /* the reason was reported at the start, or stalls were not asked for */
@@ -222,9 +247,5 @@ void sonde__watch_say_summary(struct sonde__watch_session *s)
                          s->options.stay   ? "not watched (--no-follow)"
                          : has_followed(s) ? "watched too"
                                            : "not watched");
-    }
-    if (lost > 0) {
-        sonde__watch_say(s->writer, "%" PRIu64 " threads were not watched: there are %u places",
-                         lost, (unsigned)SONDE__PROBE_SLOTS);
     }
 }

@@ -179,30 +179,6 @@ TEST(turn_of_an_earlier_watch_is_ignored)
     CHECK_EQ(told.count, 0);
 }
 
-static int append(void *ctx, const void *bytes, size_t size)
-{
-    char *text = ctx;
-    size_t length = strlen(text);
-    CHECK(length + size < 1u << 18);
-    memcpy(text + length, bytes, size);
-    text[length + size] = '\0';
-    return 0;
-}
-
-static char *show_report(const char *path)
-{
-    struct sonde_report *report;
-    struct sonde_error error;
-    size_t size;
-    char *bytes = test_read_file(path, &size);
-    char *text = calloc(1, 1u << 18);
-    CHECK_OK(sonde_report_read(bytes, size, &report, &error));
-    CHECK_OK(sonde_report_text(report, append, text, &error));
-    sonde_report_destroy(report);
-    free(bytes);
-    return text;
-}
-
 TEST_TIMEOUT(report_is_readable, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -214,7 +190,7 @@ TEST_TIMEOUT(report_is_readable, 60)
     stall_until_told(&told, watch_test_blocks);
     sonde_watch_stop(watch);
     close(fd);
-    char *text = show_report(path);
+    char *text = watches_show_report(path);
     CHECK_CONTAINS(text, "watch_test_burns");
     CHECK_CONTAINS(text, "watch_test_blocks");
     CHECK_CONTAINS(text, "watch_test_inlined"); /* with file and line */

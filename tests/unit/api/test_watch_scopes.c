@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Heartbeats and scopes of the watch inside the program: injected ones are reported with their
  * label. unit_watch tests the decisions in virtual time. */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -183,4 +185,52 @@ TEST_TIMEOUT(threads_with_scopes_come_and_go, 120)
         pthread_join(workers[i], NULL);
     }
     CHECK_EQ(told.count, 0);
+}
+
+/* A thread keeps its place while it lives. */
+static void *hold_a_place(void *barrier)
+{
+    uint32_t scope = sonde_scope_enter("holds a place", 10000 * MS);
+    pthread_barrier_wait(barrier);
+    sonde_scope_leave(scope);
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void take_all_places(void)
+{
+    enum { THREADS = 258 }; /* two more than there are places */
+    static pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_create(&threads[i], NULL, hold_a_place, &barrier));
+    }
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_join(threads[i], NULL));
+    }
+    pthread_barrier_destroy(&barrier);
+}
+
+TEST_TIMEOUT(scopes_without_a_deadline_are_counted_in_the_report, 120)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/report", test_folder());
+    int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 2000 * MS, fd);
+    for (unsigned i = 0; i < SONDE_SCOPE_LEVELS + 3; i++) {
+        CHECK_EQ(sonde_scope_enter("nested", 10000 * MS), i + 1);
+    }
+    sonde_scope_leave(1);
+    sonde_scope_leave(sonde_scope_enter("within", 10000 * MS));
+    take_all_places();
+    sonde_watch_stop(watch);
+    close(fd);
+    char *text = watches_show_report(path);
+    CHECK_CONTAINS(text, "note: 3 scopes had no deadline: nested deeper than 8 levels\n");
+    CHECK_CONTAINS(text, "times the scopes of a thread had no deadline: there are 256 places");
+    free(text);
 }

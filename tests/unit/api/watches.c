@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <sonde/report.h>
+
 #include "test.h"
 
 static void *allocate(void *barrier)
@@ -118,4 +120,28 @@ void stall_until_told(struct told *told, void (*stall)(uint64_t for_ns))
     }
     sonde_idle_enter();
     CHECK(told->count > before);
+}
+
+static int append(void *ctx, const void *bytes, size_t size)
+{
+    char *text = ctx;
+    size_t length = strlen(text);
+    CHECK(length + size < 1u << 18);
+    memcpy(text + length, bytes, size);
+    text[length + size] = '\0';
+    return 0;
+}
+
+char *watches_show_report(const char *path)
+{
+    struct sonde_report *report;
+    struct sonde_error error;
+    size_t size;
+    char *bytes = test_read_file(path, &size);
+    char *text = calloc(1, 1u << 18);
+    CHECK_OK(sonde_report_read(bytes, size, &report, &error));
+    CHECK_OK(sonde_report_text(report, append, text, &error));
+    sonde_report_destroy(report);
+    free(bytes);
+    return text;
 }

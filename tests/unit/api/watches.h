@@ -47,5 +47,7 @@ struct sonde_watch *start(struct told *told, uint64_t threshold_ns, int report_f
 /* Turns with a stall each, until one was reported: if the watch gets no CPU, its clock does not
  * count that time, and a stall may be too short. */
 void stall_until_told(struct told *told, void (*stall)(uint64_t for_ns));
+/* The text of the report in this file. Ownership: the caller frees it. */
+char *watches_show_report(const char *path);
 
 #endif
