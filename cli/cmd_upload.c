@@ -93,6 +93,24 @@ static void end_item(void *ctx, const struct sonde_upload_item *item)
     print_outcome(ctx, item);
 }
 
+static void say(void *ctx, const char *line)
+{
+    const struct request *request = ctx;
+    if (!request->quiet && !request->background) {
+        printf("%s\n", line);
+    }
+}
+
+/* Say what the default policy did if nobody knows whether the network is metered. */
+static void say_network(const struct job *job)
+{
+    struct request request = *job->request;
+    if (job->sender.is_unknown_network) {
+        say(&request, "it is not known whether the network is metered (NetworkManager does not "
+                      "say), so it counts as not metered");
+    }
+}
+
 /* --- waiting --- */
 
 /* False: the deadline comes first. */
@@ -165,14 +183,6 @@ static int send_file(struct job *job, const char *path)
 
 /* --- a spool folder --- */
 
-static void say(void *ctx, const char *line)
-{
-    const struct request *request = ctx;
-    if (!request->quiet && !request->background) {
-        printf("%s\n", line);
-    }
-}
-
 /* First finish killed runs, whose reports matter most. */
 static int finish(const struct job *job, const char *folder)
 {
@@ -199,6 +209,7 @@ static int send_folder(struct job *job, const char *folder)
     }
     job->sender.options.folder = folder;
     job->sender.is_hasty = !job->request->background;
+    bool is_said = false;
     do {
         enum sonde_status status = sonde__upload_pass(&job->sender, &result, &error);
         if (status == SONDE_BUSY && job->request->background) {
@@ -208,6 +219,10 @@ static int send_folder(struct job *job, const char *folder)
             return sonde__cli_fail(job->command, folder, status, &error);
         }
         refused += result.refused;
+        if (!is_said && result.stored + result.later + result.refused != 0) {
+            say_network(job);
+            is_said = true;
+        }
         again = result.wait_ns != UINT64_MAX && wait_for(job, result.wait_ns);
     } while (again);
     bool is_left = result.wait_ns != UINT64_MAX || result.later != 0;
@@ -229,6 +244,7 @@ static int send_one(struct job *job, const char *operand)
             sonde__cli_error(job->command, "%s: not sent: %s", operand, why);
             return SONDE__CLI_FAILED;
         }
+        say_network(job);
         return send_file(job, operand);
     }
     int exit_code = sonde__cli_spool_path(job->command, operand, folder);

@@ -80,16 +80,24 @@ void sonde__upload_sender_done(struct sonde__upload_sender *sender)
     sender->verdict = NULL;
 }
 
-bool sonde__upload_is_allowed(const struct sonde__upload_sender *sender,
-                              char ret_why[SONDE__UPLOAD_WHY])
+static enum sonde_upload_metered ask_network(const struct sonde__upload_sender *sender)
 {
     const struct sonde_upload_transport *transport = &sender->transport;
+    if (sender->options.policy != SONDE_UPLOAD_UNMETERED || sender->address.is_here) {
+        return SONDE_UPLOAD_METERED_NO; /* it does not matter */
+    }
+    return transport->metered != NULL ? transport->metered(transport->ctx)
+                                      : SONDE_UPLOAD_METERED_UNKNOWN;
+}
+
+bool sonde__upload_is_allowed(struct sonde__upload_sender *sender, char ret_why[SONDE__UPLOAD_WHY])
+{
     const char *why = "";
+    enum sonde_upload_metered metered = ask_network(sender);
+    sender->is_unknown_network = metered == SONDE_UPLOAD_METERED_UNKNOWN;
     if (sender->options.policy == SONDE_UPLOAD_NEVER) {
         why = "the policy is never to send";
-    } else if (sender->options.policy == SONDE_UPLOAD_UNMETERED && !sender->address.is_here &&
-               transport->metered != NULL &&
-               transport->metered(transport->ctx) == SONDE_UPLOAD_METERED_YES) {
+    } else if (metered == SONDE_UPLOAD_METERED_YES) {
         why = "the network is metered, and the policy is to wait for one that is not";
     }
     snprintf(ret_why, SONDE__UPLOAD_WHY, "%s", why);

@@ -37,6 +37,7 @@ struct sonde__upload_sender {
     struct sonde__upload_reply *reply;
     struct sonde__upload_verdict *verdict; /* of the last request */
     bool is_hasty;                         /* ignore our own waits once */
+    bool is_unknown_network;               /* allowed, but perhaps metered: nobody knows */
 };
 
 /* options: as in upload.h; folder may be null (single files only). Returns OK | USAGE | MEMORY.
@@ -52,9 +53,9 @@ SONDE_NODISCARD enum sonde_status sonde__upload_pass(struct sonde__upload_sender
                                                      struct sonde_upload_result *ret_result,
                                                      struct sonde_error *ret_error);
 
-/* May something be sent now? False: no, with the reason in `ret_why`; else that is "". */
-bool sonde__upload_is_allowed(const struct sonde__upload_sender *sender,
-                              char ret_why[SONDE__UPLOAD_WHY]);
+/* May something be sent now? False: no, with the reason in `ret_why`; else that is "", and the
+ * sender's is_unknown_network is set. */
+bool sonde__upload_is_allowed(struct sonde__upload_sender *sender, char ret_why[SONDE__UPLOAD_WHY]);
 
 /* Send one report, from part state->part on; the parts before are stored already. each: called with
  * the state after a part was stored, if more follow. The result is sender->verdict. */

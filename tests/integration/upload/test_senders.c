@@ -119,14 +119,35 @@ TEST_TIMEOUT(a_metered_network_is_asked_of_networkmanager, 90)
                   "  until grep -q ready mock.out 2>/dev/null; do sleep 0.05; done; "
                   "  echo state $state: $($SONDE upload $OTHER spool 2>&1 | grep -o -e 'server "
                   "cannot be reached'"
-                  "  -e 'nothing was sent: the network is metered'); "
+                  "  -e 'nothing was sent: the network is metered' -e 'not known whether'); "
                   "  kill $(grep ready mock.out | cut -d' ' -f2); wait $!; rm mock.out; sleep 0.2; "
                   "done; $SONDE upload --policy always $OTHER spool; $SONDE upload --policy "
                   "never $OTHER spool; "
                   "$SONDE upload --to $URL spool; kill $daemon",
            /* 1 is metered, 3 probably */
-           "state 0: server cannot be reached", "state 1: nothing was sent: the network is metered",
-           "state 2: server cannot be reached", "state 3: nothing was sent: the network is metered",
-           "state 4: server cannot be reached", "sonde  later: ", "the policy is never to send",
+           "state 0: server cannot be reached not known whether\n",
+           "state 1: nothing was sent: the network is metered",
+           "state 2: server cannot be reached\n",
+           "state 3: nothing was sent: the network is metered\n",
+           "state 4: server cannot be reached\n", "sonde  later: ", "the policy is never to send",
            "stored\n", "stored: 1");
+}
+
+/* Without a system bus nobody knows. The network then counts as not metered, and that is said once;
+ * not where it makes no difference. */
+TEST_TIMEOUT(an_unknown_network_is_said, 90)
+{
+    EXPECT("ok",
+           REPORTS(1) "export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$DIR/none; "
+                      "OTHER='--plain-http --timeout 1s --to http://192.0.2.1'; "
+                      "for more in '--wait 1s' '--policy always' --quiet; do "
+                      "  echo $more: $($SONDE upload $OTHER $more spool 2>&1 | grep -c 'it is not "
+                      "known whether the network is metered (NetworkManager does not say), so it "
+                      "counts as not metered'); "
+                      "done; cp spool/*.sonde one.sonde; "
+                      "echo file: $($SONDE upload $OTHER one.sonde 2>&1 | grep -c 'not known'); "
+                      "echo here: $($SONDE upload --to $URL spool 2>&1 | grep -c 'not known'); "
+                      "echo empty: $($SONDE upload $OTHER spool 2>&1 | grep -c 'not known')",
+           "--wait 1s: 1\n", "--policy always: 0\n", "--quiet: 0\n", "file: 1\n", "here: 0\n",
+           "empty: 0\n", "stored: 1");
 }
