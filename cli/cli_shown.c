@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli_shown.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base_status.h"
+#include "base_text.h"
 #include "cli_input.h"
 #include "drain_names.h"
 #include "host_writer.h"
+#include "spool_folder.h"
 
 /* Maximum wait for the report of a program that has ended: names of a large program take
  * seconds. */
@@ -75,6 +79,43 @@ int sonde__cli_report_read(const struct sonde__cli_command *command, const char 
     return SONDE__CLI_OK;
 }
 
+/* The folder and the live file of a spool folder's unfinished report. False: it is none. */
+static bool find_live(const char *path, char ret_folder[SONDE__SPOOL_PATH],
+                      char ret_live[SONDE__SPOOL_PATH])
+{
+    char run[SONDE__SPOOL_NAME];
+    const char *name = sonde__base_file_name(path);
+    bool is_live = sonde__spool_is_run(name, SONDE__SPOOL_LIVE, run);
+    if (!is_live && !sonde__spool_is_run(name, SONDE__SPOOL_REPORT, run)) {
+        return false;
+    }
+    int size = name == path
+                   ? snprintf(ret_folder, SONDE__SPOOL_PATH, ".")
+                   : snprintf(ret_folder, SONDE__SPOOL_PATH, "%.*s", (int)(name - path - 1), path);
+    int live_size = snprintf(ret_live, SONDE__SPOOL_PATH, "%.*s%s" SONDE__SPOOL_LIVE,
+                             (int)(name - path), path, run);
+    return size < (int)SONDE__SPOOL_PATH && live_size < (int)SONDE__SPOOL_PATH &&
+           access(ret_live, F_OK) == 0;
+}
+
+/* What to do about a run of a spool folder that was killed: its last stalls are in the live file
+ * until a later start, or the user, has finished it. */
+static void say_live(const struct sonde__cli_command *command, const char *path)
+{
+    char folder[SONDE__SPOOL_PATH], live[SONDE__SPOOL_PATH];
+    if (!find_live(path, folder, live)) {
+        return;
+    }
+    if (sonde__host_writer_await(live, 0, 0)) {
+        sonde__cli_error(command,
+                         "its watch was killed, and its last stalls are in %s: complete the report "
+                         "with `sonde spool finish %s`",
+                         live, folder);
+    } else {
+        sonde__cli_error(command, "its run goes on: the stalls of now are in %s", live);
+    }
+}
+
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,
                      void (*print)(void *ctx, const struct sonde__report *report,
@@ -93,6 +134,9 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
     sonde__report_destroy(report);
     if (line[0] != '\0') {
         sonde__cli_error(command, "%s: %s", sonde__cli_input_name(path), line);
+        if (loss.unfinished) {
+            say_live(command, path);
+        }
         return SONDE__CLI_MALFORMED;
     }
     return exit_code;

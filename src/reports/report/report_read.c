@@ -160,6 +160,11 @@ static const char *damage_text(enum sonde__report_damage damage)
     }
 }
 
+bool sonde__report_is_damaged(const struct sonde__report_loss *loss)
+{
+    return loss->damage != SONDE__REPORT_WHOLE || loss->bad_parts != 0;
+}
+
 void sonde__report_loss_line(const struct sonde__report_loss *loss, char *line, size_t capacity)
 {
     struct sonde__text text;

@@ -46,6 +46,9 @@ SONDE_NODISCARD enum sonde_status sonde__report_read(const void *bytes, size_t s
 #define SONDE__REPORT_BEGIN_BYTES ((size_t)64 << 10)
 bool sonde__report_begins(const void *bytes, size_t size);
 
+/* Is a part of the file lost? False for a file that only has no end yet. */
+bool sonde__report_is_damaged(const struct sonde__report_loss *loss);
+
 /* Write one line to `line` that says what was lost; "" if nothing was. */
 #define SONDE__REPORT_LOSS_LINE 256u
 void sonde__report_loss_line(const struct sonde__report_loss *loss, char *line, size_t capacity);

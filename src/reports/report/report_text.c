@@ -140,6 +140,11 @@ static void put_circles(struct sonde__report_out *out, const struct sonde__repor
     }
 }
 
+static const char *loss_kind(const struct sonde__report_loss *loss)
+{
+    return sonde__report_is_damaged(loss) ? "damaged" : loss->unfinished ? "unfinished" : "newer";
+}
+
 static void put_losses(struct sonde__report_out *out, const struct sonde__report *report,
                        const struct sonde__report_loss *loss)
 {
@@ -175,7 +180,7 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
         sonde__report_loss_line(loss, line, sizeof line);
         if (*line != '\0') {
             sonde__report_out_color(out, SONDE__REPORT_RED);
-            sonde__report_out_print(out, "\ndamaged: %s", line);
+            sonde__report_out_print(out, "\n%s: %s", loss_kind(loss), line);
             sonde__report_out_color(out, SONDE__REPORT_PLAIN);
             sonde__report_out_str(out, "\n");
         }
@@ -191,7 +196,9 @@ static uint64_t counted_stalls(const struct sonde__report *report)
     return sum;
 }
 
-static void put_totals(struct sonde__report_out *out, const struct sonde__report *report)
+/* Without its end, a report does not say how long was watched, nor what was left out. */
+static void put_totals(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_loss *loss)
 {
     const struct sonde__report_end *end = sonde__report_end(report);
     uint32_t shown = sonde__report_stall_count(report);
@@ -209,6 +216,8 @@ static void put_totals(struct sonde__report_out *out, const struct sonde__report
         sonde__report_out_print(out, " in %s, %" PRIu64 " turn%s",
                                 sonde__report_duration(end->watched_ns).text, end->turn_count,
                                 sonde__base_plural(end->turn_count));
+    } else if (loss != NULL && loss->unfinished) {
+        sonde__report_out_str(out, " in the part that was written");
     }
     sonde__report_out_str(out, "\n");
     if (end != NULL && (end->turn_count_count != 0 || end->frame_ns != 0)) {
@@ -425,7 +434,7 @@ void sonde__report_text_view(const struct sonde__report *report,
         put_counts(&out, report);
     }
     if (header->kind == SONDE__REPORT_WATCH) {
-        put_totals(&out, report);
+        put_totals(&out, report, view->loss);
     }
     if (sonde__report_thread_count(report) != 0) {
         put_all_threads(&out, report, view->unfolded);

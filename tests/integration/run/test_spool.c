@@ -175,6 +175,22 @@ static char *finish_and_show(const char *wanted)
     return run_sonde("show", path, NULL);
 }
 
+/* `show` of a file whose run is not over: its exit status, and what it says about that. */
+static void check_unfinished(const char *suffix, const char *why)
+{
+    char path[1024];
+    CHECK_EQ(count_files(suffix, path), 1);
+    struct test_run run =
+        test_run((const char *[]){sonde_path, "show", path, NULL}, NULL, NULL, 60);
+    CHECK_EQ(run.status, 5);
+    CHECK_CONTAINS(run.out, " in the part that was written\n");
+    CHECK_CONTAINS(run.out, "\nunfinished: the report has no end");
+    CHECK(strstr(run.out, "damaged") == NULL);
+    CHECK_CONTAINS(run.err, why);
+    CHECK_CONTAINS(run.err, ".live");
+    test_run_done(&run);
+}
+
 /* Kill both at once, as the out-of-memory killer or the end of a container does. */
 TEST_TIMEOUT(stall_survives_a_kill_of_all, 60)
 {
@@ -184,12 +200,15 @@ TEST_TIMEOUT(stall_survives_a_kill_of_all, 60)
     CHECK_EQ(count_files(".live", path), 1);
     char *before = run_sonde("show", path, NULL); /* a live file can be read as a report */
     CHECK_CONTAINS(before, "and not over");
+    check_unfinished(".sonde", "its run goes on: the stalls of now are in ");
     kill(supervisor, SIGKILL);
     kill(pid, SIGKILL);
     CHECK_EQ(waitpid(pid, &status, 0), pid);
     await_end(supervisor);
     char *listed = list();
     CHECK_CONTAINS(listed, "killed");
+    check_unfinished(".sonde", "its watch was killed, and its last stalls are in ");
+    check_unfinished(".live", ": complete the report with `sonde spool finish ");
     /* the next start of any program finishes it */
     const char *argv[] = {sonde_path, "run", "--spool", spool_path, "--", "/bin/true", NULL};
     struct test_run run = test_run(argv, NULL, NULL, 60);
