@@ -18,6 +18,7 @@ set(sources
     report_model.c
     report_out.c
     report_own.c
+    report_phase.c
     report_proto.c
     report_read.c
     report_records.c

@@ -13,6 +13,7 @@
 #include "mem_heap.h"
 #include "report_copy.h"
 #include "report_fingerprint.h"
+#include "report_phase.h"
 #include "report_write.h"
 
 enum sonde_status sonde__spool_read(int32_t fd, struct sonde__report **ret_report,
@@ -121,8 +122,9 @@ static enum sonde_status copy_stalls(struct run *run)
     return status;
 }
 
-/* Set the fingerprints of recovered stalls, which could not be known before their names. */
-static void set_fingerprints(struct run *run)
+/* Set the fingerprints and loop phases of recovered stalls, which could not be known before their
+ * names. */
+static void set_what_names_tell(struct run *run)
 {
     uint32_t count = sonde__report_stall_count(run->report);
     for (uint32_t i = count - run->recovered; i < count; i++) {
@@ -132,6 +134,7 @@ static void set_fingerprints(struct run *run)
             sonde__report_set_fingerprint(run->report, i, fingerprint.id);
             sonde__report_fingerprint_done(&fingerprint);
         }
+        sonde__report_set_loop_phase(run->report, i);
     }
 }
 
@@ -211,7 +214,7 @@ static enum sonde_status finish_run(int32_t folder, struct run *run,
         if (finishing->name != NULL && run->recovered != 0) {
             (void)finishing->name(finishing->ctx, run->report);
         }
-        set_fingerprints(run);
+        set_what_names_tell(run);
         set_end(run->report, lost_bytes);
         errno = sonde__spool_replace(folder, run->name, run->report_name, run->report);
         if (errno != 0) {

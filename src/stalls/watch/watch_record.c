@@ -8,6 +8,7 @@
 #include "base_text.h"
 #include "cause.h"
 #include "report_fingerprint.h"
+#include "report_phase.h"
 #include "watch_report.h"
 
 static uint32_t text_id(struct sonde__report *report, const char *text)
@@ -223,6 +224,9 @@ void sonde__watch_record_make(struct sonde__watch_names *names,
     ret_record->stall.uncovered = ret_record->uncovered;
     sonde__watch_to_notes(stall->notes, ended->watch_ns, report, ret_record->annotations,
                           &ret_record->stall);
+    if (ended->kind == SONDE__REPORT_STALL_LOOP && ret_record->stall.loop_phase == 0) {
+        ret_record->stall.loop_phase = sonde__report_loop_phase(report, &r.stall);
+    }
     if (ended->kind == SONDE__REPORT_STALL_LOOP && is_exit(report, &r.stall)) {
         ret_record->stall.kind = SONDE__REPORT_STALL_EXIT;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Injected stalls are found, with about their durations, and blamed on what was injected. */
+#include <stdio.h>
 #include <string.h>
 
 #include "zoo.h"
@@ -55,6 +56,41 @@ TIMED_TEST(libuv, 60)
     find(
         (const char *[]){program_built("zoo/zoo_uv"), "400", "burn", "sleep", "poll", "read", NULL},
         "epoll", check_native);
+}
+
+/* --- phases of a turn, from the names of the loop's functions --- */
+
+static const char *expected_phase;
+
+static void check_phase(const struct zoo_truth *truth, const struct json *stall)
+{
+    zoo_need_on_path(stall, truth->kind);
+    CHECK_STR(json_text(stall, "loop"), expected_loop);
+    CHECK_STR(json_text(stall, "loop_phase"), expected_phase);
+}
+
+static void find_phases(const char *program, const char *library, const char *loop,
+                        const char *const phases[])
+{
+    char expected[64];
+    expected_phase = expected;
+    for (unsigned i = 0; phases[i] != NULL; i++) {
+        snprintf(expected, sizeof expected, "%s: %s", library, phases[i]);
+        find((const char *[]){program_built(program), "400", "sleep", phases[i], NULL}, loop,
+             check_phase);
+    }
+}
+
+TIMED_TEST(phases_of_glib, 120)
+{
+    find_phases("zoo/zoo_phase_glib", "GLib", "poll",
+                (const char *[]){"prepare", "check", "dispatch", NULL});
+}
+
+TIMED_TEST(phases_of_libuv, 180)
+{
+    find_phases("zoo/zoo_phase_uv", "libuv", "epoll",
+                (const char *[]){"timers", "idle", "prepare", "poll", "check", NULL});
 }
 
 TIMED_TEST(libevent, 60)
