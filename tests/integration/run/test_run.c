@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "programs.h"
 #include "test.h"
 
 static const char *sonde(void)
@@ -228,6 +229,51 @@ TIMED_TEST(timeout_shows_all_that_the_program_started, 60)
     CHECK(strstr(err, "could not be read") == NULL);
     CHECK_CONTAINS(run.out, "\"sleep\" (main)  stopped in clock_nanosleep  process ");
     free(err);
+    test_run_done(&run);
+}
+
+/* A thread whose wait the system does not show, and a process of which nothing may be read: both
+ * are named in the dump, with the reason. */
+TIMED_TEST(timeout_names_what_it_cannot_read, 60)
+{
+    static const char shell[] =
+        "/usr/bin/python3 -c 'import ctypes, time; "
+        "ctypes.CDLL(None).prctl(4, 0); time.sleep(1000)' >/dev/null 2>&1 & wait";
+    char limit[32]; /* prctl(PR_SET_DUMPABLE, 0) */
+    snprintf(limit, sizeof limit, "%ums", 1000 * test_slack());
+    const char *refused[] = {program_built("support/refuse"),
+                             "waits",
+                             sonde(),
+                             "run",
+                             "--timeout",
+                             limit,
+                             "--timeout-action",
+                             "abort",
+                             "sleep",
+                             "1000",
+                             NULL};
+    struct test_run run = test_run(refused, NULL, NULL, 60);
+    CHECK_EQ(run.status, 128 + SIGABRT);
+    CHECK_CONTAINS(run.err, " \"sleep\" (main)  blocked\n  note: /proc/");
+    CHECK_CONTAINS(run.err, "/syscall may not be read");
+    test_run_done(&run);
+    const char *other[] = {
+        "setpriv", "--reuid=65534",    "--clear-groups", sonde(), "run", "--timeout",
+        limit,     "--timeout-action", "abort",          "sh",    "-c",  shell,
+        NULL};
+    run = test_run(other, NULL, NULL, 60);
+    if (strstr(run.err, "setpriv:") != NULL) {
+        SKIP("setpriv does not work here");
+    }
+    const char *at = strstr(run.err, "sonde run: process ");
+    if (at == NULL) {
+        FAIL("no process is named that cannot be read:\n%s", run.err);
+    }
+    kill(atoi(at + strlen("sonde run: process ")), SIGKILL);
+    CHECK_EQ(run.status, 128 + SIGABRT);
+    CHECK_CONTAINS(at, "python3");
+    CHECK_CONTAINS(at, " could not be read: process ");
+    CHECK_CONTAINS(at, " is not dumpable ");
     test_run_done(&run);
 }
 
