@@ -187,3 +187,35 @@ TEST_TIMEOUT(the_program_is_installed, 250)
     CHECK_EQ(installed, written);
     test_run_done(&run);
 }
+
+/* As an administrator uses them: the unit, and the drop-ins in the folder of a service. The program
+ * of the units is not where they have it, so their paths are changed. */
+TEST_TIMEOUT(the_units_for_systemd_are_valid, 250)
+{
+    char command[16384];
+    struct test_run run = shell("command -v systemd-analyze");
+    if (run.status != 0) {
+        SKIP("no systemd-analyze");
+    }
+    test_run_done(&run);
+    snprintf(command, sizeof command,
+             "cd '%s'; DESTDIR=$PWD/tree cmake --install '%s' --prefix /usr >/dev/null\n"
+             "units=$(dirname $(find $PWD/tree -name 'sonde-watch@.service')); "
+             "sonde=$PWD/tree/usr/bin/sonde\n"
+             "mkdir -p etc/demo.service.d; cp $units/*.service etc; cp $units/sonde-*.conf "
+             "etc/demo.service.d\n"
+             "sed -i \"s,/usr/bin/sonde,$sonde,; s,/usr/sbin/NAME,/bin/true,\" "
+             "etc/demo.service.d/*\n"
+             "printf '[Service]\\nType=notify\\nWatchdogSec=10\\nExecStart=/bin/false\\n' "
+             ">etc/demo.service\n"
+             "export SYSTEMD_UNIT_PATH=$PWD/etc:\n"
+             "systemd-analyze verify --man=no ./etc/demo.service; echo $?\n"
+             "systemd-analyze verify --man=no ./etc/sonde-watch@demo.service; echo $?\n"
+             "sed -i s/^StateDirectory=/StateFolder=/ etc/*.service etc/demo.service.d/*\n"
+             "systemd-analyze verify --man=no ./etc/demo.service 2>&1 | grep -c StateFolder\n",
+             test_folder(), test_build_dir());
+    run = shell(command);
+    CHECK_STR(run.err, "");
+    CHECK_STR(run.out, "0\n0\n2\n"); /* it sees the drop-in, and the unit that it wants */
+    test_run_done(&run);
+}

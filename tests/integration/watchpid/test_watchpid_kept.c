@@ -202,3 +202,22 @@ TIMED_TEST(stacks_before_a_service_manager_ends_the_service, 60)
     CHECK_CONTAINS(output, "before the end: hang_for_good");
     free(output);
 }
+
+/* The same with `sonde run` in ExecStart, as in the drop-in: the service manager still sees one
+ * process, which notifies it and which it ends. */
+TIMED_TEST(stacks_before_a_service_manager_ends_a_service_under_run, 60)
+{
+    struct program manager = program_start((const char *[]){
+        "python3", program_source("watchpid/service_manager.py"), zoo_ms(1600), test_folder(),
+        program_sonde(), "run", "--stall", "250ms", "--spool", in_folder("spool"), "--", NULL});
+    program_await(&manager, "service ", 30);
+    program_pause_ms(700 * test_slack());
+    test_write_file(in_folder("hang"), "", 0);
+    CHECK_EQ(program_end(&manager, 50), 0);
+    char *output = program_output(&manager);
+    CHECK_CONTAINS(output, "before the end: the watchdog of the service allows");
+    CHECK_CONTAINS(output, "before the end: hang_for_good");
+    CHECK_CONTAINS(output, "ended by 6");
+    CHECK(strstr(output, "another process said") == NULL);
+    free(output);
+}
