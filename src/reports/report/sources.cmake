@@ -5,6 +5,7 @@ set(sources
     report_copy.c
     report_decode.c
     report_fingerprint.c
+    report_fit.c
     report_group.c
     report_growing.c
     report_json.c

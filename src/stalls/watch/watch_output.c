@@ -15,6 +15,7 @@
 #include "host_self.h"
 #include "host_writer.h"
 #include "report_fingerprint.h"
+#include "report_fit.h"
 #include "report_view.h"
 #include "report_write.h"
 #include "target.h"
@@ -36,13 +37,14 @@ struct sonde__watch_output {
     uint64_t stalls;
     uint64_t written; /* those reported one by one */
     struct sonde__watch_equals equals;
-    uint32_t forgotten; /* stalls in reports before this one */
-    bool stacks;        /* stacks were written, too */
-    int write_error;    /* of the report: errno */
-    bool journal;       /* stderr goes to the journal; then: */
-    bool in_line;       /* the last text had no newline */
-    bool of_stall;      /* it is about a stall */
-    char who[300];      /* "NAME[PID]: " where programs are followed, else "" */
+    uint32_t forgotten;           /* stalls in reports before this one */
+    bool stacks;                  /* stacks were written, too */
+    int write_error;              /* of the report: errno */
+    bool journal;                 /* stderr goes to the journal; then: */
+    bool in_line;                 /* the last text had no newline */
+    bool of_stall;                /* it is about a stall */
+    struct sonde__report_fit fit; /* of text to a terminal */
+    char who[300];                /* "NAME[PID]: " where programs are followed, else "" */
 };
 
 static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
@@ -104,6 +106,16 @@ static bool write_stderr(void *ctx, const char *bytes, size_t size)
         size -= line;
     }
     return (size == 0 || write_bytes(output, bytes, size)) && done;
+}
+
+/* Standard error, with the lines of stacks fitted to the terminal; that of another program is used
+ * as it is. */
+static struct sonde__report_sink fitted_stderr(struct sonde__watch_output *output)
+{
+    uint32_t columns = output->options->root == 0 ? sonde__host_terminal_columns(2) : 0;
+    sonde__report_fit_begin(&output->fit, (struct sonde__report_sink){write_stderr, output},
+                            columns);
+    return sonde__report_fit_sink(&output->fit);
 }
 
 static void fill_who(struct sonde__watch_output *output, int32_t pid)
@@ -254,7 +266,7 @@ static void show_stall(struct sonde__watch_output *output, const struct sonde__w
     const struct sonde__report_view view = {.color = output->options->color,
                                             .stall_first = output->forgotten};
     uint32_t count = sonde__report_stall_count(output->report);
-    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    const struct sonde__report_sink to_stderr = fitted_stderr(output);
     if (count > 0 && output->options->on_stall != NULL) {
         output->options->on_stall(output->options->ctx, ended, output->report, &view, count - 1);
     } else if (count > 0) {
@@ -409,7 +421,7 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 struct sonde__target *images, const char *why)
 {
     const struct sonde__report_view view = {.color = output->options->color};
-    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    const struct sonde__report_sink to_stderr = fitted_stderr(output);
     const struct sonde__watch_child *child = threads->child;
     struct sonde__report *report;
     images = child != NULL ? child->images : images;
@@ -464,7 +476,7 @@ void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *
     const struct sonde__watch_plugin *plugin = output->options->plugin;
     const struct sonde__report_view view = {
         .color = output->options->color, .app_only = plugin->app_only, .top = plugin->top};
-    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    const struct sonde__report_sink to_stderr = fitted_stderr(output);
     uint32_t first = sonde__report_heap_blocks_count(output->report);
     plugin->end(plugin->ctx, memory, output->report, (struct sonde__say){say_line, output});
     sonde__report_text_calls(output->report, &view, to_stderr);
@@ -478,7 +490,7 @@ static void show_calls(struct sonde__watch_output *output, const void *memory)
     const struct sonde__watch_plugin *plugin = output->options->plugin;
     const struct sonde__report_view view = {
         .color = output->options->color, .app_only = plugin->app_only, .top = plugin->top};
-    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    const struct sonde__report_sink to_stderr = fitted_stderr(output);
     struct sonde__report *report;
     if (sonde__report_create(&report) != SONDE_OK) {
         return;
@@ -494,7 +506,7 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
 {
     const struct sonde__watch_plugin *plugin = output->options->plugin;
     const struct sonde__report_view view = {.color = output->options->color};
-    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    const struct sonde__report_sink to_stderr = fitted_stderr(output);
     uint32_t first = sonde__report_heap_blocks_count(output->report);
     if (plugin->kind == SONDE__REPORT_CALLS) {
         show_calls(output, memory);

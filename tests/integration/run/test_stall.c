@@ -478,3 +478,34 @@ TIMED_TEST(a_stall_of_python_names_its_function, 60)
     CHECK(strstr(run.err, "_PyEval_EvalFrameDefault") == NULL);
     test_run_done(&run);
 }
+
+/* Frames of a function with a name of a hundred characters: whole in a pipe, cut on a terminal. */
+TIMED_TEST(stalls_are_fitted_to_a_terminal, 120)
+{
+    static const char script[] =
+        "cd $FOLDER && name=stall_$(printf %0100d 7) && "
+        "sed \"s/stall_sleep/$name/g\" $SOURCE/loop.c >long.c && cc -O1 long.c -o long -pthread && "
+        "run=\"$SONDE run $STALL -- ./long idle:100 $SLEEP idle:100\" && "
+        "script -qc \"stty cols 80; $run\" /dev/null </dev/null | sed 's/\\r//; "
+        "s/\\x1b\\[[0-9;]*m//g' >fitted; "
+        "$run 2>piped >/dev/null; echo whole: $(grep -c \"^ *#.* $name+0x\" piped); "
+        "grep '^ *#[0-9]' fitted | while IFS= read -r line; do "
+        "echo \"frame: $line\"; [ ${#line} -le 80 ] || echo \"too wide: $line\"; done";
+    char command[2048];
+    set_paths();
+    snprintf(command, sizeof command,
+             "export LC_ALL=C.UTF-8 FOLDER='%s' SOURCE='%s/tests/integration/run' SONDE='%s' "
+             "STALL=%s SLEEP=%s; %s",
+             test_folder(), test_source_dir(), sonde_path, stall_option(),
+             turn_with_slack("sleep:900"), script);
+    struct test_run run = test_run((const char *[]){"bash", "-c", command, NULL}, NULL, NULL, 100);
+    CHECK_CONTAINS(run.out, "whole: ");
+    CHECK(strstr(run.out, "whole: 0") == NULL);
+    CHECK_CONTAINS(run.out, "  stall_0");
+    CHECK_CONTAINS(run.out, "0\xe2\x80\xa6");
+    CHECK(count(run.out, "frame: ") >= 4);
+    if (strstr(run.out, "too wide: ") != NULL) {
+        FAIL("wider than 80 columns: %s", run.out);
+    }
+    test_run_done(&run);
+}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -62,6 +63,12 @@ bool sonde__host_is_journal(int32_t fd)
     struct stat st;
     return text != NULL && sscanf(text, "%llu:%llu", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
            st.st_dev == device && st.st_ino == inode;
+}
+
+uint32_t sonde__host_terminal_columns(int32_t fd)
+{
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool sonde__host_is_secure(void)
