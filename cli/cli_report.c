@@ -4,18 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli_fit.h"
 #include "drain_origin.h"
-
-static bool write_stream(void *ctx, const char *bytes, size_t size)
-{
-    return fwrite(bytes, 1, size, ctx) == size;
-}
-
-struct sonde__report_sink sonde__cli_sink(FILE *out)
-{
-    return (struct sonde__report_sink){write_stream, out};
-}
 
 void sonde__cli_json_begin(struct sonde__json *json, struct sonde__report_out *out)
 {

@@ -4,13 +4,11 @@
 #define SONDE_CLI_REPORT_H
 
 #include "cli.h"
+#include "cli_fit.h"
 #include "report_json.h"
 #include "report_model.h"
 #include "report_view.h"
 #include "report_write.h"
-
-/* A sink that writes to a stream. The stream records errors. */
-struct sonde__report_sink sonde__cli_sink(FILE *out);
 
 /* Begin compact JSON on stdout. Flush `out` before other output. */
 void sonde__cli_json_begin(struct sonde__json *json, struct sonde__report_out *out);
