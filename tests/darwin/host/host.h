@@ -34,10 +34,49 @@ void host_load(const char *const *paths, unsigned count);
 /* The address of an exported symbol ("_main") in any image; 0: none. */
 uint64_t host_find_export(const char *name);
 
-/* The address of a primitive (host_primitives.c), "_host_write"; 0: there is none. */
+/* The address of a primitive (primitives.c, threads.c), "_host_write"; 0: there is none. */
 uint64_t host_find_primitive(const char *name);
 
+/* Does an image hold this address? */
+int host_is_image(uint64_t address);
+/* Make the calling thread's copies of all thread-local variables. */
+void host_make_thread_locals(void);
+
+/* --- threads (threads.c) --- */
+
+enum { HOST_WORDS = 34 };
+
+/* Make the calling thread thread 0. Before any code of an image runs. */
+void host_begin_threads(void);
+
+/* The primitives of threads, _host_NAME. A thread is an index. Those that return int32_t return 0,
+ * or -1: there is no such thread, or it has ended. */
+int32_t host_start_thread(uint64_t function, uint64_t stack_end, void *argument);
+_Noreturn void host_end_thread(void);
+uint32_t host_count_threads(void);
+int32_t host_is_thread(uint32_t index);
+/* Calls count, as thread_suspend() does; returns -1 also when a resume is one too many. */
+int32_t host_suspend_thread(uint32_t index);
+int32_t host_resume_thread(uint32_t index);
+/* Of a suspended thread: x86-64 rax, rbx, rcx, rdx, rdi, rsi, rbp, rsp, r8 to r15, rip, rflags;
+ * arm64 x0 to x30, sp, pc, cpsr. */
+int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
+
 /* --- the border (border_ARCH.S) --- */
+
+/* The registers that a callee preserves, of this thread's call of a primitive. For a thread inside
+ * the host, they are what its suspender sees, as a kernel shows a thread in a system call. x86-64:
+ * rbx, rbp, rsp, r12 to r15, return address. arm64: x19 to x30, sp. */
+struct host_border {
+    uint64_t words[13];
+    uint32_t is_inside;
+};
+extern __thread struct host_border host_border;
+
+/* Code of images calls a primitive through this code, with the primitive in %r11 or x16. Between
+ * the two addresses the thread is in neither world. */
+void border_primitive(void);
+extern const char border_primitive_end[];
 
 /* Run start(argc, argv, envp, main) on a stack of its own, with no caller and no frame pointer, as
  * a kernel starts a program. Does not return. */

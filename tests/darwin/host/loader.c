@@ -28,7 +28,8 @@ enum { PROT_MACH_READ = 1, PROT_MACH_WRITE = 2, PROT_MACH_EXECUTE = 4, IMAGE_ALI
 struct host_image host_images[HOST_IMAGES_MAX];
 unsigned host_image_count;
 __thread uint8_t *host_tls;
-static uint64_t tls_used; /* bytes of host_tls that images have */
+static uint8_t tls_template[HOST_TLS_BYTES]; /* the initial values */
+static uint64_t tls_used;                    /* bytes of it that images have */
 
 static void open_image(struct host_image *image, const char *path)
 {
@@ -121,44 +122,56 @@ static _Noreturn void call_of_nothing(const char *name)
 }
 
 #if defined(__x86_64__)
+enum { WORD_AT = 2, TARGET_AT = 12 };
 /* mov $name, %rdi; mov $call_of_nothing, %rax; jmp *%rax */
-enum { NAME_AT = 2, TARGET_AT = 12 };
-static const uint8_t stub_code[] = {0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,    0x48,
-                                    0xb8, 0,    0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+static const uint8_t missing_code[] = {0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,    0x48,
+                                       0xb8, 0,    0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+/* mov $primitive, %r11; mov $border_primitive, %rax; jmp *%rax */
+static const uint8_t primitive_code[] = {0x49, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0,    0x48,
+                                         0xb8, 0,    0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
 #else
-/* ldr x0, name; ldr x16, target; br x16; nop */
-enum { NAME_AT = 16, TARGET_AT = 24 };
-static const uint8_t stub_code[32] = {0x80, 0x00, 0x00, 0x58, 0xb0, 0x00, 0x00, 0x58,
-                                      0x00, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
+enum { WORD_AT = 16, TARGET_AT = 24 };
+/* ldr x0, name; ldr x16, call_of_nothing; br x16; nop */
+static const uint8_t missing_code[32] = {0x80, 0x00, 0x00, 0x58, 0xb0, 0x00, 0x00, 0x58,
+                                         0x00, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
+/* ldr x16, primitive; ldr x17, border_primitive; br x17; nop */
+static const uint8_t primitive_code[32] = {0x90, 0x00, 0x00, 0x58, 0xb1, 0x00, 0x00, 0x58,
+                                           0x20, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
 #endif
+
+/* Make a copy of `code` with these two words. */
+static uint64_t make_stub(const uint8_t *stub, size_t size, uint64_t word, uint64_t target)
+{
+    uint8_t *code = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (code == MAP_FAILED) {
+        host_fail("no memory");
+    }
+    memcpy(code, stub, size);
+    memcpy(code + WORD_AT, &word, sizeof word);
+    memcpy(code + TARGET_AT, &target, sizeof target);
+    mprotect(code, size, PROT_READ | PROT_EXEC);
+    __builtin___clear_cache((char *)code, (char *)code + size);
+    return (uint64_t)(uintptr_t)code;
+}
 
 /* Make a function that reports the called name: partial ports still run. */
 static uint64_t make_missing(const char *name)
 {
-    uint8_t *code =
-        mmap(NULL, sizeof stub_code, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    void (*target)(const char *) = call_of_nothing;
-    if (code == MAP_FAILED) {
-        host_fail("no memory");
-    }
-    memcpy(code, stub_code, sizeof stub_code);
-    memcpy(code + NAME_AT, &name, sizeof name);
-    memcpy(code + TARGET_AT, &target, sizeof target);
-    mprotect(code, sizeof stub_code, PROT_READ | PROT_EXEC);
-    __builtin___clear_cache((char *)code, (char *)code + sizeof stub_code);
     if (getenv("MACHOHOST_VERBOSE") != NULL) {
         fprintf(stderr, "machohost: nobody has %s\n", name);
     }
-    return (uint64_t)(uintptr_t)code;
+    return make_stub(missing_code, sizeof missing_code, (uint64_t)(uintptr_t)name,
+                     (uint64_t)(uintptr_t)call_of_nothing);
 }
 
 static uint64_t resolve(const struct sonde__macho_fixup *fixup)
 {
     uint64_t address = host_find_primitive(fixup->import);
-    if (address == 0) {
-        address = strcmp(fixup->import, "__tlv_bootstrap") == 0
-                      ? (uint64_t)(uintptr_t)border_thread_local
-                      : host_find_export(fixup->import);
+    if (address != 0) {
+        address = make_stub(primitive_code, sizeof primitive_code, address,
+                            (uint64_t)(uintptr_t)border_primitive);
+    } else {
+        address = host_find_export(fixup->import);
     }
     return address != 0 || fixup->weak ? address : make_missing(fixup->import);
 }
@@ -195,20 +208,37 @@ static void place_thread_locals(const struct host_image *image)
         }
         uint64_t *words = (uint64_t *)(uintptr_t)(section.vaddr + image->slide);
         for (uint64_t at = 0; at + 24 <= section.size; at += 24, words += 3) {
+            words[0] = (uint64_t)(uintptr_t)border_thread_local;
             words[1] = tls_used; /* thunk, key, offset in the template */
         }
     }
     if (end == 0) {
         return;
     }
-    if (host_tls == NULL) {
-        host_tls = calloc(1, HOST_TLS_BYTES);
-    }
-    if (host_tls == NULL || end - start > HOST_TLS_BYTES - tls_used) {
+    if (end - start > HOST_TLS_BYTES - tls_used) {
         host_fail("%s: too many thread-local variables", image->path);
     }
-    memcpy(host_tls + tls_used, (void *)(uintptr_t)(start + image->slide), end - start);
+    memcpy(tls_template + tls_used, (void *)(uintptr_t)(start + image->slide), end - start);
     tls_used += (end - start + 63) & ~(uint64_t)63;
+}
+
+void host_make_thread_locals(void)
+{
+    host_tls = malloc(HOST_TLS_BYTES);
+    if (host_tls == NULL) {
+        host_fail("no memory");
+    }
+    memcpy(host_tls, tls_template, HOST_TLS_BYTES);
+}
+
+int host_is_image(uint64_t address)
+{
+    for (unsigned i = 0; i < host_image_count; i++) {
+        if (address - (uint64_t)(uintptr_t)host_images[i].header < host_images[i].size) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static void run_initialisers(const struct host_image *image)
@@ -245,6 +275,7 @@ void host_load(const char *const *paths, unsigned count)
         place_thread_locals(image);
         protect_image(image);
     }
+    host_begin_threads();
     for (unsigned i = 0; i < host_image_count; i++) {
         run_initialisers(&host_images[i]);
     }

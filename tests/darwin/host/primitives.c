@@ -8,6 +8,8 @@
  * each; images see it as _host_NAME. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,14 +118,47 @@ static int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size
     return done == size;
 }
 
+/* Reads a file without the heap: a suspended thread may hold its lock. */
+struct lines {
+    int fd;
+    char bytes[2048];
+    ssize_t size, at;
+};
+
+static int next_char(struct lines *lines)
+{
+    if (lines->at == lines->size) {
+        lines->size = read(lines->fd, lines->bytes, sizeof lines->bytes);
+        lines->at = 0;
+    }
+    return lines->size > 0 ? lines->bytes[lines->at++] : -1;
+}
+
+/* The line without what does not fit. */
+static int next_line(struct lines *lines, char *ret_line, unsigned capacity)
+{
+    unsigned length = 0;
+    int c = next_char(lines);
+    if (c < 0) {
+        return 0;
+    }
+    for (; c >= 0 && c != '\n'; c = next_char(lines)) {
+        if (length < capacity - 1) {
+            ret_line[length++] = (char)c;
+        }
+    }
+    ret_line[length] = '\0';
+    return 1;
+}
+
 /* The mapping that holds `address`, or the first one after it. Returns Mach's protection bits: 1
  * read, 2 write, 4 execute; -1: there is none. */
 static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
 {
-    char line[512], mode[8];
+    char line[64], mode[8];
     int32_t protection = -1;
-    FILE *maps = fopen("/proc/self/maps", "re");
-    while (maps != NULL && protection < 0 && fgets(line, sizeof line, maps) != NULL) {
+    struct lines lines = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    while (protection < 0 && next_line(&lines, line, sizeof line)) {
         unsigned long start, end;
         if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && address < end) {
             *ret_start = start;
@@ -131,10 +166,20 @@ static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t 
             protection = (mode[0] == 'r') | (mode[1] == 'w') << 1 | (mode[2] == 'x') << 2;
         }
     }
-    if (maps != NULL) {
-        fclose(maps);
-    }
+    close(lines.fd);
     return protection;
+}
+
+/* Sleep while *word == expected, for timeout_ns at most. */
+static void host_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    struct timespec left = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT, expected, &left, NULL, 0);
+}
+
+static void host_wake(const uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 static uint64_t host_stack_end(void)
@@ -172,12 +217,15 @@ uint64_t host_find_primitive(const char *name)
         const char *name;
         uint64_t address;
     } all[] = {
-        PRIMITIVE(write),     PRIMITIVE(exit),        PRIMITIVE(getpid),
-        PRIMITIVE(gettid),    PRIMITIVE(now_ns),      PRIMITIVE(cpu_ns),
-        PRIMITIVE(map),       PRIMITIVE(unmap),       PRIMITIVE(read_memory),
-        PRIMITIVE(stack_end), PRIMITIVE(stack_size),  PRIMITIVE(count_images),
-        PRIMITIVE(get_image), PRIMITIVE(find_region), PRIMITIVE(getuid),
-        PRIMITIVE(close),
+        PRIMITIVE(write),         PRIMITIVE(exit),           PRIMITIVE(getpid),
+        PRIMITIVE(gettid),        PRIMITIVE(now_ns),         PRIMITIVE(cpu_ns),
+        PRIMITIVE(map),           PRIMITIVE(unmap),          PRIMITIVE(read_memory),
+        PRIMITIVE(stack_end),     PRIMITIVE(stack_size),     PRIMITIVE(count_images),
+        PRIMITIVE(get_image),     PRIMITIVE(find_region),    PRIMITIVE(getuid),
+        PRIMITIVE(close),         PRIMITIVE(sleep),          PRIMITIVE(wake),
+        PRIMITIVE(start_thread),  PRIMITIVE(end_thread),     PRIMITIVE(count_threads),
+        PRIMITIVE(is_thread),     PRIMITIVE(suspend_thread), PRIMITIVE(resume_thread),
+        PRIMITIVE(get_registers),
     };
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i].name, name) == 0) {
@@ -192,9 +240,9 @@ int main(int argc, char **argv, char **envp)
     if (argc < 3) {
         host_fail("usage: machohost LIBSYSTEM PROGRAM [ARGUMENT...]");
     }
+    stack = host_map(STACK_BYTES);
     host_load((const char *const *)argv + 1, 2);
     uint64_t start = host_find_export("_sim_start"), program = host_find_export("_main");
-    stack = host_map(STACK_BYTES);
     if (start == 0 || program == 0 || stack == NULL) {
         host_fail("%s: no program", argv[2]);
     }

@@ -11,17 +11,28 @@
 mach_port_t mach_task_self_ = 0x103;
 
 uint64_t sim_reads;
+/* Injected by tests: the number of reads before all fail; negative: none fails. */
+int64_t sim_reads_left = -1;
+/* Injected by tests: runs before each read. */
+void (*sim_on_read)(void);
+/* Calls that make or free memory while this number of threads is suspended. */
+extern uint32_t sim_suspended;
+uint64_t sim_maps_while_suspended;
 
 kern_return_t vm_read_overwrite(vm_map_read_t task, vm_address_t address, vm_size_t size,
                                 vm_address_t data, vm_size_t *ret_size)
 {
     sim_reads++;
+    if (sim_on_read != 0) {
+        sim_on_read();
+    }
     if (task != mach_task_self_) {
         return KERN_INVALID_ARGUMENT;
     }
-    if (host_read_memory(address, (void *)data, size) == 0) {
+    if (sim_reads_left == 0 || host_read_memory(address, (void *)data, size) == 0) {
         return KERN_INVALID_ADDRESS;
     }
+    sim_reads_left -= sim_reads_left > 0;
     *ret_size = size;
     return KERN_SUCCESS;
 }
@@ -31,6 +42,7 @@ kern_return_t vm_allocate(vm_map_t task, vm_address_t *ret_address, vm_size_t si
     if (task != mach_task_self_ || flags != VM_FLAGS_ANYWHERE) {
         return KERN_INVALID_ARGUMENT;
     }
+    sim_maps_while_suspended += sim_suspended > 0;
     *ret_address = (vm_address_t)host_map(size);
     return *ret_address != 0 ? KERN_SUCCESS : KERN_NO_SPACE;
 }
@@ -40,6 +52,8 @@ kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size)
     if (task != mach_task_self_) {
         return KERN_INVALID_ARGUMENT;
     }
+    sim_maps_while_suspended += sim_suspended > 0;
+    sim_lists -= sim_is_list(address);
     return host_unmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
 

@@ -1,35 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread, the only one so far. */
+/* Threads as pthread.h has them. The host runs them. */
+#include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim.h"
 
-/* The target of a pthread_t is libSystem's own. */
-static struct _opaque_pthread_t main_thread;
+enum { STACK_BYTES = 1 << 19 };
+
+struct sim_thread sim_threads[SIM_THREADS_MAX];
+static _Thread_local struct sim_thread *current;
+
+/* The main thread begins with its first call here. */
+static struct sim_thread *self(void)
+{
+    if (current == 0) {
+        current = &sim_threads[0];
+        current->stack_end = host_stack_end();
+        current->stack_start = host_stack_end() - host_stack_size();
+        current->id = host_gettid();
+    }
+    return current;
+}
+
+struct sim_thread *sim_thread_of(pthread_t thread)
+{
+    struct sim_thread *found = (struct sim_thread *)(void *)thread;
+    return found != 0 ? found : self();
+}
 
 pthread_t pthread_self(void)
 {
-    return &main_thread;
+    return (pthread_t)(void *)self();
+}
+
+int pthread_main_np(void)
+{
+    return self() == sim_threads;
 }
 
 int pthread_threadid_np(pthread_t thread, uint64_t *ret_id)
 {
-    (void)thread;
-    *ret_id = host_gettid();
+    *ret_id = sim_thread_of(thread)->id;
     return 0;
 }
 
 void *pthread_get_stackaddr_np(pthread_t thread)
 {
-    (void)thread;
-    return (void *)host_stack_end();
+    return (void *)sim_thread_of(thread)->stack_end;
 }
 
 size_t pthread_get_stacksize_np(pthread_t thread)
 {
-    (void)thread;
-    return host_stack_size();
+    const struct sim_thread *of = sim_thread_of(thread);
+    return of->stack_end - of->stack_start;
+}
+
+int pthread_setname_np(const char *name)
+{
+    struct sim_thread *thread = self();
+    size_t length = strlen(name);
+    if (length >= SIM_NAME_MAX) {
+        return ENAMETOOLONG;
+    }
+    for (size_t i = 0; i <= length; i++) {
+        thread->name[i] = name[i];
+    }
+    return 0;
+}
+
+/* The first function of a thread: it has no caller. */
+static _Noreturn void thread_start(int unused, void *argument)
+{
+    struct sim_thread *thread = argument;
+    (void)unused;
+    current = thread;
+    __atomic_store_n(&thread->id, host_gettid(), __ATOMIC_RELEASE);
+    thread->result = thread->function(thread->argument);
+    __atomic_store_n(&thread->has_ended, 1, __ATOMIC_RELEASE);
+    host_wake(&thread->has_ended);
+    host_end_thread();
+}
+
+int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
+                   void *(*function)(void *argument), void *argument)
+{
+    static uint32_t made; /* one thread makes threads at a time */
+    struct sim_thread *thread = &sim_threads[made + 1];
+    void *stack = host_map(STACK_BYTES);
+    if (attributes != 0 || made + 2 > SIM_THREADS_MAX || stack == 0) {
+        return EAGAIN;
+    }
+    (void)self();
+    thread->stack_start = (uint64_t)stack;
+    thread->stack_end = (uint64_t)stack + STACK_BYTES;
+    thread->function = function;
+    thread->argument = argument;
+    if (host_start_thread((uint64_t)thread_start, thread->stack_end, thread) != (int32_t)++made) {
+        return EAGAIN;
+    }
+    while (__atomic_load_n(&thread->id, __ATOMIC_ACQUIRE) == 0) {
+        usleep(1);
+    }
+    *ret_thread = (pthread_t)(void *)thread;
+    return 0;
+}
+
+/* The stack stays: the host leaves it only later. */
+int pthread_join(pthread_t thread, void **ret_result)
+{
+    struct sim_thread *of = sim_thread_of(thread);
+    while (__atomic_load_n(&of->has_ended, __ATOMIC_ACQUIRE) == 0) {
+        host_sleep(&of->has_ended, 0, 1000000000);
+    }
+    while (host_is_thread((uint32_t)(of - sim_threads)) == 0) {
+        usleep(1);
+    }
+    if (ret_result != 0) {
+        *ret_result = of->result;
+    }
+    return 0;
+}
+
+int usleep(useconds_t time_us)
+{
+    uint32_t never = 0;
+    uint64_t now = host_now_ns(), until = now + time_us * 1000ull;
+    for (; now < until; now = host_now_ns()) {
+        host_sleep(&never, 0, until - now);
+    }
+    return 0;
 }
 
 pid_t getpid(void)

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Mach's calls about threads. References to ports and the arrays of task_threads() are counted:
+ * tests end with as many as they began with. A suspended thread's registers can be read, those of
+ * others not, stricter than Apple's kernel. */
+#include <mach/mach_init.h>
+#include <mach/mach_port.h>
+#include <mach/task.h>
+#include <mach/thread_act.h>
+#include <mach/thread_info.h>
+#include <mach/thread_status.h>
+#include <pthread.h>
+
+#include "sim.h"
+
+enum { LISTS_MAX = 16, PORT_STEP = 0x100, PORT_FIRST = 0x503 };
+
+/* References held to ports of threads, and arrays of task_threads() that nobody freed. */
+int64_t sim_port_references, sim_lists;
+uint32_t sim_suspended;
+/* Injected by tests: the result of the next calls, if it is not KERN_SUCCESS, and a function that
+ * runs when the list of threads was made. */
+kern_return_t sim_suspend_result, sim_state_result, sim_list_result;
+void (*sim_after_list)(void);
+
+static vm_address_t lists[LISTS_MAX];
+
+static mach_port_t port_of(uint32_t index)
+{
+    return PORT_FIRST + index * PORT_STEP;
+}
+
+/* False: no port of a thread. */
+static int thread_of(mach_port_t port, uint32_t *ret_index)
+{
+    uint32_t index = (port - PORT_FIRST) / PORT_STEP;
+    if (port < PORT_FIRST || port != port_of(index) || index >= host_count_threads()) {
+        return 0;
+    }
+    *ret_index = index;
+    return 1;
+}
+
+int sim_is_list(uint64_t address)
+{
+    for (unsigned i = 0; i < LISTS_MAX; i++) {
+        if (lists[i] == address && address != 0) {
+            lists[i] = 0;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void note_list(vm_address_t address)
+{
+    unsigned i = 0;
+    while (i < LISTS_MAX - 1 && lists[i] != 0) {
+        i++;
+    }
+    lists[i] = address;
+    sim_lists++;
+}
+
+kern_return_t task_threads(task_inspect_t task, thread_act_array_t *ret_ports,
+                           mach_msg_type_number_t *ret_count)
+{
+    mach_port_t *ports = host_map(sizeof(mach_port_t) * SIM_THREADS_MAX);
+    mach_msg_type_number_t count = 0;
+    (void)pthread_self(); /* the main thread has begun */
+    if (task != mach_task_self() || sim_list_result != KERN_SUCCESS || ports == 0) {
+        return KERN_FAILURE;
+    }
+    for (uint32_t i = 0; i < host_count_threads(); i++) {
+        if (host_is_thread(i) == 0) {
+            ports[count++] = port_of(i);
+        }
+    }
+    sim_port_references += count;
+    note_list((vm_address_t)ports);
+    *ret_ports = ports;
+    *ret_count = count;
+    if (sim_after_list != 0) {
+        sim_after_list();
+    }
+    return KERN_SUCCESS;
+}
+
+kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name)
+{
+    uint32_t index;
+    if (task != mach_task_self() || !thread_of(name, &index)) {
+        return KERN_INVALID_NAME;
+    }
+    sim_port_references--;
+    return KERN_SUCCESS;
+}
+
+kern_return_t thread_suspend(thread_act_t port)
+{
+    uint32_t index;
+    if (sim_suspend_result != KERN_SUCCESS) {
+        return sim_suspend_result;
+    }
+    if (!thread_of(port, &index)) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    if (host_suspend_thread(index) != 0) {
+        return KERN_TERMINATED;
+    }
+    sim_suspended++;
+    return KERN_SUCCESS;
+}
+
+kern_return_t thread_resume(thread_act_t port)
+{
+    uint32_t index;
+    if (!thread_of(port, &index)) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    if (host_resume_thread(index) != 0) {
+        return KERN_FAILURE;
+    }
+    sim_suspended--;
+    return KERN_SUCCESS;
+}
+
+/* The host's order of registers is that of these structs. */
+static kern_return_t copy_state(thread_state_t state, const uint64_t *words, unsigned count)
+{
+    uint64_t *target = (uint64_t *)(void *)state;
+    for (unsigned i = 0; i < count; i++) {
+        target[i] = words[i];
+    }
+    return KERN_SUCCESS;
+}
+
+kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
+                               thread_state_t ret_state, mach_msg_type_number_t *count)
+{
+    uint64_t words[34];
+    uint32_t index;
+    if (sim_state_result != KERN_SUCCESS) {
+        return sim_state_result;
+    }
+    if (!thread_of(port, &index) || host_get_registers(index, words) != 0) {
+        return KERN_INVALID_ARGUMENT;
+    }
+#if defined(__x86_64__)
+    if (flavor != x86_THREAD_STATE64 || *count < x86_THREAD_STATE64_COUNT) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    *count = x86_THREAD_STATE64_COUNT;
+    return copy_state(ret_state, words, 18);
+#else
+    if (flavor != ARM_THREAD_STATE64 || *count < ARM_THREAD_STATE64_COUNT) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    *count = ARM_THREAD_STATE64_COUNT;
+    return copy_state(ret_state, words, 33);
+#endif
+}
+
+/* Of a thread that has ended, or not begun, nothing is known. */
+kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_info_t ret_info,
+                          mach_msg_type_number_t *count)
+{
+    struct thread_identifier_info *info = (struct thread_identifier_info *)ret_info;
+    uint32_t index;
+    if (!thread_of(port, &index) || host_is_thread(index) != 0 || sim_threads[index].id == 0) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    if (flavor != THREAD_IDENTIFIER_INFO || *count < THREAD_IDENTIFIER_INFO_COUNT) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    *info = (struct thread_identifier_info){.thread_id = sim_threads[index].id};
+    *count = THREAD_IDENTIFIER_INFO_COUNT;
+    return KERN_SUCCESS;
+}
