@@ -53,6 +53,14 @@ for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "
     case_ "the stack of the own thread: $flags" 0 '0 mistakes' run capture
 done
 
+uses="-I$here/../../src/common/base -I$here/../../src/machine/arch -I$here/../../src/machine/os -I$here/../../src/stacks/capture"
+for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
+        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/threads.c" ||
+        { echo "not ok threads is built"; exit 1; }
+    case_ "stacks of other threads: $flags" 0 '0 mistakes' run threads
+done
+
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
     "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port
@@ -61,4 +69,6 @@ case_ "memory, regions and images by the port" 0 'done' run port
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
     -U _swift_task_getCurrent -U _sim_reads -o "$out/capture-apple"
+case_ "names of the calls about threads are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
+    -undefined dynamic_lookup "$out/libsonde.a" -o "$out/threads-apple"
 exit $failed

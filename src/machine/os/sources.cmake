@@ -18,5 +18,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
         darwin/darwin_memory.c
         darwin/darwin_self.c
         darwin/darwin_signals.c
+        darwin/darwin_stop.c
+        darwin/darwin_threads.c
     )
 endif()

@@ -15,3 +15,7 @@ set(sources
     capture_walk.c
     capture_window.c
 )
+# of ports that can stop another thread
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    list(APPEND sources capture_stopped.c)
+endif()

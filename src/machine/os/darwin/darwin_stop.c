@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stops threads and reads their registers. Mach calls only: none allocates in this process or takes
+ * a lock of it. watchOS forbids these calls. */
+#include <mach/kern_return.h>
+#include <mach/thread_act.h>
+#include <mach/thread_status.h>
+
+#include "base_mem.h"
+#include "os_stop.h"
+
+/* A port whose thread has ended is a dead name, or refers to a terminated thread. */
+static enum sonde_status status_of(kern_return_t result)
+{
+    switch (result) {
+    case KERN_SUCCESS:
+        return SONDE_OK;
+    case KERN_TERMINATED:
+    case KERN_INVALID_ARGUMENT:
+    case MACH_SEND_INVALID_DEST:
+        return SONDE_ABSENT;
+    default:
+        return SONDE_OS;
+    }
+}
+
+enum sonde_status sonde__os_stop_begin(const struct sonde__os_stop *stop)
+{
+    return status_of(thread_suspend(stop->port));
+}
+
+void sonde__os_stop_end(const struct sonde__os_stop *stop)
+{
+    (void)thread_resume(stop->port);
+}
+
+#if defined(__x86_64__)
+
+static kern_return_t read_regs(thread_act_t thread, struct sonde__regs *regs)
+{
+    x86_thread_state64_t state;
+    mach_msg_type_number_t count = x86_THREAD_STATE64_COUNT;
+    kern_return_t result =
+        thread_get_state(thread, x86_THREAD_STATE64, (thread_state_t)&state, &count);
+    if (result == KERN_SUCCESS) {
+        const uint64_t by_number[] = {state.__rax, state.__rdx, state.__rcx, state.__rbx,
+                                      state.__rsi, state.__rdi, state.__rbp, state.__rsp,
+                                      state.__r8,  state.__r9,  state.__r10, state.__r11,
+                                      state.__r12, state.__r13, state.__r14, state.__r15};
+        for (unsigned i = 0; i < sizeof by_number / sizeof *by_number; i++) {
+            sonde__regs_set(regs, i, by_number[i]);
+        }
+        regs->pc = state.__rip;
+    }
+    return result;
+}
+
+#else
+
+static kern_return_t read_regs(thread_act_t thread, struct sonde__regs *regs)
+{
+    arm_thread_state64_t state;
+    mach_msg_type_number_t count = ARM_THREAD_STATE64_COUNT;
+    kern_return_t result =
+        thread_get_state(thread, ARM_THREAD_STATE64, (thread_state_t)&state, &count);
+    if (result == KERN_SUCCESS) {
+        for (unsigned i = 0; i < SONDE__AARCH64_FP; i++) {
+            sonde__regs_set(regs, i, state.__x[i]);
+        }
+        sonde__regs_set(regs, SONDE__AARCH64_FP, arm_thread_state64_get_fp(state));
+        sonde__regs_set(regs, SONDE__AARCH64_LR, arm_thread_state64_get_lr(state));
+        sonde__regs_set(regs, SONDE__AARCH64_SP, arm_thread_state64_get_sp(state));
+        regs->pc = arm_thread_state64_get_pc(state);
+    }
+    return result;
+}
+
+#endif
+
+enum sonde_status sonde__os_stop_regs(const struct sonde__os_stop *stop,
+                                      struct sonde__regs *ret_regs)
+{
+    struct sonde__regs regs;
+    sonde__base_mem_set(&regs, 0, sizeof regs);
+    regs.arch = SONDE__ARCH_HOST;
+    enum sonde_status status = status_of(read_regs(stop->port, &regs));
+    if (status == SONDE_OK) {
+        *ret_regs = regs;
+    }
+    return status;
+}
