@@ -30,6 +30,7 @@ static const char *text_of(uint32_t reason)
 
 struct missing {
     const struct sonde__record_page *page;
+    struct sonde__audit_defined defined;
     struct sonde__report *report;
     uint32_t index, function; /* in the list; string id */
 };
@@ -52,7 +53,7 @@ static void add_blind_spots(const struct missing *missing)
         char line[512];
         if (blind->function != missing->index || text == NULL ||
             (blind->reason == SONDE__HOOK_ABSENT &&
-             sonde__audit_page_defines(page, missing->index))) {
+             sonde__audit_is_defined(&missing->defined, missing->index))) {
             continue;
         }
         const char *rest = strstr(text, "%s");
@@ -104,6 +105,7 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
 {
     struct missing missing = {.page = page, .report = report};
     struct seen seen = {{0}};
+    sonde__audit_page_defined(page, &missing.defined);
     for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
         uint32_t function = sonde__report_call(report, i)->function;
         *place_of(&seen, function) = function;

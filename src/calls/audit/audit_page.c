@@ -2,6 +2,7 @@
 #include "audit_page.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch_regs.h"
@@ -30,18 +31,10 @@ static uint32_t at_most(uint32_t count, uint32_t most)
     return count < most ? count : most;
 }
 
-/* The offset of a text that ends; else of an empty text. */
-static uint32_t text_offset(uint32_t at)
-{
-    uint32_t last = sizeof((struct sonde__record_page *)0)->text - 1;
-    return at < last ? at : last;
-}
-
 static void check_images(struct sonde__record_page *page)
 {
     for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
         struct sonde__record_image *image = &page->images[i];
-        image->path = text_offset(image->path);
         if (image->build_id.size > SONDE__BUILD_ID_MAX) {
             image->build_id.size = 0;
         }
@@ -66,17 +59,71 @@ static void copy(struct sonde__record_page *page, const void *memory)
     LOAD(page, from, blind_spots, atomic_load(&page->blind_count));
     LOAD(page, from, sites, atomic_load(&page->site_count));
     atomic_thread_fence(memory_order_acquire);
-    LOAD(page, from, text, COUNT_OF(page->text));
+    load(&page->text_used, &from->text_used, sizeof page->text_used);
+    page->text_used = at_most(page->text_used, COUNT_OF(page->text));
+    LOAD(page, from, text, (page->text_used + 3u) / 4u * 4u);
     page->text[sizeof page->text - 1] = '\0';
     check_images(page);
+}
+
+/* A place in a copy that holds the offset of a text. */
+struct reference {
+    const char *text;
+    uint32_t *at;
+};
+
+static void refer(struct sonde__record_page *page, struct reference *reference, uint32_t *at)
+{
+    uint32_t last = sizeof page->text - 1;
+    *at = at_most(*at, last);
+    if (last - *at >= SONDE__AUDIT_TEXT_MAX) {
+        page->text[*at + SONDE__AUDIT_TEXT_MAX - 1] = '\0';
+    }
+    *reference = (struct reference){page->text + *at, at};
+}
+
+static uint32_t refer_all(struct sonde__record_page *page, struct reference *references)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
+        refer(page, &references[count++], &page->images[i].path);
+    }
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
         if (page->blind_spots[i].module != UINT32_MAX) {
-            page->blind_spots[i].module = text_offset(page->blind_spots[i].module);
+            refer(page, &references[count++], &page->blind_spots[i].module);
         }
     }
     for (uint32_t i = 0; i < atomic_load(&page->site_count); i++) {
-        page->sites[i].module = text_offset(page->sites[i].module);
+        refer(page, &references[count++], &page->sites[i].module);
     }
+    return count;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    const struct reference *a = left, *b = right;
+    return a->text == b->text ? 0 : strcmp(a->text, b->text);
+}
+
+/* Check the offsets of text, and let equal texts share one: readers compare numbers, where a
+ * hostile page would have them compare long texts with each other. */
+static enum sonde_status settle_texts(struct sonde__record_page *page)
+{
+    size_t most = (size_t)atomic_load(&page->image_count) + atomic_load(&page->blind_count) +
+                  atomic_load(&page->site_count);
+    struct reference *references = sonde__mem_alloc_array(most + 1, sizeof *references);
+    if (references == NULL) {
+        return SONDE_MEMORY;
+    }
+    uint32_t count = refer_all(page, references);
+    qsort(references, count, sizeof *references, by_text);
+    for (uint32_t i = 1; i < count; i++) {
+        if (by_text(&references[i - 1], &references[i]) == 0) {
+            *references[i].at = *references[i - 1].at;
+        }
+    }
+    sonde__mem_free(references);
+    return SONDE_OK;
 }
 
 enum sonde_status sonde__audit_page_copy(const void *memory, struct sonde__record_page **ret_page)
@@ -86,6 +133,10 @@ enum sonde_status sonde__audit_page_copy(const void *memory, struct sonde__recor
         return SONDE_MEMORY;
     }
     copy(page, memory);
+    if (settle_texts(page) != SONDE_OK) {
+        sonde__mem_free(page);
+        return SONDE_MEMORY;
+    }
     *ret_page = page;
     return SONDE_OK;
 }
@@ -120,15 +171,16 @@ const char *sonde__audit_page_damaged(const struct sonde__record_page *page, uin
     return NULL;
 }
 
-bool sonde__audit_page_defines(const struct sonde__record_page *page, uint32_t function)
+void sonde__audit_page_defined(const struct sonde__record_page *page,
+                               struct sonde__audit_defined *ret_defined)
 {
+    memset(ret_defined, 0, sizeof *ret_defined);
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
-        if (page->blind_spots[i].function == function &&
-            page->blind_spots[i].reason == SONDE__HOOK_INSIDE) {
-            return true;
+        const struct sonde__record_blind *blind = &page->blind_spots[i];
+        if (blind->reason == SONDE__HOOK_INSIDE && blind->function < SONDE__RECORD_FUNCTIONS) {
+            ret_defined->functions[blind->function] = true;
         }
     }
-    return false;
 }
 
 struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index)

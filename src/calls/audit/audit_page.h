@@ -7,15 +7,21 @@
 #ifndef SONDE_AUDIT_PAGE_H
 #define SONDE_AUDIT_PAGE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <sonde/status.h>
 
 #include "image_set.h"
 #include "record_page.h"
 
+enum { SONDE__AUDIT_TEXT_MAX = 4096 }; /* Linux' PATH_MAX, which counts the zero byte */
+
 /* memory: a page that its program may be writing. In the copy counts are within bounds, offsets of
- * text lead to texts that end (invalid ones to ""), and build-ids fit. `functions` are copied as
- * far as function_count says; `names` are not: the caller has them. Returns OK | MEMORY. Ownership:
- * sonde__audit_page_free(). */
+ * text lead to texts of at most SONDE__AUDIT_TEXT_MAX bytes (longer ones are cut, invalid offsets
+ * lead to ""), equal texts have equal offsets, and build-ids fit. `functions` are copied as far as
+ * function_count says, `text` as far as text_used; `names` are not: the caller has them. Returns
+ * OK | MEMORY. Ownership: sonde__audit_page_free(). */
 SONDE_NODISCARD enum sonde_status sonde__audit_page_copy(const void *memory,
                                                          struct sonde__record_page **ret_page);
 /* page: may be null */
@@ -33,9 +39,17 @@ static inline const char *sonde__audit_page_text(const struct sonde__record_page
     return page->text + at;
 }
 
-/* Is the function with this index defined by a library that was loaded, perhaps later than the
- * program? */
-bool sonde__audit_page_defines(const struct sonde__record_page *page, uint32_t function);
+/* Which functions of the list a library defines that was loaded, perhaps later than the program. */
+struct sonde__audit_defined {
+    bool functions[SONDE__RECORD_FUNCTIONS];
+};
+void sonde__audit_page_defined(const struct sonde__record_page *page,
+                               struct sonde__audit_defined *ret_defined);
+static inline bool sonde__audit_is_defined(const struct sonde__audit_defined *defined,
+                                           uint32_t function)
+{
+    return function < SONDE__RECORD_FUNCTIONS && defined->functions[function];
+}
 
 /* An image of a copy, which it refers to. index: below image_count */
 struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index);

@@ -32,7 +32,7 @@ static const struct sonde__record_site *find_site(const struct module *module, u
         const char *name = sonde__audit_page_text(page, page->sites[i].module);
         bool is_main = (module->image->flags & SONDE__IMAGE_MAIN) != 0;
         if (page->sites[i].vaddr == vaddr &&
-            (*name == '\0' ? is_main : strcmp(name, module->image->path) == 0)) {
+            (*name == '\0' ? is_main : name == module->image->path)) {
             return &page->sites[i];
         }
     }
@@ -110,11 +110,11 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 }
 
 /* Does the module define a listed function? Then these calls are part of that function. */
-static bool is_definer(const struct sonde__record_page *page, const char *path)
+static bool is_definer(const struct sonde__record_page *page, uint32_t path)
 {
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
         if (page->blind_spots[i].reason == SONDE__HOOK_INSIDE &&
-            strcmp(sonde__audit_page_text(page, page->blind_spots[i].module), path) == 0) {
+            page->blind_spots[i].module == path) {
             return true;
         }
     }
@@ -123,10 +123,8 @@ static bool is_definer(const struct sonde__record_page *page, const char *path)
 
 static bool was_before(const struct sonde__record_page *page, uint32_t index)
 {
-    const struct sonde__record_image *image = &page->images[index];
     for (uint32_t i = 0; i < index; i++) {
-        if (strcmp(sonde__audit_page_text(page, page->images[i].path),
-                   sonde__audit_page_text(page, image->path)) == 0) {
+        if (page->images[i].path == page->images[index].path) {
             return true;
         }
     }
@@ -176,7 +174,7 @@ static void inspect_image(const struct sonde__record_page *page, uint32_t index,
         .symbols = symbols,
         .image = &image,
         .all = all,
-        .is_definer = is_definer(page, image.path),
+        .is_definer = is_definer(page, page->images[index].path),
         .say = say,
     };
     if ((!all && is_system(image.path)) ||

@@ -24,50 +24,83 @@ struct reader {
     struct sonde__drain *drain;
     struct sonde__image *images;
     struct sonde__image_range *ranges;
+    uint32_t *closed; /* by image: the node from which on it was unloaded; UINT32_MAX: never */
     struct sonde__image_set set;
     uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
 
-/* Of two images at one place, the one unloaded first was loaded at that node. */
-static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
+/* Of two images at one place, the one unloaded first was loaded at that node. Ranges are sorted by
+ * start, so each is compared with the last one kept: images of a hostile page that all overlap cost
+ * no more. */
+static void drop_later(struct reader *r)
 {
-    const struct sonde__image *image = &r->images[index];
+    const uint32_t *closed = r->closed;
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < r->set.range_count; i++) {
-        struct sonde__image_range *range = &r->ranges[i];
-        if (range->start < image->end && image->start < range->end) {
-            if (closed[index] < closed[range->image]) {
-                *range = (struct sonde__image_range){image->start, image->end, index};
-            }
-            return;
+        const struct sonde__image_range range = r->ranges[i];
+        bool stays = true;
+        while (stays && kept > 0 && range.start < r->ranges[kept - 1].end) {
+            uint32_t other = r->ranges[kept - 1].image;
+            stays = closed[range.image] != closed[other] ? closed[range.image] < closed[other]
+                                                         : range.image < other;
+            kept -= stays;
+        }
+        if (stays) {
+            r->ranges[kept++] = range;
         }
     }
-    r->ranges[r->set.range_count++] = (struct sonde__image_range){image->start, image->end, index};
+    r->set.range_count = kept;
 }
 
 /* The images as of node `node`. */
-static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
+static void choose_images(struct reader *r, uint32_t node)
 {
-    r->set.image_count = atomic_load(&r->page->image_count);
     r->set.range_count = 0;
     r->set.generation++;
     r->valid_from = 0;
     r->valid_until = UINT32_MAX;
     for (uint32_t i = 0; i < r->set.image_count; i++) {
-        const struct sonde__record_image *from = &r->page->images[i];
-        uint32_t end = atomic_load(&from->closed_node);
-        closed[i] = end != 0 ? end : UINT32_MAX;
-        r->images[i] = sonde__audit_page_image(r->page, i);
-        if (closed[i] <= node) {
-            r->valid_from = closed[i] > r->valid_from ? closed[i] : r->valid_from;
-        } else if (from->start < from->end) {
-            r->valid_until = closed[i] < r->valid_until ? closed[i] : r->valid_until;
-            add_range(r, i, closed);
+        const struct sonde__image *image = &r->images[i];
+        uint32_t closed = r->closed[i];
+        if (closed <= node) {
+            r->valid_from = closed > r->valid_from ? closed : r->valid_from;
+        } else if (image->start < image->end) {
+            r->valid_until = closed < r->valid_until ? closed : r->valid_until;
+            r->ranges[r->set.range_count++] =
+                (struct sonde__image_range){image->start, image->end, i};
         }
     }
     SONDE__SORT_BY(r->ranges, r->set.range_count, start);
+    drop_later(r);
+}
+
+/* Returns OK | MEMORY. Release: close_images(), also after a failure. */
+static enum sonde_status open_images(struct reader *r)
+{
+    uint32_t count = atomic_load(&r->page->image_count);
+    r->closed = sonde__mem_alloc_array(count + 1, sizeof *r->closed);
+    r->images = sonde__mem_alloc_array(count + 1, sizeof *r->images);
+    r->ranges = sonde__mem_alloc_array(count + 1, sizeof *r->ranges);
+    if (r->closed == NULL || r->images == NULL || r->ranges == NULL) {
+        return SONDE_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t closed = atomic_load(&r->page->images[i].closed_node);
+        r->closed[i] = closed != 0 ? closed : UINT32_MAX;
+        r->images[i] = sonde__audit_page_image(r->page, i);
+    }
     r->set.images = r->images;
+    r->set.image_count = count;
     r->set.ranges = r->ranges;
+    return SONDE_OK;
+}
+
+static void close_images(struct reader *r)
+{
+    sonde__mem_free(r->closed);
+    sonde__mem_free(r->images);
+    sonde__mem_free(r->ranges);
 }
 
 static int by_stack(const void *left, const void *right)
@@ -88,13 +121,13 @@ static void mark_found(const struct reader *r, struct sonde_stack *stack)
     }
 }
 
-static void add_entry(struct reader *r, const struct sonde__record_entry *entry, uint32_t *closed)
+static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
     if (entry->stack >= r->valid_until) {
-        choose_images(r, entry->stack, closed);
+        choose_images(r, entry->stack);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
     struct sonde__report_call call = {
@@ -110,7 +143,7 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
     sonde__report_add_call(r->report, &call);
 }
 
-static void add_all(struct reader *r, struct sonde__record_entry *entries, uint32_t *closed,
+static void add_all(struct reader *r, struct sonde__record_entry *entries,
                     struct sonde__audit_totals *totals)
 {
     uint32_t count = 0, numbers = sonde__record_numbers(r->record);
@@ -123,7 +156,7 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries, uint3
     totals->entries = count;
     qsort(entries, count, sizeof *entries, by_stack);
     for (uint32_t i = 0; i < count; i++) {
-        add_entry(r, &entries[i], closed);
+        add_entry(r, &entries[i]);
     }
     totals->cut = r->cut;
     for (uint32_t i = 0; i < r->list->count; i++) {
@@ -151,23 +184,17 @@ enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const
         return status;
     }
     ret_totals->bytes = sonde__depot_stat(sonde__record_depot(r.record)).bytes;
-    uint32_t images = atomic_load(&page->image_count);
-    uint32_t *closed = sonde__mem_alloc_array(images + 1, sizeof *closed);
     struct sonde__record_entry *entries =
         sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);
-    r.images = sonde__mem_alloc_array(images + 1, sizeof *r.images);
-    r.ranges = sonde__mem_alloc_array(images + 1, sizeof *r.ranges);
     status = SONDE_MEMORY;
-    if (closed != NULL && entries != NULL && r.images != NULL && r.ranges != NULL &&
+    if (open_images(&r) == SONDE_OK && entries != NULL &&
         sonde__drain_create(report, NULL, symbols, &r.drain) == SONDE_OK) {
-        add_all(&r, entries, closed, ret_totals);
+        add_all(&r, entries, ret_totals);
         sonde__drain_destroy(r.drain);
         status = SONDE_OK;
     }
-    sonde__mem_free(closed);
     sonde__mem_free(entries);
-    sonde__mem_free(r.images);
-    sonde__mem_free(r.ranges);
+    close_images(&r);
     sonde__record_close(r.record);
     return status;
 }
@@ -191,6 +218,8 @@ void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
                                   struct sonde__say say)
 {
     uint32_t count = atomic_load(&page->blind_count);
+    struct sonde__audit_defined defined;
+    sonde__audit_page_defined(page, &defined);
     say_methods(page, list, say);
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__record_blind *blind = &page->blind_spots[i];
@@ -199,7 +228,7 @@ void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
             continue;
         }
         if (blind->reason == SONDE__HOOK_ABSENT &&
-            sonde__audit_page_defines(page, blind->function)) {
+            sonde__audit_is_defined(&defined, blind->function)) {
             continue;
         }
         const char *module =
@@ -220,7 +249,6 @@ struct sonde__audit_stacks {
     struct reader r;
     struct sonde__record_page *page;
     const struct sonde__image_set *images; /* null: those of the page */
-    uint32_t *closed;
 };
 
 enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *source,
@@ -240,18 +268,14 @@ enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *sou
     r->page = stacks->page;
     r->report = report;
     stacks->images = source->images;
-    uint32_t images = atomic_load(&r->page->image_count);
-    stacks->closed = sonde__mem_alloc_array(images + 1, sizeof *stacks->closed);
-    r->images = sonde__mem_alloc_array(images + 1, sizeof *r->images);
-    r->ranges = sonde__mem_alloc_array(images + 1, sizeof *r->ranges);
-    if (stacks->closed == NULL || r->images == NULL || r->ranges == NULL ||
+    if (open_images(r) != SONDE_OK ||
         sonde__record_view((const char *)source->memory + SONDE__RECORD_OFFSET, source->nodes,
                            &r->record) != SONDE_OK ||
         sonde__drain_create(report, NULL, symbols, &r->drain) != SONDE_OK) {
         sonde__audit_stacks_close(stacks);
         return SONDE_MEMORY;
     }
-    choose_images(r, 0, stacks->closed);
+    choose_images(r, 0);
     *ret_stacks = stacks;
     return SONDE_OK;
 }
@@ -263,9 +287,7 @@ void sonde__audit_stacks_close(struct sonde__audit_stacks *stacks)
     }
     sonde__record_close(stacks->r.record);
     sonde__audit_page_free(stacks->page);
-    sonde__mem_free(stacks->closed);
-    sonde__mem_free(stacks->r.images);
-    sonde__mem_free(stacks->r.ranges);
+    close_images(&stacks->r);
     sonde__mem_free(stacks);
 }
 
@@ -287,7 +309,7 @@ uint32_t sonde__audit_stacks_put(struct sonde__audit_stacks *stacks, uint32_t id
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
     if (id >= r->valid_until || id < r->valid_from) {
-        choose_images(r, id, stacks->closed);
+        choose_images(r, id);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
     if (!sonde__depot_get(sonde__record_depot(r->record), id, &stack)) {

@@ -10,6 +10,7 @@
 
 #include "audit_page.h"
 #include "audit_run.h"
+#include "hook.h"
 #include "mem_heap.h"
 #include "test.h"
 
@@ -31,6 +32,7 @@ TEST(text_without_end)
     char *memory = make_page(&size);
     struct sonde__record_page *page;
     memset(memory, 'x', size);
+    shared->text_used = sizeof shared->text;
     atomic_store(&shared->image_count, 3);
     shared->images[0].path = sizeof shared->text - 2;
     shared->images[1].path = sizeof shared->text - 1;
@@ -64,6 +66,82 @@ TEST(counts_of_what_is_not_there)
     CHECK_OK(munmap(memory, size));
 }
 
+static void put_text(const char *text, uint32_t *ret_at)
+{
+    *ret_at = shared->text_used;
+    memcpy(shared->text + *ret_at, text, strlen(text) + 1);
+    shared->text_used += (uint32_t)strlen(text) + 1;
+}
+
+/* Readers compare modules by offset. */
+TEST(equal_texts_share_an_offset)
+{
+    size_t size;
+    char *memory = make_page(&size);
+    struct sonde__record_page *page;
+    put_text("/lib/b.so", &shared->images[0].path);
+    put_text("/lib/a.so", &shared->images[1].path);
+    put_text("/lib/b.so", &shared->blind_spots[0].module);
+    put_text("/lib/a.so", &shared->blind_spots[1].module);
+    shared->blind_spots[2].module = UINT32_MAX;
+    put_text("/lib/b.so", &shared->sites[0].module);
+    shared->sites[1].module = shared->text_used; /* not written yet */
+    atomic_store(&shared->image_count, 2);
+    atomic_store(&shared->blind_count, 3);
+    atomic_store(&shared->site_count, 2);
+    CHECK_OK(sonde__audit_page_copy(memory, &page));
+    CHECK_STR(sonde__audit_page_text(page, page->images[0].path), "/lib/b.so");
+    CHECK_STR(sonde__audit_page_text(page, page->images[1].path), "/lib/a.so");
+    CHECK_EQ(page->blind_spots[0].module, page->images[0].path);
+    CHECK_EQ(page->blind_spots[1].module, page->images[1].path);
+    CHECK_EQ(page->blind_spots[2].module, UINT32_MAX);
+    CHECK_EQ(page->sites[0].module, page->images[0].path);
+    CHECK_STR(sonde__audit_page_text(page, page->sites[1].module), "");
+    sonde__audit_page_free(page);
+    CHECK_OK(munmap(memory, size));
+}
+
+/* A hostile page has texts as long as itself, in all of its entries. */
+TEST(text_that_is_no_path_is_cut)
+{
+    size_t size;
+    char *memory = make_page(&size);
+    struct sonde__record_page *page;
+    memset(shared->text, 'x', sizeof shared->text);
+    shared->text_used = sizeof shared->text;
+    shared->images[1].path = 20000;
+    atomic_store(&shared->image_count, 2);
+    CHECK_OK(sonde__audit_page_copy(memory, &page));
+    CHECK_EQ(strlen(sonde__audit_page_image(page, 0).path), SONDE__AUDIT_TEXT_MAX - 1);
+    CHECK_EQ(page->images[1].path, page->images[0].path);
+    sonde__audit_page_free(page);
+    CHECK_OK(munmap(memory, size));
+}
+
+TEST(functions_that_a_library_defines)
+{
+    size_t size;
+    char *memory = make_page(&size);
+    struct sonde__record_page *page;
+    struct sonde__audit_defined defined;
+    const struct sonde__record_blind blind_spots[] = {
+        {0, 3, SONDE__HOOK_INSIDE},
+        {0, 4, SONDE__HOOK_ABSENT},
+        {0, UINT32_MAX, SONDE__HOOK_INSIDE},
+        {0, SONDE__RECORD_FUNCTIONS, SONDE__HOOK_INSIDE},
+    };
+    memcpy(shared->blind_spots, blind_spots, sizeof blind_spots);
+    atomic_store(&shared->blind_count, 4);
+    CHECK_OK(sonde__audit_page_copy(memory, &page));
+    sonde__audit_page_defined(page, &defined);
+    for (uint32_t i = 0; i < SONDE__RECORD_FUNCTIONS + 2; i++) {
+        CHECK_EQ(sonde__audit_is_defined(&defined, i), i == 3);
+    }
+    CHECK(!sonde__audit_is_defined(&defined, UINT32_MAX));
+    sonde__audit_page_free(page);
+    CHECK_OK(munmap(memory, size));
+}
+
 static atomic_bool is_over;
 #if defined(SONDE_EMULATED)
 enum { ROUNDS = 3 };
@@ -93,6 +171,7 @@ TEST(changed_while_it_is_copied)
     pthread_t thread;
     char *memory = make_page(&size);
     memset(shared->text, 'x', sizeof shared->text);
+    shared->text_used = sizeof shared->text;
     CHECK_OK(pthread_create(&thread, NULL, scribble, NULL));
     for (int i = 0; i < ROUNDS; i++) {
         struct sonde__record_page *page;
