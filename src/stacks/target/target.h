@@ -75,6 +75,7 @@ enum sonde__captured_by {
 struct sonde__capture {
     enum sonde_status status;
     uint8_t by;      /* enum sonde__captured_by */
+    char letter;     /* the thread's state as captured; 0: as in the list */
     int64_t syscall; /* number of the system call that it is blocked in, or -1 */
     uint64_t syscall_args[6];
     uint64_t pause_ns; /* how long this stopped the thread; 0: it did not */

@@ -360,6 +360,7 @@ static enum outcome capture_running(struct sonde__target_process *p, uint64_t ti
     struct sonde__host_signal_look look;
     const char *how = "stopped";
     capture->status = SONDE_DENIED;
+    capture->syscall = -1; /* a former attempt found it blocked */
     if ((p->ways & SONDE__TARGET_BY_PERF) != 0) {
         outcome = capture_perf(p, tid, stack, capture, &os_error);
     }
@@ -478,6 +479,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
             return;
         }
         if (outcome == DONE) {
+            ret_capture->letter = now.letter;
             if (now.letter == 'D') {
                 sonde__target_note(ret_capture, "in an uninterruptible wait of the kernel (D)");
             }

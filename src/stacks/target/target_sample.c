@@ -52,6 +52,10 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
     ret_sample->thread = *thread;
     ret_sample->stack = *stack;
     sonde__target_capture(target, thread, &ret_sample->stack, &ret_sample->capture);
+    if (ret_sample->capture.letter != 0) { /* it may have woken up since it was listed */
+        ret_sample->thread.letter = ret_sample->capture.letter;
+        ret_sample->thread.state = (uint8_t)sonde__target_thread_state(ret_sample->capture.letter);
+    }
     sonde__target_cause(target, &ret_sample->capture, ret_sample->capture.waits_for,
                         sizeof ret_sample->capture.waits_for);
     ret_sample->script = *sonde__target_script(target);

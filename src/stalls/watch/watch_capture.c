@@ -188,7 +188,7 @@ static bool take_thread(struct sonde__watch_sampler *sampler, const struct sonde
                             sizeof capture->waits_for);
     }
     drop_own_frames(sampler, &ret_sample->stack, capture->syscall >= 0);
-    ret_sample->thread.letter = state_met(thread->letter, capture->by);
+    ret_sample->thread.letter = state_met(ret_sample->thread.letter, capture->by);
     return sonde__sample_keep(ret_sample);
 }
 

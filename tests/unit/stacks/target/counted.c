@@ -61,6 +61,11 @@ static void obey(unsigned i)
     case TAKE_SIGNAL:
         signal(SIGURG, ignore);
         break;
+    case NAP:
+        for (volatile int n = 0; n < 100000; n++) {
+        }
+        usleep(20);
+        return;
     }
     atomic_store(&shared->order[i], COUNT);
 }

@@ -21,6 +21,7 @@
 #include "host_perf.h"
 #include "host_signal.h"
 #include "os.h"
+#include "target_sample.h"
 #include "test.h"
 
 /* From now on `call` fails with `error`; so does `other`, if it is not 0. */
@@ -115,6 +116,58 @@ TEST(records_that_make_no_sense)
         CHECK_EQ(ring->data_tail, ring->data_head);
         sonde__host_perf_close(&perf);
     }
+}
+
+/* --- a thread that wakes up --- */
+
+static struct sonde__sample sample_listed_as(struct sonde__target *target, char letter)
+{
+    const struct sonde__thread thread = {.tid = shared->tid[0], .letter = letter};
+    static uint64_t pcs[64];
+    static uint8_t how[64];
+    struct sonde__sample sample;
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, 64, 0);
+    sonde__sample_take(target, &thread, &stack, &sample);
+    return sample;
+}
+
+/* It was blocked when the threads were listed. */
+TEST_TIMEOUT(a_thread_that_woke_up_is_running, 120)
+{
+    start_program();
+    need_perf();
+    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PERF);
+    struct sonde__sample sample;
+    do {
+        sample = sample_listed_as(target, 'S');
+    } while (sample.capture.by != SONDE__CAPTURED_PERF);
+    CHECK_EQ(sample.thread.letter, 'R');
+    CHECK_EQ(sample.thread.state, SONDE_THREAD_RUNNING);
+    sonde__target_close(target);
+    end_program();
+}
+
+/* It may be blocked at one attempt to read it, and running at the next one. */
+TEST_TIMEOUT(a_thread_that_wakes_up_while_it_is_read_is_in_no_call, 120)
+{
+    enum { CAPTURES = 2000 };
+    start_program();
+    need_perf();
+    order(shared->tid[0], NAP);
+    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PERF);
+    for (unsigned i = 0; i < CAPTURES; i++) {
+        struct sonde__sample sample = sample_listed_as(target, 'R');
+        if (sample.capture.by == SONDE__CAPTURED_PERF) {
+            CHECK_EQ(sample.capture.syscall, -1);
+            CHECK_EQ(sample.thread.letter, 'R');
+        } else if (sample.capture.by == SONDE__CAPTURED_PASSIVE &&
+                   sample.stack.end != SONDE_END_MOVED) {
+            CHECK(sample.thread.letter != 'R');
+        }
+    }
+    sonde__target_close(target);
+    end_program();
 }
 
 /* --- perf, then ptrace --- */
