@@ -22,7 +22,7 @@
 #include "record.h"
 #include "record_page.h"
 
-enum { FUNCTIONS = 4, STACKS = 40, PIECES = 64, BLOCKS = 200, LINES = 64 };
+enum { FUNCTIONS = 4, STACKS = 8, PIECES = 64, BLOCKS = 24, LINES = 8 };
 
 #define FIRST_BLOCK ((uint64_t)0x7f0000001000)
 
@@ -127,14 +127,14 @@ static void hear(void *ctx, const char *line)
     *(size_t *)ctx += strlen(line);
 }
 
-/* Read twice: the second time with what the first one kept. */
-static void read_blocks(struct sonde__report *report)
+/* Read `times` times, with what the read before kept. */
+static void read_blocks(struct sonde__report *report, int times)
 {
     struct sonde__audit_blocks blocks = {.lines = LINES};
     struct sonde__registry registry = registry_of();
     struct sonde__registry_block block;
     size_t heard = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < times; i++) {
         if (sonde__audit_read_blocks(&blocks, memory, NULL, i == 0, report) == SONDE_OK) {
             FUZZ_MUST(blocks.group_count <= blocks.live);
             FUZZ_MUST(blocks.live <= sonde__registry_places(&registry));
@@ -149,7 +149,7 @@ static void read_blocks(struct sonde__report *report)
     sonde__mem_free(blocks.groups);
 }
 
-static void read_record(void)
+static void read_record(int times)
 {
     struct sonde__report *report;
     struct sonde__audit_totals totals;
@@ -166,7 +166,7 @@ static void read_record(void)
         sonde__audit_say_blind_spots(page, &list, true, (struct sonde__say){hear, &heard});
         sonde__audit_page_free(page);
     }
-    read_blocks(report);
+    read_blocks(report, times);
     sonde__report_destroy(report);
 }
 
@@ -209,7 +209,7 @@ static void read_while_it_changes(void)
     pthread_t thread;
     atomic_store(&is_over, false);
     if (pthread_create(&thread, NULL, scribble, NULL) == 0) {
-        read_record();
+        read_record(1);
         atomic_store(&is_over, true);
         (void)pthread_join(thread, NULL);
     }
@@ -227,7 +227,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memory = mapped;
         make_record();
         make_registry();
-        read_record();
+        read_record(2);
     }
     for (piece_count = 0; size > 4 && piece_count < PIECES; piece_count++) {
         uint64_t part_size, start = part_at(data[0], &part_size);
@@ -243,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 4 + count;
         size -= 4 + count;
     }
-    read_record();
+    read_record(2);
     restore_pieces();
     if (piece_count > 0) {
         read_while_it_changes();
