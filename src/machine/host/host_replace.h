@@ -2,7 +2,8 @@
 /* Replaces files atomically. Context: any thread.
  *
  * A file is written next to its destination, under a random name that ends in ".part", and is
- * locked meanwhile. A writer that dies leaves an unlocked file and does not block later writers. */
+ * locked meanwhile. A writer that dies leaves an unlocked file and does not block later writers;
+ * the next one that writes this file removes it. */
 #ifndef SONDE_HOST_REPLACE_H
 #define SONDE_HOST_REPLACE_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_replace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include "os.h"
 
 #define UNFINISHED ".part"
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, RANDOM_DIGITS = 16 };
 
 /* Create a file under a name that no other writer uses, in any pid namespace. */
 static int open_beside(const char *path, unsigned permissions, char *ret_beside)
@@ -37,15 +38,60 @@ static int open_beside(const char *path, unsigned permissions, char *ret_beside)
     return fd;
 }
 
+/* The same, locked. Until then it looks like a leftover: if another process removes it, take
+ * another name. Where the file system has no locks nothing is removed. */
+static int open_locked(const char *path, unsigned permissions, char *ret_beside)
+{
+    for (;;) {
+        struct stat st;
+        int fd = open_beside(path, permissions, ret_beside);
+        if (fd < 0) {
+            return fd;
+        }
+        bool is_ours = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+        if (is_ours && (fstat(fd, &st) != 0 || st.st_nlink != 0)) {
+            return fd;
+        }
+        close(fd);
+    }
+}
+
+/* Is it a name that open_beside() gives for the file? */
+static bool is_beside(const char *name, const char *file)
+{
+    size_t length = strlen(file);
+    return strncmp(name, file, length) == 0 && name[length] == '.' &&
+           strspn(name + length + 1, "0123456789abcdef") == RANDOM_DIGITS &&
+           strcmp(name + length + 1 + RANDOM_DIGITS, UNFINISHED) == 0;
+}
+
+/* Remove what writers of this file left that were killed. */
+static void remove_leftovers(const char *path)
+{
+    char folder_path[PATH_BYTES];
+    const char *file = strrchr(path, '/');
+    file = file != NULL ? file + 1 : path;
+    snprintf(folder_path, sizeof folder_path, "%.*s.", (int)(file - path), path);
+    DIR *folder = opendir(folder_path);
+    const struct dirent *item;
+    while (folder != NULL && (item = readdir(folder)) != NULL) {
+        if (is_beside(item->d_name, file)) {
+            (void)sonde__host_remove_unfinished(dirfd(folder), item->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
 int sonde__host_file_replace(const char *path, const void *data, size_t size, unsigned permissions)
 {
     char beside[PATH_BYTES];
     int reason = 0;
-    int fd = open_beside(path, permissions, beside);
+    int fd = open_locked(path, permissions, beside);
     if (fd < 0) {
         return errno;
     }
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* new, so unlocked; without locks nothing removes it */
     if (!sonde__host_write_all(fd, data, size) || rename(beside, path) != 0) {
         reason = errno;
     }
@@ -54,6 +100,8 @@ int sonde__host_file_replace(const char *path, const void *data, size_t size, un
     }
     if (reason != 0) {
         unlink(beside);
+    } else {
+        remove_leftovers(path);
     }
     return reason;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files that appear whole, and a limit on their size: no signal, no action, no file is changed. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -134,6 +135,40 @@ TEST(leftovers_of_a_writer_block_nobody)
     CHECK_EQ(st.st_size, 5);
 }
 
+static unsigned count_files(void)
+{
+    unsigned count = 0;
+    DIR *folder = opendir(test_folder());
+    CHECK(folder != NULL);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+TEST(the_next_writer_of_a_file_removes_leftovers_of_it_alone)
+{
+    static const char *const others[] = {"g.0123456789abcdef.part", "f.0123456789abcde.part",
+                                         "f.0123456789abcdeg.part", "f.0123456789abcdef.parts",
+                                         "f0123456789abcdef.part",  "f.0123456789abcdef0.part"};
+    enum { OTHERS = sizeof others / sizeof others[0] };
+    for (unsigned i = 0; i < OTHERS; i++) {
+        test_write_file(in_folder(others[i]), "cut", 3);
+    }
+    test_write_file(in_folder("f.0123456789abcdef.part"), "cut", 3);
+    test_write_file(in_folder("f.0000000000000000.part"), "cut", 3);
+    int written = open(in_folder("f.ffffffffffffffff.part"), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CHECK_OK(flock(written, LOCK_EX));
+    CHECK_OK(sonde__host_file_replace(in_folder("f"), "hello", 5, 0600));
+    CHECK_EQ(count_files(), OTHERS + 2);
+    close(written);
+    CHECK_OK(chdir(test_folder()));
+    CHECK_OK(sonde__host_file_replace("f", "hello", 5, 0600));
+    CHECK_EQ(count_files(), OTHERS + 1);
+    CHECK_OK(chdir("/"));
+}
+
 TEST(only_what_nobody_writes_is_removed)
 {
     int folder = open(test_folder(), O_RDONLY | O_DIRECTORY);
@@ -181,5 +216,7 @@ TEST_TIMEOUT(a_killed_writer_leaves_the_file_as_it_was, 120)
         CHECK_OK(stat(in_folder("f"), &st));
         CHECK_EQ(st.st_size, LARGE_BYTES);
     }
+    CHECK_OK(sonde__host_file_replace(in_folder("f"), bytes, LARGE_BYTES, 0600));
+    CHECK_EQ(count_files(), 1);
     free(bytes);
 }
