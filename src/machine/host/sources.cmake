@@ -21,6 +21,7 @@ set(sources
     ${SONDE_PORT}/host_pin.c
     ${SONDE_PORT}/host_present.c
     ${SONDE_PORT}/host_process.c
+    ${SONDE_PORT}/host_prompt.c
     ${SONDE_PORT}/host_ptrace.c
     ${SONDE_PORT}/host_replace.c
     ${SONDE_PORT}/host_run.c

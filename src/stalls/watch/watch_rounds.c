@@ -4,6 +4,7 @@
 #include "watch_rounds.h"
 
 #include "host_clock.h"
+#include "host_prompt.h"
 #include "host_run.h"
 #include "os.h"
 #include "watch_family.h"
@@ -530,6 +531,9 @@ static void watch(struct sonde__watch_session *s)
 
 void sonde__watch_session_run(struct sonde__watch_session *s)
 {
+    if (s->waiter != NULL) { /* the thread of an embedded watch stays as it is */
+        sonde__host_be_prompt();
+    }
     s->begin_ns = sonde__host_monotonic_ns();
     sonde__watch_budget_init(&s->budget, s->begin_ns);
     sonde__watch_turns_init(&s->turns, s->options.threshold_ns, s->options.fps);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "host_process.h"
+#include "host_prompt.h"
 #include "host_run.h"
 #include "mem_heap.h"
 
@@ -53,6 +54,7 @@ static void *watch_word(void *arg)
 {
     struct sonde__host_waiter *w = arg;
     atomic_store(&w->tid, (uint64_t)syscall(SYS_gettid));
+    sonde__host_be_prompt();
     for (;;) {
         uint64_t one = 1;
         while (atomic_load(&w->armed) == 0) {
