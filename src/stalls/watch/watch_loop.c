@@ -44,6 +44,16 @@ static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loo
            (loop->latest.state == 'S' || loop->latest.state == 'D');
 }
 
+/* has_slept_on() has read the counters. A supervisor keeps the thread's files open. False: the
+ * thread has ended. */
+static bool read_status(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                        struct sonde__host_thread_look *ret)
+{
+    return s->waiter != NULL && loop->clock.is_open
+               ? sonde__watch_clock_look(&loop->clock, s->pid, loop->tid, ret)
+               : sonde__host_look_thread(s->pid, loop->tid, ret);
+}
+
 /* Look at the loop's thread, unless it has been idle since the last look. False: nothing is
  * known. */
 static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
@@ -68,7 +78,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
         loop->is_old = true;
         return true;
     }
-    if (!sonde__host_look_thread(s->pid, tid, ret)) {
+    if (!read_status(s, loop, ret)) {
         look->busy = false; /* the thread has ended */
         atomic_compare_exchange_strong(&loop->slot->tid, &tid, 0);
         return false;

@@ -502,9 +502,6 @@ static void watch(struct sonde__watch_session *s)
         sonde__watch_attend_workers(s, now_ns);
         s->checks = now_ns - s->checked_ns >= s->options.threshold_ns / 4;
         s->checked_ns = s->checks ? now_ns : s->checked_ns;
-        if (s->checks) {
-            (void)is_confined(s, (uint64_t)s->pid);
-        }
         if (runs && s->checks && has_replaced_itself(s) && s->outside != NULL) {
             begin_anew(s);
         } else if (runs && s->replaced) {

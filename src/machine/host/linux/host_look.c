@@ -62,14 +62,10 @@ static bool is_own_thread(int32_t tid)
     return access(path, F_OK) == 0;
 }
 
-bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_thread_look *ret_look)
+/* All but the counters of schedstat. False: the thread has ended. */
+static bool take_status(const char *text, struct sonde__host_thread_look *ret_look)
 {
     struct sonde__host_thread_look look = {.state = '?'};
-    char text[SONDE__HOST_STATUS_BYTES];
-    char *end;
-    if (!sonde__host_read_status(pid, tid, text)) {
-        return false;
-    }
     const char *state = strstr(text, "\nState:\t");
     if (state != NULL) {
         look.state = state[8];
@@ -83,12 +79,39 @@ bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_threa
     look.voluntary = sonde__host_status_field(text, "\nvoluntary_ctxt_switches:\t");
     look.switches =
         look.voluntary + sonde__host_status_field(text, "\nnonvoluntary_ctxt_switches:\t");
-    if (read_thread_file(pid, tid, "schedstat", text, sizeof text)) {
-        look.cpu_ns = strtoull(text, &end, 10);
-        look.runqueue_ns = strtoull(end, NULL, 10);
-    }
     *ret_look = look;
     return look.state != 'Z' && look.state != 'X';
+}
+
+bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_thread_look *ret_look)
+{
+    char text[SONDE__HOST_STATUS_BYTES];
+    char *end;
+    if (!sonde__host_read_status(pid, tid, text)) {
+        return false;
+    }
+    bool lives = take_status(text, ret_look);
+    if (read_thread_file(pid, tid, "schedstat", text, sizeof text)) {
+        ret_look->cpu_ns = strtoull(text, &end, 10);
+        ret_look->runqueue_ns = strtoull(end, NULL, 10);
+    }
+    return lives;
+}
+
+bool sonde__host_status_open(int32_t pid, uint64_t tid, int32_t *ret_fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+    return *ret_fd >= 0;
+}
+
+bool sonde__host_look_again(int32_t status_fd, struct sonde__host_thread_look *ret_look)
+{
+    char text[SONDE__HOST_STATUS_BYTES];
+    ssize_t n = pread(status_fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && take_status(text, ret_look);
 }
 
 bool sonde__host_thread_channel(int32_t pid, uint64_t tid, char *ret_text, size_t capacity)

@@ -4,6 +4,7 @@
  * _dl_find_object (glibc >= 2.35) is lock-free and documented as async-signal-safe; it and
  * __libc_stack_end are weak, so that this links with a libc that lacks them. */
 #include <elf.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "linux_syscall.h"
@@ -112,8 +113,14 @@ bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
 
 size_t sonde__os_page_size(void)
 {
-    uint64_t size;
-    return find_auxiliary(AT_PAGESZ, &size) && size != 0 ? (size_t)size : 4096;
+    static _Atomic size_t known; /* asked for in each sample */
+    size_t size = atomic_load_explicit(&known, memory_order_relaxed);
+    uint64_t found;
+    if (size == 0) {
+        size = find_auxiliary(AT_PAGESZ, &found) && found != 0 ? (size_t)found : 4096;
+        atomic_store_explicit(&known, size, memory_order_relaxed);
+    }
+    return size;
 }
 
 /* Without the loader's record, use AT_EXECFN, which points into the stack's top page. */
