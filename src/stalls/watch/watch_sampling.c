@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_math.h"
 #include "host_clock.h"
 #include "host_run.h"
 #include "probe_turn.h"
@@ -26,6 +27,7 @@ void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch
     loop->nested = atomic_load(&slot->nested);
     loop->loop_changes = slot->loop_changes;
     loop->first = loop->look;
+    loop->begun = loop->account;
     loop->waits[0] = '\0';
     if (loop->look.state != 'R') {
         (void)sonde__host_thread_channel(s->pid, loop->tid, loop->waits, sizeof loop->waits);
@@ -77,12 +79,14 @@ static uint64_t moved_between(const struct sonde__host_thread_look *from,
 static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
                                       const struct sonde__watch_loop *loop)
 {
+    uint64_t head_ns = sonde__base_minus(loop->first_ns, loop->decision.since_ns);
     return (struct sonde__watch_gap){
         .step_ns = loop->decision.sample_ns,
         .apart_ns = loop->decision.apart_ns,
         .moved_ns = moved_between(&loop->sampled, &loop->look),
-        .still_ns =
-            loop->first_ns > loop->decision.since_ns ? loop->first_ns - loop->decision.since_ns : 0,
+        .still_ns = head_ns,
+        .even = sonde__watch_stall_is_even(loop->first.state, head_ns, loop->begun.turn_cpu_ns,
+                                           loop->begun.turn_runqueue_ns),
         .reason = loop->unread                    ? SONDE__REPORT_UNCOVERED_UNREAD
                   : s->means == SONDE__WATCH_POOR ? SONDE__REPORT_UNCOVERED_BUDGET
                                                   : SONDE__REPORT_UNCOVERED_LATE,

@@ -33,8 +33,9 @@ struct sonde__watch_loop {
     /* when this turn was looked at first: */
     uint64_t first_ns;
     struct sonde__host_thread_look first;
-    char waits[48]; /* what the thread waited for then, or "" */
-    uint64_t turns; /* including this one */
+    struct sonde__watch_account begun; /* up to then */
+    char waits[48];                    /* what the thread waited for then, or "" */
+    uint64_t turns;                    /* including this one */
     uint64_t nested;
     uint64_t loop_changes;
     /* now: */

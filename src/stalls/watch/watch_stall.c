@@ -78,8 +78,21 @@ static bool stays(const struct sonde__watch_gap *gap)
 /* If a thread moved for at most this many planned intervals between two samples, each sample covers
  * half of the time. */
 #define NEAR_STEPS 4u
-/* Largest step of the clock that stamps a turn's end. */
+/* Largest step of the clock that stamps a turn's begin and end. */
 #define TICK_NS 5000000u
+/* What a thread runs before a wait without being elsewhere: a part of the time, or so much. */
+#define EVEN_PART 8u
+#define EVEN_NS   1000000u
+/* How much time before the first look may be covered, in planned intervals. */
+#define EVEN_STEPS 2u
+
+bool sonde__watch_stall_is_even(char state, uint64_t head_ns, uint64_t cpu_ns, uint64_t runqueue_ns)
+{
+    uint64_t part_ns = head_ns / EVEN_PART;
+    return state == 'R'
+               ? cpu_ns + runqueue_ns + part_ns + TICK_NS >= head_ns
+               : (state == 'S' || state == 'D') && cpu_ns <= sonde__base_max(part_ns, EVEN_NS);
+}
 
 /* Has the thread moved so little that the two samples cover the time between them? */
 static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__watch_gap *gap)
@@ -88,13 +101,15 @@ static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__w
 }
 
 /* Cover the time before the first sample: half an interval, or back to the first look if the thread
- * has hardly run since. Waiting for a CPU does not move a thread. */
+ * has hardly run since; or to the begin, if it did the same before. Waiting for a CPU does not move
+ * a thread. */
 static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns,
                            const struct sonde__watch_gap *gap)
 {
     uint64_t from_ns = counted_ns - sonde__base_min(counted_ns, gap->step_ns / 2);
     if (gap->moved_ns <= NEAR_STEPS * gap->step_ns) {
-        from_ns = sonde__base_min(from_ns, gap->still_ns);
+        bool even = gap->even && gap->still_ns <= EVEN_STEPS * gap->step_ns;
+        from_ns = even ? 0 : sonde__base_min(from_ns, gap->still_ns);
     }
     add_uncovered(stall, 0, from_ns, gap, SONDE__REPORT_UNCOVERED_BEFORE);
     return from_ns;
@@ -108,15 +123,15 @@ static bool knows_borders(const struct sonde__watch_stall *stall, uint64_t count
 }
 
 /* Divide the time since the last sample between that sample and the next one, and leave the rest
- * uncovered. Returns the begin of the next sample's time. */
+ * uncovered. same: both are equal. Returns the begin of the next sample's time. */
 static uint64_t cover_gap(struct sonde__watch_stall *stall, uint64_t counted_ns,
-                          const struct sonde__watch_gap *gap)
+                          const struct sonde__watch_gap *gap, bool same)
 {
     struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
     uint64_t between_ns = counted_ns - stall->last_ns, step_ns = stall->last_step_ns;
     uint64_t end_ns = counted_ns, from_ns = counted_ns;
     if (knows_borders(stall, counted_ns, gap)) {
-        bool near = gap->came_ns - gap->left_ns <= NEAR_STEPS * step_ns;
+        bool near = gap->came_ns - gap->left_ns <= (same ? NEAR_STEPS : 1) * step_ns;
         uint64_t half_ns = (gap->came_ns - gap->left_ns) / 2;
         end_ns = near ? gap->left_ns + half_ns : gap->left_ns;
         from_ns = near ? end_ns : gap->came_ns;
@@ -147,13 +162,13 @@ void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__samp
     uint64_t from_ns = 0;
     stall->early += sample->capture.early;
     counted_ns = counted_ns > stall->last_ns ? counted_ns : stall->last_ns;
+    last = stall->count > 0 ? &stall->samples[stall->count - 1] : NULL;
+    bool same = last != NULL && sonde__sample_is_same(&last->sample, sample);
     from_ns =
-        stall->count == 0 ? cover_head(stall, counted_ns, gap) : cover_gap(stall, counted_ns, gap);
+        last == NULL ? cover_head(stall, counted_ns, gap) : cover_gap(stall, counted_ns, gap, same);
     stall->last_ns = counted_ns;
     stall->last_step_ns = gap->step_ns;
-    last = stall->count > 0 ? &stall->samples[stall->count - 1] : NULL;
-    bool extends = last != NULL && last->time_ns + last->weight_ns == from_ns;
-    if (extends && sonde__sample_is_same(&last->sample, sample)) {
+    if (same && last->time_ns + last->weight_ns == from_ns) {
         last->weight_ns = counted_ns - last->time_ns;
         sonde__sample_done(sample);
         return;

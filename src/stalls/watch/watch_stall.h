@@ -6,9 +6,10 @@
  * intervals. Otherwise it covers the planned interval, and the rest is uncovered. A thread that has
  * not run is still where it was: then nothing is uncovered, however late the next sample is. If it
  * is known when the thread left the place of one sample and came to the next, the samples cover
- * those times. A sample that equals the previous one extends it, so an unchanged thread costs one
- * element however long it hangs. Times are effective times since the thread became busy. Context:
- * any thread, one at a time. */
+ * those times, and not what the thread did between. The first sample also covers the time before
+ * the first look if the thread waited, or ran, all that time. A sample that equals the previous one
+ * extends it, so an unchanged thread costs one element however long it hangs. Times are effective
+ * times since the thread became busy. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_STALL_H
 #define SONDE_WATCH_STALL_H
 
@@ -74,6 +75,7 @@ struct sonde__watch_gap {
     uint64_t moved_ns; /* how long the thread ran since the last sample, at most; UINT64_MAX:
                           unknown. Before the first sample: since still_ns */
     uint64_t still_ns; /* when the turn was first looked at */
+    bool even;         /* until then, the thread did the same all the time */
     uint64_t apart_ns; /* between samples of a thread that keeps running */
     /* when the thread left the place of the last sample, and came to that of this one; 0: not
      * known */
@@ -82,6 +84,11 @@ struct sonde__watch_gap {
     uint64_t cpu_ns, runqueue_ns; /* of the time before the first sample */
     const char *waits;            /* what the thread waited for then, or "" */
 };
+
+/* Did a thread do the same from the begin of its turn to the first look? By what it did then
+ * (state), and by its counters in that time. */
+bool sonde__watch_stall_is_even(char state, uint64_t head_ns, uint64_t cpu_ns,
+                                uint64_t runqueue_ns);
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall);
 void sonde__watch_stall_done(struct sonde__watch_stall *stall);

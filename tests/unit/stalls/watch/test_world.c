@@ -281,6 +281,97 @@ TEST(weights_between_switches)
     sonde__watch_stall_done(&stall);
 }
 
+/* Between two waits the thread did something that no sample shows. */
+TEST(time_between_two_waits_is_not_theirs)
+{
+    struct sonde__watch_stall stall;
+    struct sonde__watch_gap gap = {
+        .step_ns = 20 * MS, .moved_ns = UINT64_MAX, .reason = SONDE__REPORT_UNCOVERED_LATE};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 20, &gap);
+    gap.left_ns = 60 * MS;
+    gap.came_ns = 115 * MS;
+    add_sample(&stall, 2, 120, &gap);
+    gap.left_ns = 140 * MS;
+    gap.came_ns = 195 * MS; /* the same wait again: it was hardly elsewhere */
+    add_sample(&stall, 2, 200, &gap);
+    sonde__watch_stall_end(&stall, 205 * MS, &(struct sonde__watch_gap){.step_ns = 20 * MS});
+    CHECK_EQ(stall.count, 2);
+    CHECK_EQ(stall.samples[0].time_ns + stall.samples[0].weight_ns, 60 * MS);
+    CHECK_EQ(stall.samples[1].time_ns, 115 * MS);
+    CHECK_EQ(stall.samples[1].weight_ns, 90 * MS);
+    CHECK_EQ(stall.uncovered_count, 2);
+    CHECK_EQ(stall.uncovered[1].duration_ns, 55 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
+/* The first look at a turn comes some ms after its begin. What the thread did in that time is known
+ * if it did the same all the time. */
+TEST(the_first_sample_covers_an_even_head)
+{
+    static const struct {
+        char state;
+        uint64_t cpu_ms, runqueue_ms;
+        bool even;
+    } heads[] = {{'S', 0, 0, true},  {'S', 1, 9, true},  {'D', 0, 3, true},   {'S', 5, 0, false},
+                 {'R', 16, 0, true}, {'R', 4, 12, true}, {'R', 6, 0, false},  {'R', 0, 0, false},
+                 {'t', 0, 0, false}, {'T', 0, 0, false}, {'S', 16, 0, false}, {'R', 12, 0, true}};
+    for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        struct sonde__watch_stall stall;
+        const bool even = sonde__watch_stall_is_even(heads[i].state, 18 * MS, heads[i].cpu_ms * MS,
+                                                     heads[i].runqueue_ms * MS);
+        const struct sonde__watch_gap gap = {
+            .step_ns = 10 * MS, .moved_ns = 5 * MS, .still_ns = 18 * MS, .even = even};
+        CHECK_EQ(even, heads[i].even);
+        sonde__watch_stall_init(&stall);
+        add_sample(&stall, 1, 30, &gap);
+        CHECK_EQ(stall.samples[0].time_ns, heads[i].even ? 0 : 18 * MS);
+        CHECK_EQ(stall.uncovered_count, !heads[i].even);
+        sonde__watch_stall_done(&stall);
+    }
+}
+
+/* Not if the thread has waited elsewhere since, or the first look was very late. */
+TEST(the_first_sample_covers_no_long_head)
+{
+    struct sonde__watch_stall stall;
+    struct sonde__watch_gap gap = {
+        .step_ns = 10 * MS, .moved_ns = UINT64_MAX, .still_ns = 8 * MS, .even = true};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 30, &gap);
+    CHECK_EQ(stall.samples[0].time_ns, 25 * MS);
+    sonde__watch_stall_done(&stall);
+    gap.moved_ns = 0;
+    gap.still_ns = 60 * MS;
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 70, &gap);
+    CHECK_EQ(stall.samples[0].time_ns, 60 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
+/* Phases of the length of the head: the first one is the longest by a tenth. */
+TEST(a_first_phase_that_leads_is_blamed)
+{
+    unsigned right = 0, count = 0;
+    for (uint64_t i = 0; i < STALLS; i++, count++) {
+        struct world w = make(i);
+        uint64_t part = 60 + world_random(&w, 60);
+        w.phase_count = 5;
+        for (unsigned phase = 0; phase < 5; phase++) {
+            w.phases_ns[phase] = (phase == 0 ? part + part / 10 + 1 : part) * MS;
+            w.blocks[phase] = world_random(&w, 2) != 0;
+        }
+        w.traced = true;
+        w.late_max_ns = MS;
+        world_play(&w);
+        check_whole(&w);
+        right += world_blamed(&w) == 0;
+        world_done(&w);
+    }
+    fprintf(stderr, "5 phases, the first leads: %.1f %%\n", 100.0 * right / count);
+    CHECK(right * 100 >= count * 97);
+}
+
 /* The end stamp comes from a clock with steps of some ms: samples may come after it. */
 TEST(samples_after_the_end_are_cut)
 {

@@ -96,7 +96,7 @@ struct watcher {
     uint64_t done_ns, sampled_done_ns; /* of the turn, at the last look and sample */
     uint64_t now_ns;
     uint64_t first_ns, seen_ns;
-    bool was_seen, still;
+    bool was_seen, still, even;
 };
 
 /* How far the thread ran between two moments of its turn, by the thread's switches. */
@@ -133,10 +133,13 @@ static void look(struct world *w, struct watcher *at, uint64_t now_ns, uint64_t 
     if (busy && !at->was_seen) {
         at->was_seen = true;
         at->first_ns = now_ns - w->begin_ns;
+        at->even = sonde__watch_stall_is_even(w->blocks[phase_at(w, done)] ? 'S' : 'R',
+                                              at->first_ns, cpu_after(w, done), 0);
         at->sampled_done_ns = done;
     }
     const struct sonde__watch_gap gap = {.moved_ns = moved(w, at->sampled_done_ns, done),
                                          .still_ns = at->first_ns,
+                                         .even = at->even,
                                          .reason = SONDE__REPORT_UNCOVERED_LATE};
     enum sonde__watch_action action = sonde__watch_decide(&w->decision, &seen);
     struct sonde__watch_gap now = gap;
