@@ -57,7 +57,7 @@ static _Thread_local bool ending;      /* the next wait ends the turn of a stall
 static uint64_t due_ns, begin_ns, injected_ns, wall_ns, turn_ns;
 static unsigned made, phase_count;
 static struct {
-    unsigned function, ms;
+    unsigned function, ms, us; /* planned, measured */
 } phases[PHASES];
 
 static inline __attribute__((always_inline)) uint64_t clock_ns(clockid_t clock)
@@ -192,7 +192,7 @@ static void end_turn(void)
                          (unsigned long long)((now - turn_ns) / 1000));
     for (unsigned i = 0; i < phase_count; i++) {
         n += (size_t)snprintf(line + n, sizeof line - n, " %s %u", names[phases[i].function],
-                              phases[i].ms);
+                              phases[i].us);
     }
     line[n++] = '\n';
     note(line, n);
@@ -210,7 +210,9 @@ static void stall(void)
     begin_ns = clock_ns(CLOCK_MONOTONIC);
     wall_ns = clock_ns(CLOCK_REALTIME) - (begin_ns - woke_ns);
     for (unsigned i = 0; i < phase_count; i++) {
+        uint64_t from_ns = clock_ns(CLOCK_MONOTONIC);
         functions[phases[i].function](phases[i].ms);
+        phases[i].us = (unsigned)((clock_ns(CLOCK_MONOTONIC) - from_ns) / 1000);
     }
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     injected_ns = now - begin_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Programs of many kinds; no code of ours knows their names. sonde finds stalls that an intruder
- * injects, with the durations of its stamps, and blames their longest phase. Idle programs give no
- * report, all at once, even when stopped and continued.
+ * injects, with the durations of its stamps, and blames their longest phase by its stamps. Idle
+ * programs give no report, all at once, even when stopped and continued.
  *
  * The figures are those of --long, which installs all programs: the whole zoo twice, alone and with
  * eight busy threads, and ten minutes idle. The short form uses installed programs.

@@ -33,11 +33,12 @@ struct wide_plan {
 struct wide_counts {
     unsigned programs; /* that turned */
     unsigned made, found;
-    unsigned wrong;          /* reports of stalls that were not injected */
-    unsigned starved;        /* the same, while the thread waited for a CPU: the machine's own */
-    unsigned off;            /* found, with another duration than the stamps */
-    unsigned phased, blamed; /* of two phases and more; the longest is the heaviest function */
-    double worst_ms;         /* error of a duration beyond what is allowed */
+    unsigned wrong;   /* reports of stalls that were not injected */
+    unsigned starved; /* the same, while the thread waited for a CPU: the machine's own */
+    unsigned off;     /* found, with another duration than the stamps */
+    /* of two phases and more, of which one leads by a tenth; that is the heaviest function */
+    unsigned phased, blamed;
+    double worst_ms; /* error of a duration beyond what is allowed */
 };
 
 struct wide_run {
