@@ -96,16 +96,16 @@ static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
     };
 }
 
-/* Add what the thread ran since the look: it may have waited for a CPU until it could be sampled,
- * and run a little. */
+/* Add how the thread moved since the look: the watch or the thread may have waited for a CPU until
+ * the sample. Only a supervisor (s->waiter) keeps the counters open; it read them for the look. */
 static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
-                          struct sonde__watch_loop *loop)
+                          struct sonde__watch_loop *loop, const struct sonde__sample *sample)
 {
-    uint64_t before_ns = loop->look.cpu_ns;
-    return moved_ns != UINT64_MAX && s->waiter != NULL &&
-                   sonde__watch_clock_read(&loop->clock, s->pid, loop->tid) &&
-                   loop->clock.stat.cpu_ns > before_ns
-               ? moved_ns + (loop->clock.stat.cpu_ns - before_ns)
+    const struct sonde__os_schedstat at_look = loop->clock.stat;
+    bool waits = loop->look.state == 'S' || loop->look.state == 'D' ||
+                 sample->thread.letter == 'S' || sample->thread.letter == 'D';
+    return s->waiter != NULL && sonde__watch_clock_read(&loop->clock, s->pid, loop->tid)
+               ? sonde__watch_stall_moved(moved_ns, waits, &at_look, &loop->clock.stat)
                : moved_ns;
 }
 
@@ -146,7 +146,7 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
         sonde__sample_done(&sample);
         return;
     }
-    gap.moved_ns = with_more(gap.moved_ns, s, loop);
+    gap.moved_ns = with_more(gap.moved_ns, s, loop, &sample);
     uint64_t counted_ns = loop->decision.counted_ns + (taken_ns - now_ns);
     find_borders(s, loop, taken_ns, counted_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);

@@ -8,6 +8,16 @@
 #include "base_math.h"
 #include "report_model.h"
 
+uint64_t sonde__watch_stall_moved(uint64_t moved_ns, bool waits,
+                                  const struct sonde__os_schedstat *at_look,
+                                  const struct sonde__os_schedstat *at_sample)
+{
+    if (moved_ns == UINT64_MAX || (waits && at_look->slices != at_sample->slices)) {
+        return UINT64_MAX;
+    }
+    return moved_ns + sonde__base_minus(at_sample->cpu_ns, at_look->cpu_ns);
+}
+
 void sonde__watch_stall_init(struct sonde__watch_stall *stall)
 {
     memset(stall, 0, sizeof *stall);
@@ -100,26 +110,28 @@ static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__w
     return sonde__base_min(between_ns, gap->moved_ns) <= NEAR_STEPS * step_ns;
 }
 
-/* Cover the time before the first sample: half an interval, or back to the first look if the thread
- * has hardly run since; or to the begin, if it did the same before. Waiting for a CPU does not move
- * a thread. */
-static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns,
-                           const struct sonde__watch_gap *gap)
-{
-    uint64_t from_ns = counted_ns - sonde__base_min(counted_ns, gap->step_ns / 2);
-    if (gap->moved_ns <= NEAR_STEPS * gap->step_ns) {
-        bool even = gap->even && gap->still_ns <= EVEN_STEPS * gap->step_ns;
-        from_ns = even ? 0 : sonde__base_min(from_ns, gap->still_ns);
-    }
-    add_uncovered(stall, 0, from_ns, gap, SONDE__REPORT_UNCOVERED_BEFORE);
-    return from_ns;
-}
-
 static bool knows_borders(const struct sonde__watch_stall *stall, uint64_t counted_ns,
                           const struct sonde__watch_gap *gap)
 {
     return gap->left_ns >= stall->last_ns && gap->left_ns != 0 && gap->came_ns >= gap->left_ns &&
            gap->came_ns <= counted_ns;
+}
+
+/* Cover the time before the first sample: half an interval, or back to the first look if the thread
+ * has hardly run since; or to the begin, if it did the same before. Waiting for a CPU does not move
+ * a thread. If it is known when it came to its place: back to then. */
+static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns,
+                           const struct sonde__watch_gap *gap)
+{
+    uint64_t from_ns = counted_ns - sonde__base_min(counted_ns, gap->step_ns / 2);
+    if (knows_borders(stall, counted_ns, gap)) {
+        from_ns = gap->came_ns;
+    } else if (gap->moved_ns <= NEAR_STEPS * gap->step_ns) {
+        bool even = gap->even && gap->still_ns <= EVEN_STEPS * gap->step_ns;
+        from_ns = even ? 0 : sonde__base_min(from_ns, gap->still_ns);
+    }
+    add_uncovered(stall, 0, from_ns, gap, SONDE__REPORT_UNCOVERED_BEFORE);
+    return from_ns;
 }
 
 /* Divide the time since the last sample between that sample and the next one, and leave the rest

@@ -14,6 +14,7 @@
 #define SONDE_WATCH_STALL_H
 
 #include "host_run.h"
+#include "os.h"
 #include "report_model.h"
 #include "watch_capture.h"
 #include "watch_child.h"
@@ -89,6 +90,13 @@ struct sonde__watch_gap {
  * (state), and by its counters in that time. */
 bool sonde__watch_stall_is_even(char state, uint64_t head_ns, uint64_t cpu_ns,
                                 uint64_t runqueue_ns);
+
+/* How long a thread ran between two samples, if moved_ns is that time up to the look before the
+ * second one; UINT64_MAX: unknown. waits: it waited at that look, or in that sample. Then a switch
+ * between the two means that it went on. at_look, at_sample: its counters. */
+uint64_t sonde__watch_stall_moved(uint64_t moved_ns, bool waits,
+                                  const struct sonde__os_schedstat *at_look,
+                                  const struct sonde__os_schedstat *at_sample);
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall);
 void sonde__watch_stall_done(struct sonde__watch_stall *stall);

@@ -349,6 +349,36 @@ TEST(the_first_sample_covers_no_long_head)
     sonde__watch_stall_done(&stall);
 }
 
+/* The look saw the thread in one wait, and the sample, which came late, in the next one. */
+TEST(a_thread_that_went_on_before_its_sample_has_moved)
+{
+    const struct sonde__os_schedstat look = {.cpu_ns = 5 * MS, .slices = 7};
+    const struct sonde__os_schedstat next_wait = {.cpu_ns = 5 * MS, .slices = 8};
+    const struct sonde__os_schedstat ran_on = {.cpu_ns = 9 * MS, .slices = 8};
+    CHECK_EQ(sonde__watch_stall_moved(0, true, &look, &look), 0);
+    CHECK(sonde__watch_stall_moved(0, true, &look, &next_wait) == UINT64_MAX);
+    CHECK(sonde__watch_stall_moved(UINT64_MAX, false, &look, &look) == UINT64_MAX);
+    CHECK_EQ(sonde__watch_stall_moved(2 * MS, false, &look, &ran_on), 6 * MS); /* preempted */
+}
+
+/* The first sample came late, but the scheduler tells when the thread came to its place. */
+TEST(the_first_sample_begins_where_the_thread_came)
+{
+    struct sonde__watch_stall stall;
+    const struct sonde__watch_gap gap = {.step_ns = 20 * MS,
+                                         .moved_ns = UINT64_MAX,
+                                         .still_ns = 8 * MS,
+                                         .even = true,
+                                         .left_ns = 54 * MS,
+                                         .came_ns = 74 * MS};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 110, &gap);
+    CHECK_EQ(stall.samples[0].time_ns, 74 * MS);
+    CHECK_EQ(stall.samples[0].weight_ns, 36 * MS);
+    CHECK_EQ(stall.uncovered[0].duration_ns, 74 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
 /* Phases of the length of the head: the first one is the longest by a tenth. */
 TEST(a_first_phase_that_leads_is_blamed)
 {
