@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 13u
+#define SONDE__PROBE_VERSION 14u
 /* Threads that wait in poll, epoll and the like at the same time. The largest program of our
  * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -126,7 +126,10 @@ struct sonde__probe_slot {
     uint32_t rival;      /* index of that rival */
     uint64_t rival_ns;   /* since when */
     uint64_t candidates_lost;
-    /* Turns that may have been long, or were followed by a long wait; their end was not stamped. */
+    /* When a wait that may be outside the loop made the thread idle within a turn; 0: none did */
+    uint64_t hidden_ns;
+    /* Turns that may have been long, or were followed by a long wait, or hidden by one; their end
+     * was not stamped. */
     _Atomic uint64_t unsure_turns;
     /* Turns kept. Number n is in longs[n % SONDE__PROBE_LONGS] until n + LONGS overwrites it, so
      * a late watch finds the turns that it has missed. */

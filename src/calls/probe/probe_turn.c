@@ -16,6 +16,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     slot->known_sp = 0;
     slot->asked = 0;
     slot->waited_ns = 0;
+    slot->hidden_ns = 0;
     slot->measured = 0;
     slot->site_turns = 0;
     slot->waits = 0;
@@ -197,6 +198,7 @@ static void replace_loop(struct sonde__probe_slot *slot, const struct sonde__pro
     slot->known_sp = 0;
     slot->asked = 0;
     slot->waited_ns = 0;
+    slot->hidden_ns = 0;
     slot->yield_waits = 0;
     slot->site_turns = 0;
     atomic_store_explicit(&slot->begun_ns, 0, memory_order_relaxed);
@@ -339,7 +341,8 @@ static bool is_site(const struct sonde__probe_slot *slot, const struct sonde__pr
 }
 
 /* Not a turn. If the thread may be outside a turn, it does not count as busy until the loop's
- * next turn: better to miss a stall than to report an idle program. */
+ * next turn: better to miss a stall than to report an idle program. Then the turn's rest is hidden,
+ * and counted if it was long. */
 static void note_nested(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     uint64_t n = atomic_load_explicit(&slot->nested, memory_order_relaxed);
@@ -351,8 +354,23 @@ static void note_nested(struct sonde__probe_slot *slot, const struct sonde__prob
     }
     if (is_outside(&slot->loop, wait->sp, wait->level) ||
         (is_young(slot) && (level || (wait->learn && !weak)))) {
+        uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
+        bool hides = (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_IDLE;
+        slot->hidden_ns = hides ? wait->now_ns : slot->hidden_ns;
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
     }
+}
+
+/* The loop turns again. It may have waited all that time: count, but do not report. */
+static void end_hidden(struct sonde__probe_slot *slot, uint64_t now_ns)
+{
+    bool of_this_turn =
+        slot->hidden_ns != 0 &&
+        slot->hidden_ns >= atomic_load_explicit(&slot->begun_ns, memory_order_relaxed);
+    if (of_this_turn && (int64_t)(now_ns - slot->hidden_ns) >= slot->long_ns) {
+        atomic_fetch_add_explicit(&slot->unsure_turns, 1, memory_order_relaxed);
+    }
+    slot->hidden_ns = 0;
 }
 
 /* Is this wait one of the known loop's? Waits that may say nothing about the thread (round trips
@@ -515,6 +533,7 @@ enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
     turn = is_loops(slot, wait) ? note_turn(slot, wait) : note_other(slot, wait);
     if (turn && known && slot->loop_changes == changes) {
         sonde__probe_keep_long(slot, wait->now_ns);
+        end_hidden(slot, wait->now_ns);
     }
     slot->doubt_beat = 0;
     slot->measured = turn && !wait->instant;

@@ -210,3 +210,39 @@ TEST(a_turn_that_may_have_been_long_is_counted)
     (void)wait_short(900 * MS);
     CHECK_EQ(atomic_load(&slot->unsure_turns), 1);
 }
+
+/* A wait far outside the loop, which does not teach: the thread may be idle there. */
+static void wait_outside(uint64_t for_ns)
+{
+    const struct sonde__probe_wait wait = {.object = 9,
+                                           .sp = 0x27000,
+                                           .caller = 0x400900,
+                                           .now_ns = now_ns,
+                                           .kind = SONDE__PROBE_POLL,
+                                           .learn = true,
+                                           .note = true};
+    CHECK_EQ(sonde__probe_enter(slot, &wait), SONDE__PROBE_NESTED);
+    now_ns += for_ns;
+}
+
+TEST(a_long_turn_that_a_wait_has_hidden_is_counted)
+{
+    begin_loop(250 * MS);
+    now_ns += 5 * MS;
+    wait_outside(10 * MS);
+    now_ns += 200 * MS;
+    wait_in_loop(50 * MS);
+    CHECK_EQ(atomic_load(&slot->unsure_turns), 0); /* 210 ms */
+    now_ns += 5 * MS;
+    wait_outside(10 * MS);
+    CHECK_EQ(atomic_load(&slot->beat) & SONDE__PROBE_STATE_MASK, SONDE__PROBE_IDLE);
+    now_ns += 400 * MS; /* nobody sees this */
+    wait_in_loop(50 * MS);
+    CHECK_EQ(atomic_load(&slot->unsure_turns), 1);
+    now_ns += 10 * MS;
+    wait_in_loop(900 * MS);
+    now_ns += 10 * MS;
+    wait_in_loop(50 * MS);
+    CHECK_EQ(atomic_load(&slot->unsure_turns), 1);
+    CHECK_EQ(count(), 0);
+}
