@@ -71,6 +71,10 @@ struct sonde__host_switches {
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(uint64_t tid,
                                                                  struct sonde__host_perf *ret_perf,
                                                                  int32_t *ret_os_error);
+/* The same, paused, with an fd that becomes readable at the next switch after a restart: it wakes
+ * who waits until a sleeping thread runs. The first records are kept, later ones may be lost. */
+SONDE_NODISCARD enum sonde_status
+sonde__host_perf_open_wakes(uint64_t tid, struct sonde__host_perf *ret_perf, int32_t *ret_os_error);
 /* Get the switches since the last call or restart, up to until_ns; later ones remain for the next
  * call. */
 void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,

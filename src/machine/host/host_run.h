@@ -76,9 +76,10 @@ bool sonde__host_startup_libraries(const char *program, char *const *envp,
 /* --- in the supervisor --- */
 
 enum sonde__host_event {
-    SONDE__HOST_ENDED = 1,    /* the program is gone */
-    SONDE__HOST_ASKED = 2,    /* SIGQUIT to the supervisor */
-    SONDE__HOST_WOKEN = 4,    /* the program set the sleep word back to 0 and woke us */
+    SONDE__HOST_ENDED = 1, /* the program is gone */
+    SONDE__HOST_ASKED = 2, /* SIGQUIT to the supervisor */
+    /* the program set the sleep word back to 0 and woke us, or a heeded descriptor is readable */
+    SONDE__HOST_WOKEN = 4,
     SONDE__HOST_TERMINATE = 8 /* SIGTERM to the supervisor: stop watching */
 };
 
@@ -96,6 +97,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_
 /* Wait for events, at most timeout_ns (UINT64_MAX: forever). Returns SONDE__HOST_ bits; 0:
  * time-out. sleeping: set the sleep word to 1 first, and return when the program clears it. */
 uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
+/* Return from waits also when fd is readable, until it is closed. False: the system refuses. */
+bool sonde__host_waiter_heed(struct sonde__host_waiter *waiter, int32_t fd);
 
 /* The signal that ended the process; 0: none, or unknown. */
 int32_t sonde__host_waiter_signal(const struct sonde__host_waiter *waiter);

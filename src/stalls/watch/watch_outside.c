@@ -8,6 +8,7 @@
 #include "base_math.h"
 #include "host_clock.h"
 #include "host_count.h"
+#include "host_perf.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "mem_heap.h"
@@ -29,6 +30,8 @@
 #define LATELY_NS (2000 * MS)
 /* A counter of calls is closed when it has not been needed for this time. */
 #define COUNT_NS (5000 * MS)
+/* The watch sleeps when no thread has run for this time. */
+#define SLEEP_AFTER_NS (100 * MS)
 /* How often a thread is read if it runs meanwhile. */
 enum { ATTEMPTS = 3 };
 
@@ -54,6 +57,8 @@ struct thread {
     uint64_t turn_ns;               /* when it may last have been back there */
     uint64_t longest_ns;            /* longest time between two of these */
     bool guessed;                   /* a return to the wait is a guess */
+    struct sonde__host_perf wake;   /* ends the watch's sleep when the thread runs */
+    bool wakes;                     /* `wake` is open */
 };
 
 struct sonde__watch_outside {
@@ -91,6 +96,9 @@ static void drop_thread(struct sonde__watch_outside *o, uint32_t index)
 {
     struct thread *t = &o->threads[index];
     stop_counting(t);
+    if (t->wakes) {
+        sonde__host_perf_close(&t->wake);
+    }
     sonde__os_close(t->wait_fd);
     sonde__os_close(t->stat_fd);
     if (t->slot != NULL) {
@@ -506,6 +514,87 @@ void sonde__watch_outside_look_again(struct sonde__watch_session *s,
             return;
         }
     }
+}
+
+/* --- sleep --- */
+
+static bool has_not_run(const struct thread *t)
+{
+    struct sonde__os_schedstat stat;
+    return t->blocked && sonde__os_read_schedstat(t->stat_fd, &stat, NULL) == SONDE_OK &&
+           sonde__os_schedstat_is_same(&stat, &t->stat);
+}
+
+static bool may_sleep(const struct sonde__watch_outside *o, uint64_t now_ns)
+{
+    bool may = !o->counts.never_sleeps && o->count > 0 && o->counts.unwatched == 0 &&
+               now_ns - o->ran_ns >= SLEEP_AFTER_NS;
+    for (uint32_t i = 0; may && i < o->count; i++) {
+        may = o->threads[i].blocked;
+    }
+    return may;
+}
+
+/* False: the system has no such events for us. */
+static bool arm(struct sonde__watch_session *s, struct thread *t)
+{
+    if (!t->wakes) {
+        enum sonde_status status = sonde__host_perf_open_wakes(t->tid, &t->wake, NULL);
+        t->wakes = status == SONDE_OK;
+        if (!t->wakes) {
+            return status == SONDE_ABSENT; /* the next look drops the thread */
+        }
+        if (!sonde__host_waiter_heed(s->waiter, t->wake.fd)) {
+            return false;
+        }
+    }
+    sonde__host_perf_restart(&t->wake);
+    return true;
+}
+
+static void rest(struct sonde__watch_outside *o)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        if (o->threads[i].wakes) {
+            sonde__host_perf_pause(&o->threads[i].wake, true);
+        }
+    }
+}
+
+bool sonde__watch_outside_sleep(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    struct sonde__watch_outside *o = s->outside;
+    if (!may_sleep(o, now_ns)) {
+        return false;
+    }
+    bool sleeps = true;
+    for (uint32_t i = 0; sleeps && i < o->count; i++) {
+        sleeps = arm(s, &o->threads[i]);
+        o->counts.never_sleeps = !sleeps;
+    }
+    for (uint32_t i = 0; sleeps && i < o->count; i++) {
+        sleeps = o->threads[i].wakes && has_not_run(&o->threads[i]); /* before it was armed */
+    }
+    if (!sleeps) {
+        rest(o);
+    }
+    return sleeps;
+}
+
+/* A thread without a record has not run until now. */
+void sonde__watch_outside_wake(struct sonde__watch_session *s)
+{
+    uint64_t now_ns = sonde__host_monotonic_ns();
+    for (uint32_t i = 0; i < s->outside->count; i++) {
+        struct thread *t = &s->outside->threads[i];
+        struct sonde__host_switches switches;
+        if (t->wakes) {
+            sonde__host_perf_switches(&t->wake, UINT64_MAX, &switches);
+            t->seen_ns =
+                sonde__base_max(t->seen_ns, switches.count > 0 ? switches.first_ns : now_ns);
+        }
+    }
+    rest(s->outside);
 }
 
 uint64_t sonde__watch_outside_period(const struct sonde__watch_session *s, uint64_t now_ns)

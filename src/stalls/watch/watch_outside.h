@@ -14,6 +14,10 @@
  * loop that turns is not reported as stalled, but some stalls are missed or reported in parts. Only
  * a thread that does none of this for several turns looks like one long turn.
  *
+ * When no thread has run for a while, the watch sleeps until the scheduler records that one runs
+ * (host_perf.h): a program that waits costs nothing, and the records tell when the wait ended.
+ * Without perf events the watch looks 20 to 50 times a second.
+ *
  * The watch does not write to the program, and does not stop or signal its threads. Context: the
  * thread that samples. */
 #ifndef SONDE_WATCH_OUTSIDE_H
@@ -41,9 +45,15 @@ void sonde__watch_outside_forget(struct sonde__watch_session *session);
 /* The longest time until the next look. */
 uint64_t sonde__watch_outside_period(const struct sonde__watch_session *session, uint64_t now_ns);
 
+/* May the watch sleep, because no thread runs, and each one that does will end the wait? True: call
+ * _wake() after the wait. */
+bool sonde__watch_outside_sleep(struct sonde__watch_session *session, uint64_t now_ns);
+void sonde__watch_outside_wake(struct sonde__watch_session *session);
+
 /* For the summary. */
 struct sonde__watch_outside_counts {
     uint64_t looks;
+    bool never_sleeps;  /* perf events are refused: nobody would end a sleep */
     uint32_t threads;   /* at the last look */
     uint32_t unwatched; /* threads without a free place, or that could not be read */
     uint32_t of_go;     /* threads that were seen in Go code */

@@ -410,9 +410,9 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
     limit = look < limit ? look : limit;
     uint64_t period = s->turns.period_ns;
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
-    bool asleep = settle(s) && runs && s->outside == NULL && s->idle_since_ns != 0 &&
-                  now_ns - s->idle_since_ns > SLEEP_AFTER_NS && may_wake(s) &&
-                  !sonde__watch_expects_workers(s, now_ns);
+    bool idle = settle(s) && runs && s->idle_since_ns != 0;
+    bool asleep = idle && s->outside == NULL && now_ns - s->idle_since_ns > SLEEP_AFTER_NS &&
+                  may_wake(s) && !sonde__watch_expects_workers(s, now_ns);
     if (starting) {
         wait_ns = START_TICK_NS;
     } else if (runs && !asleep && wait_ns > period) {
@@ -435,6 +435,11 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
         }
         sonde__watch_trace_close(&s->trace);
         return s->wait(s, limit, true);
+    }
+    if (s->outside != NULL && idle && sonde__watch_outside_sleep(s, now_ns)) {
+        uint32_t events = s->wait(s, limit, false);
+        sonde__watch_outside_wake(s);
+        return events;
     }
     if (s->outside != NULL) {
         uint64_t look_ns = sonde__watch_outside_period(s, now_ns);

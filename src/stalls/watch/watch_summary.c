@@ -132,6 +132,10 @@ static void say_outside(struct sonde__watch_session *s)
         "between two looks is not seen",
         (unsigned)counts.threads, counts.threads == 1 ? "" : "s",
         counts.looks * 1000000000u / lasted_ns, 100.0 * (double)cpu_ns / (double)lasted_ns);
+    if (counts.never_sleeps) {
+        sonde__watch_say(s->writer, "perf events are refused: the watch also looked while the "
+                                    "process waited");
+    }
     if (counts.of_go > 0 && !counts.is_go) {
         sonde__watch_say(
             s->writer,

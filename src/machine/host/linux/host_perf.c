@@ -121,15 +121,30 @@ enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
     return open_event(&attr, tid, RING_DATA_BYTES, ret_perf, ret_os_error);
 }
 
-enum sonde_status sonde__host_perf_open_switches(uint64_t tid, struct sonde__host_perf *ret_perf,
-                                                 int32_t *ret_os_error)
+static struct perf_event_attr switches(void)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_DUMMY};
     attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     attr.sample_id_all = 1;
     attr.context_switch = 1;
     attr.disabled = 1;
+    return attr;
+}
+
+enum sonde_status sonde__host_perf_open_switches(uint64_t tid, struct sonde__host_perf *ret_perf,
+                                                 int32_t *ret_os_error)
+{
+    struct perf_event_attr attr = switches();
     return open_event(&attr, tid, SWITCH_DATA_BYTES, ret_perf, ret_os_error);
+}
+
+enum sonde_status sonde__host_perf_open_wakes(uint64_t tid, struct sonde__host_perf *ret_perf,
+                                              int32_t *ret_os_error)
+{
+    struct perf_event_attr attr = switches();
+    attr.watermark = 1; /* records that are no samples wake only by bytes: one is enough */
+    attr.wakeup_watermark = 1;
+    return open_event(&attr, tid, 0, ret_perf, ret_os_error);
 }
 
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)

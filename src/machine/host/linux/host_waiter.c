@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -31,6 +32,7 @@
 
 struct sonde__host_waiter {
     int pidfd, signals, event; /* pidfd: -1 if refused */
+    int wakes;                 /* an epoll of heeded descriptors; -1: none */
     int32_t pid;
     uint64_t start_ticks;
     char doubt[160];
@@ -149,6 +151,7 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
     }
     block_signals(&set);
     w->word = sleep_word;
+    w->wakes = -1;
     w->pid = pid;
     bool taken = take_process(w);
     w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -231,13 +234,13 @@ static uint32_t take_signals(struct sonde__host_waiter *w)
 }
 
 /* Wait for a descriptor to be readable. Without a pidfd, check the process periodically. */
-static uint32_t wait_once(struct sonde__host_waiter *w, struct pollfd p[3], uint64_t timeout_ns)
+static uint32_t wait_once(struct sonde__host_waiter *w, struct pollfd p[4], uint64_t timeout_ns)
 {
     uint64_t left_ns = timeout_ns;
     for (;;) {
         uint64_t slice_ns = w->pidfd < 0 && left_ns > LOOK_NS ? LOOK_NS : left_ns;
         struct timespec limit = {(time_t)(slice_ns / 1000000000u), (long)(slice_ns % 1000000000u)};
-        int ready = ppoll(p, 3, slice_ns == UINT64_MAX ? NULL : &limit, NULL);
+        int ready = ppoll(p, 4, slice_ns == UINT64_MAX ? NULL : &limit, NULL);
         if (w->pidfd < 0 && !still_runs(w)) {
             return SONDE__HOST_ENDED;
         }
@@ -250,7 +253,10 @@ static uint32_t wait_once(struct sonde__host_waiter *w, struct pollfd p[3], uint
 
 uint32_t sonde__host_wait(struct sonde__host_waiter *w, uint64_t timeout_ns, bool sleeping)
 {
-    struct pollfd p[3] = {{w->pidfd, POLLIN, 0}, {w->signals, POLLIN, 0}, {w->event, POLLIN, 0}};
+    struct pollfd p[4] = {{w->pidfd, POLLIN, 0},
+                          {w->signals, POLLIN, 0},
+                          {w->event, POLLIN, 0},
+                          {w->wakes, POLLIN, 0}};
     uint64_t count;
     if (sleeping && atomic_load(&w->armed) == 0) {
         __atomic_store_n(w->word, 1, __ATOMIC_SEQ_CST);
@@ -262,10 +268,20 @@ uint32_t sonde__host_wait(struct sonde__host_waiter *w, uint64_t timeout_ns, boo
     if (p[2].revents != 0 && read(w->event, &count, sizeof count) > 0) {
         events |= SONDE__HOST_WOKEN;
     }
+    events |= p[3].revents != 0 ? (uint32_t)SONDE__HOST_WOKEN : 0;
     if (!sleeping && __atomic_exchange_n(w->word, 0, __ATOMIC_SEQ_CST) == 1) {
         wake_word(w->word);
     }
     return events;
+}
+
+bool sonde__host_waiter_heed(struct sonde__host_waiter *w, int32_t fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    if (w->wakes < 0) {
+        w->wakes = epoll_create1(EPOLL_CLOEXEC);
+    }
+    return w->wakes >= 0 && epoll_ctl(w->wakes, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static void send_signal(struct sonde__host_waiter *w, int signal)
