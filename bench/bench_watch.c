@@ -2,7 +2,8 @@
 /* What the watch adds to one turn of a known loop: the wrapped epoll_wait compared with libc's own,
  * alternating, in a program with the probe as `sonde run` loads it. The turn itself, without the
  * wrapper and the call, is also shown. Then the calls of a program that watches itself: a
- * heartbeat, a scope (entered and left), a marked wait. */
+ * heartbeat, a scope (entered and left), a marked wait; and what its watch costs while the program
+ * waits: without a scope, and inside a scope with a deadline of a minute. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,6 +140,49 @@ static void ignore_stall(void *ctx, const struct sonde_stall *stall)
     (void)stall;
 }
 
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The program waits, so all of its CPU time and wake-ups are the watch's but one of our own. */
+static void measure_waiting(const char *key)
+{
+    enum { WAIT_S = 5 };
+    struct rusage before, after;
+    sleep(WAIT_S); /* the watch falls asleep after two seconds, if it may */
+    uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), from_ns = clock_ns(CLOCK_MONOTONIC);
+    getrusage(RUSAGE_SELF, &before);
+    sleep(WAIT_S);
+    getrusage(RUSAGE_SELF, &after);
+    double lasted_ns = (double)(clock_ns(CLOCK_MONOTONIC) - from_ns);
+    cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+    bench_print(100.0 * (double)cpu_ns / lasted_ns, "percent", "watch.%s.cpu", key);
+    bench_print((double)(after.ru_nvcsw - before.ru_nvcsw - 1) * 1e9 / lasted_ns, "per_s",
+                "watch.%s.wakeups", key);
+}
+
+/* With the default threshold, which decides how often the watch looks. */
+static void measure_cost(void)
+{
+    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                                .on_stall = ignore_stall};
+    struct sonde_watch *watch;
+    struct sonde_error error;
+    if (sonde_watch_start(&options, &watch, &error) != SONDE_OK) {
+        bench_note("watch.waiting.cpu: %s", error.what);
+        return;
+    }
+    sonde_idle_enter();
+    measure_waiting("waiting");
+    uint32_t entered = sonde_scope_enter("bench", 60000000000u);
+    measure_waiting("in_a_scope_of_60_s");
+    sonde_scope_leave(entered);
+    sonde_watch_stop(watch);
+}
+
 static void measure_inside(void)
 {
     static const char *const keys[] = {"beat", "scope", "idle"};
@@ -191,5 +236,6 @@ int main(int argc, char **argv)
         measure(probed, shared, "watch.turn.after_threads");
     }
     measure_inside();
+    measure_cost();
     return 0;
 }
