@@ -82,6 +82,7 @@ struct sonde__probe_candidate {
     uint64_t paths[2]; /* of the last waits, different ones */
     uint32_t alike;    /* waits in a row of one of these */
     bool varied;       /* was taken for the loop, but is called from too many places */
+    bool waited;       /* it has not only asked (timeout 0) */
 };
 
 /* A turn over the threshold that has ended, by its own stamps (CLOCK_MONOTONIC_COARSE). */

@@ -99,6 +99,16 @@ static bool is_level(const struct sonde__probe_candidate *c, uint64_t sp, uint64
     return exact ? over >= 0 : over > (int64_t)SONDE__PROBE_FAR_BYTES;
 }
 
+/* Does one only ask, by another call than the other waits in? The number of descriptors and the
+ * first of them are not the loop's own as an epoll descriptor is: a program asks everywhere whether
+ * there is a key. */
+static bool is_asked_elsewhere(const struct sonde__probe_candidate *c,
+                               const struct sonde__probe_wait *wait)
+{
+    return wait->instant == c->waited && wait->caller != c->caller &&
+           (wait->kind == SONDE__PROBE_SELECT || wait->kind == SONDE__PROBE_POLL);
+}
+
 /* Is this another wait of `c`? With its object: at the same call (also deeper: a nested main loop),
  * at the same place, or outside; with another object: at the same call, not deeper. A call that
  * sleeps has no object but its caller, and anybody may use that: only the place counts. */
@@ -145,6 +155,7 @@ static void note_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->first_ns = c->waits == 0 ? wait->now_ns : c->first_ns;
     c->object = wait->object;
     c->kind = wait->kind;
+    c->waited = c->waited || !wait->instant;
     if (c->last_sp != 0 && !is_near(c->last_sp, wait->sp)) {
         c->moves++;
         c->steady = 0;
@@ -168,7 +179,7 @@ static struct sonde__probe_candidate *find_candidate(struct sonde__probe_slot *s
     struct sonde__probe_candidate *least = &slot->candidates[0];
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         struct sonde__probe_candidate *c = &slot->candidates[i];
-        if (is_of(c, wait)) {
+        if (is_of(c, wait) && !is_asked_elsewhere(c, wait)) {
             return c;
         }
         if (c->waits < least->waits) {
@@ -386,6 +397,9 @@ static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_
 {
     struct sonde__probe_candidate *loop = &slot->loop;
     bool young = is_young(slot);
+    if (is_asked_elsewhere(loop, wait)) {
+        return true; /* it turns, but this place says nothing about the loop's */
+    }
     note_place(loop, wait);
     slot->asked = wait->instant ? slot->asked + 1 : 0;
     if ((!young && slot->asked < SONDE__PROBE_ASKS) || !wait->instant ||

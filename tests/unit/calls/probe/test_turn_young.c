@@ -189,6 +189,35 @@ TEST(a_loop_that_has_hardly_waited_is_young)
     CHECK(!is_busy());
 }
 
+static void ask_for_keys_at(uint64_t caller, uint64_t level, uint64_t object)
+{
+    struct sonde__probe_wait wait = wait_of(SELECT, object, caller, level);
+    wait.instant = true;
+    (void)wait_for(&wait, 0);
+}
+
+/* mc: before each wait for a key, it asks seven times whether there is one or its shell has
+ * something to say, from functions at other depths. Its select() has the same number of
+ * descriptors. */
+TEST(a_loop_is_found_among_questions_with_its_object)
+{
+    for (int i = 0; i < 60; i++) {
+        for (uint64_t level = 0x7000; level >= 0x6800; level -= 0x400) {
+            ask_for_keys_at(0x400900, level + 0x40, 4);
+            ask_for_keys_at(0x400500, level, 3);
+        }
+        struct sonde__probe_wait wait = wait_of(SELECT, 3, 0x400200, 0x6c00);
+        enum sonde__probe_turn turn = wait_for(&wait, 30000000);
+        CHECK_EQ(turn, i < 2 ? SONDE__PROBE_NESTED : SONDE__PROBE_WAITING);
+    }
+    CHECK(is_busy());
+    CHECK_EQ(slot->loop.caller, 0x400200);
+    CHECK_EQ(slot->loop_changes, 0);
+    uint64_t turns = atomic_load(&slot->turns);
+    ask_for_keys_at(0x400500, 0x7000, 3);
+    CHECK_EQ(atomic_load(&slot->turns), turns + 1); /* no deeper than the loop: it responds */
+}
+
 /* A program that only polls. */
 TEST(turns_that_do_not_wait_reach_the_short_path)
 {
