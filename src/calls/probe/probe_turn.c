@@ -405,6 +405,7 @@ static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_
     if ((!young && slot->asked < SONDE__PROBE_ASKS) || !wait->instant ||
         sonde__probe_is_weak(slot->candidates[slot->rival].kind)) {
         slot->yield_waits = 0;
+        atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed); /* it is not over */
     }
     if (wait->slow) {
         slot->known_sp = 0;

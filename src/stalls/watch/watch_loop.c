@@ -158,7 +158,14 @@ static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop 
     if (loop->over_ns != 0) {
         atomic_store(&loop->slot->abandon, 1); /* the next wait that recurs may be the loop */
     }
-    if (is_due && loop->attended_ns != look->since_ns &&
+    if (!is_due || loop->attended_ns == look->since_ns) {
+        return;
+    }
+    bool moved = sonde__watch_has_moved(s->page, s->used, loop->slot);
+    if (moved) {
+        atomic_store(&loop->slot->abandon, 1);
+    }
+    if (moved ||
         sonde__watch_is_attended(s->page, s->used, loop->slot, loop->latest.state == 'S')) {
         loop->attended_ns = look->since_ns;
         s->attended_turns++;

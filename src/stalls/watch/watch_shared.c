@@ -25,6 +25,26 @@ static bool is_at(const volatile struct sonde__probe_candidate *wait, uint64_t d
     return wait->kind == SONDE__PROBE_EPOLL && wait->object == descriptor;
 }
 
+/* Is `wait` one of the loop `of`? Any poll may begin with the loop's first descriptor, so it must
+ * also be the same call. */
+static bool is_of_loop(const volatile struct sonde__probe_candidate *wait,
+                       const volatile struct sonde__probe_candidate *of)
+{
+    bool poll = of->kind == SONDE__PROBE_POLL && wait->caller == of->caller;
+    return wait->kind == of->kind && wait->object == of->object &&
+           (poll || of->kind == SONDE__PROBE_EPOLL);
+}
+
+/* Is the last wait since the thread's turn one of the loop `of`, which is not its own? */
+static bool went_to(const struct sonde__probe_slot *slot,
+                    const volatile struct sonde__probe_candidate *of)
+{
+    uint32_t rival = *(const volatile uint32_t *)&slot->rival;
+    uint32_t since_turn = *(const volatile uint32_t *)&slot->yield_waits;
+    return since_turn > 0 && rival < SONDE__PROBE_CANDIDATES &&
+           is_of_loop(&slot->candidates[rival], of);
+}
+
 /* Has the thread waited at the descriptor, even too rarely for a loop? */
 static bool knows(const struct sonde__probe_slot *slot, uint64_t descriptor)
 {
@@ -40,19 +60,29 @@ bool sonde__watch_is_attended(const struct sonde__probe_page *page, uint32_t cou
 {
     const volatile struct sonde__probe_candidate *loop = &slot->loop;
     bool shared = false;
-    if (loop->kind != SONDE__PROBE_EPOLL) {
-        return false;
-    }
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__probe_slot *other = &page->slots[i];
-        if (other == slot || atomic_load(&other->tid) == 0 || !knows(other, loop->object)) {
+        if (other == slot || atomic_load(&other->tid) == 0) {
             continue;
         }
-        shared = true;
-        if (is_at(&other->loop, loop->object) &&
-            (atomic_load(&other->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_IDLE) {
+        if (went_to(other, loop) ||
+            (is_of_loop(&other->loop, loop) &&
+             (atomic_load(&other->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_IDLE)) {
+            return true;
+        }
+        shared = shared || (loop->kind == SONDE__PROBE_EPOLL && knows(other, loop->object));
+    }
+    return shared && waits && sleeps_at_its_loop(slot);
+}
+
+bool sonde__watch_has_moved(const struct sonde__probe_page *page, uint32_t count,
+                            const struct sonde__probe_slot *slot)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__probe_slot *other = &page->slots[i];
+        if (other != slot && atomic_load(&other->tid) != 0 && went_to(slot, &other->loop)) {
             return true;
         }
     }
-    return shared && waits && sleeps_at_its_loop(slot);
+    return false;
 }

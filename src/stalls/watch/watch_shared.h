@@ -2,7 +2,10 @@
 /* A descriptor at which several threads wait by turns. As long as one of them waits there, the
  * loops of the others are attended, whatever they do. Erlang's schedulers do so. Without work they
  * all sleep in the function where they would wait for the descriptor: that is no stall either.
- * Pure. Context: any thread. */
+ *
+ * A runtime may also move whole loops between its threads (GHC): one thread then waits where
+ * another one used to. Neither is stalled, and each has to learn its loop anew. Pure. Context: any
+ * thread. */
 #ifndef SONDE_WATCH_SHARED_H
 #define SONDE_WATCH_SHARED_H
 
@@ -16,5 +19,8 @@
  * count: slots of the page in use. waits: its thread is blocked. */
 bool sonde__watch_is_attended(const struct sonde__probe_page *page, uint32_t count,
                               const struct sonde__probe_slot *slot, bool waits);
+/* Has the thread left its loop for one that belonged to another thread? */
+bool sonde__watch_has_moved(const struct sonde__probe_page *page, uint32_t count,
+                            const struct sonde__probe_slot *slot);
 
 #endif

@@ -227,6 +227,18 @@ TEST(an_old_loop_is_replaced_only_on_request)
     CHECK_EQ(atomic_load(&slot->abandon), 0);
 }
 
+TEST(a_loop_that_turns_again_is_kept)
+{
+    run_loop(20);
+    (void)wait_once(POLL, 9, 0x6000, 0x400900, false);
+    atomic_store(&slot->abandon, 1);
+    run_loop(1);
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ(wait_once(POLL, 9, 0x6000, 0x400900, false), SONDE__PROBE_NESTED);
+    }
+    CHECK_EQ(slot->loop.kind, EPOLL);
+}
+
 TEST(polling_without_waiting_is_no_rival)
 {
     run_loop(2);

@@ -30,14 +30,19 @@ static bool enter(struct play *play, unsigned thread, uint32_t kind, uint64_t ob
     return sonde__probe_enter_any(play->slots[thread], &wait) != SONDE__PROBE_NESTED;
 }
 
-static void turn(struct play *play, unsigned thread, uint64_t object)
+static void turn_of(struct play *play, unsigned thread, uint32_t kind, uint64_t object)
 {
-    bool left = enter(play, thread, SONDE__PROBE_EPOLL, object, LEVEL);
+    bool left = enter(play, thread, kind, object, LEVEL);
     play->now_ns += 20 * MS;
     if (left) {
         sonde__probe_leave_any(play->slots[thread], play->now_ns);
     }
     play->now_ns += MS;
+}
+
+static void turn(struct play *play, unsigned thread, uint64_t object)
+{
+    turn_of(play, thread, SONDE__PROBE_EPOLL, object);
 }
 
 /* Both threads have a loop, and are away from it. */
@@ -87,6 +92,52 @@ TEST(a_thread_that_sleeps_at_its_loop_is_idle_while_others_know_the_descriptor)
     turn(&play, 1, POLLSET);
     (void)enter(&play, 0, SONDE__PROBE_FUTEX, 0x7000, LEVEL - 48);
     CHECK(is_attended(&play, true));
+    free(play.page);
+}
+
+enum { TIMERS = 8 };
+
+/* The first thread waits for descriptors, the second for timers. */
+static struct play begin_two_loops(void)
+{
+    struct play play = begin(POLLSET, POLLSET);
+    play.slots[1] = sonde__probe_claim(play.page, 101);
+    for (unsigned i = 0; i < 20; i++) {
+        turn(&play, 0, POLLSET);
+        turn_of(&play, 1, SONDE__PROBE_POLL, TIMERS);
+    }
+    CHECK_EQ(play.slots[1]->loop.kind, SONDE__PROBE_POLL);
+    return play;
+}
+
+/* GHC -threaded: two event managers, which its threads exchange. */
+TEST(threads_that_exchange_their_loops_are_idle)
+{
+    struct play play = begin_two_loops();
+    (void)enter(&play, 1, SONDE__PROBE_EPOLL, POLLSET, LEVEL);
+    CHECK(is_attended(&play, true));
+    CHECK(sonde__watch_has_moved(play.page, THREADS, play.slots[1]));
+    CHECK(!sonde__watch_has_moved(play.page, THREADS, play.slots[0]));
+    (void)enter(&play, 0, SONDE__PROBE_POLL, TIMERS, LEVEL);
+    CHECK(sonde__watch_is_attended(play.page, THREADS, play.slots[1], true));
+    CHECK(sonde__watch_has_moved(play.page, THREADS, play.slots[0]));
+    free(play.page);
+}
+
+TEST(a_poll_that_begins_with_the_descriptor_of_another_loop_is_in_a_turn)
+{
+    struct play play = begin_two_loops();
+    struct sonde__probe_wait wait = {.object = TIMERS,
+                                     .sp = LEVEL - 1024,
+                                     .caller = 0x500000,
+                                     .now_ns = play.now_ns,
+                                     .level = LEVEL - 960,
+                                     .kind = SONDE__PROBE_POLL,
+                                     .learn = true,
+                                     .note = true};
+    (void)sonde__probe_enter_any(play.slots[0], &wait);
+    CHECK(!sonde__watch_has_moved(play.page, THREADS, play.slots[0]));
+    CHECK(!is_attended(&play, true));
     free(play.page);
 }
 
