@@ -25,7 +25,7 @@ static struct blocks_capture *take_capture(struct blocks_desc *desc,
     for (unsigned i = 0; i < sizeof known->said; i++) {
         if ((known->against >> i & 1) != 0 && known->said[i] != SONDE__BLOCK_UNSAID) {
             capture->other = known->said[i];
-            capture->other_said = true;
+            capture->has_other = true;
         }
     }
     if (known->member != NULL && !known->inside) {
@@ -37,7 +37,7 @@ static struct blocks_capture *take_capture(struct blocks_desc *desc,
 }
 
 /* False for bytes that no source describes: they are no capture. */
-static bool is_told(const struct sonde__block_capture *capture)
+static bool is_listed(const struct sonde__block_capture *capture)
 {
     return capture->sources != 0 || capture->against != 0;
 }
@@ -63,7 +63,7 @@ static void take_box(struct blocks_image *image, struct blocks_desc *desc,
     sonde__blockfile_box_read(box, &byref);
     sonde__block_byref_captures(&image->memory, &byref, member, &scratch, &captures);
     for (size_t i = 0; i < captures.count && desc->capture_count < BLOCKS_CAPTURES_MAX; i++) {
-        if (is_told(&items[i])) {
+        if (is_listed(&items[i])) {
             struct blocks_capture *capture = take_capture(desc, &items[i]);
             capture->in_box = true;
             capture->declaration[0] = '\0';
@@ -91,7 +91,7 @@ static void gather(struct blocks_image *image, struct blocks_desc *desc,
     for (size_t i = 0; i < captures.count && desc->capture_count < BLOCKS_CAPTURES_MAX; i++) {
         const struct sonde__blockfile_box *box;
         const struct blocks_capture *capture;
-        if (!is_told(&items[i])) {
+        if (!is_listed(&items[i])) {
             continue;
         }
         capture = take_capture(desc, &items[i]);

@@ -32,7 +32,7 @@ struct blocks_capture {
     uint32_t sources;       /* 1 << enum sonde_block_source */
     uint32_t other_sources; /* sources that disagree: they say `other`, or nothing */
     uint8_t other;
-    bool other_said;
+    bool has_other;
     const char *type; /* encoded; not NUL-terminated; or null */
     uint32_t type_size;
     char declaration[240]; /* of the variable, from debug information; "": unknown */

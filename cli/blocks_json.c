@@ -51,7 +51,7 @@ static void put_capture(struct sonde__json *json, const struct blocks_capture *c
     if (capture->other_sources != 0) {
         sonde__json_object(json, "disagreement");
         sonde__json_string(json, "kind",
-                           capture->other_said ? sonde_block_kind_text(capture->other) : NULL);
+                           capture->has_other ? sonde_block_kind_text(capture->other) : NULL);
         put_sources(json, capture->other_sources);
         sonde__json_close(json);
     }

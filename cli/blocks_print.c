@@ -81,7 +81,7 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
         printf("%s", capture->sources != 0 ? "; " : "");
         print_sources(capture->other_sources);
         printf("%s: %s", capture->sources != 0 ? "" : " alone",
-               capture->other_said ? sonde_block_kind_text(capture->other) : "nothing");
+               capture->has_other ? sonde_block_kind_text(capture->other) : "nothing");
     }
     putchar('\n');
 }

@@ -36,7 +36,7 @@ int sonde__cli_one_operand(const struct sonde__cli_command *command,
                                                          what, operands->list[1]);
 }
 
-static int say_unknown(const struct args *args, const char *dashes, const char *name, size_t size)
+static int print_unknown(const struct args *args, const char *dashes, const char *name, size_t size)
 {
     sonde__cli_error(args->command, "unknown option %s%.*s (sonde %s --help lists them)", dashes,
                      (int)size, name, args->command->name);
@@ -82,7 +82,7 @@ static int take_long(struct args *args, const char *name)
             return take_option(args, o, equals != NULL ? equals + 1 : NULL);
         }
     }
-    return say_unknown(args, "--", name, size);
+    return print_unknown(args, "--", name, size);
 }
 
 /* "jd9": letters without a value; the last one may take one. */
@@ -99,7 +99,7 @@ static int take_letters(struct args *args, const char *letters)
             o++;
         }
         if (o == NULL || o->name == NULL) {
-            return say_unknown(args, "-", &letter, 1);
+            return print_unknown(args, "-", &letter, 1);
         }
         bool has_value = o->value != NULL && *letters != '\0';
         exit_code = take_option(args, o, has_value ? letters : NULL);

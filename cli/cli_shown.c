@@ -100,7 +100,7 @@ static bool find_live(const char *path, char ret_folder[SONDE__SPOOL_PATH],
 
 /* What to do about a run of a spool folder that was killed: its last stalls are in the live file
  * until a later start, or the user, has finished it. */
-static void say_live(const struct sonde__cli_command *command, const char *path)
+static void print_live(const struct sonde__cli_command *command, const char *path)
 {
     char folder[SONDE__SPOOL_PATH], live[SONDE__SPOOL_PATH];
     if (!find_live(path, folder, live)) {
@@ -135,7 +135,7 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
     if (line[0] != '\0') {
         sonde__cli_error(command, "%s: %s", sonde__cli_input_name(path), line);
         if (loss.unfinished) {
-            say_live(command, path);
+            print_live(command, path);
         }
         return SONDE__CLI_MALFORMED;
     }

@@ -68,7 +68,7 @@ static void fetch_end(void *ctx)
     }
 }
 
-static void fetch_say(void *ctx, const char *what)
+static void print_fetch(void *ctx, const char *what)
 {
     sonde__cli_error(((struct sonde__cli_symbols *)ctx)->command, "%s", what);
 }
@@ -115,6 +115,6 @@ void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
                                                    .idle_ns = idle_ns(),
                                                    .step = fetch_step,
                                                    .end = fetch_end,
-                                                   .say = fetch_say,
+                                                   .print = print_fetch,
                                                    .ctx = symbols};
 }

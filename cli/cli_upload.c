@@ -90,8 +90,8 @@ int sonde__cli_upload_options(const struct sonde__cli_command *command,
 }
 
 /* Report why earlier background senders failed: nobody saw their output. */
-static void say_state(const struct sonde__cli_command *command, const char *path,
-                      const struct sonde__upload_address *address)
+static void print_state(const struct sonde__cli_command *command, const char *path,
+                        const struct sonde__upload_address *address)
 {
     struct sonde__upload_state state;
     int32_t folder;
@@ -156,7 +156,7 @@ bool sonde__cli_upload_later(const struct sonde__cli_command *command,
     }
     argv[count++] = "--";
     argv[count] = folder;
-    say_state(command, folder, &address);
+    print_state(command, folder, &address);
     *ret_argv = argv;
     return true;
 }

@@ -243,7 +243,7 @@ static int finish(const struct sonde__cli_command *command, const char *path)
     sonde__cli_symbols_start(&symbols, command, 0);
     symbols.fetch.network = false;
     enum sonde_status status = sonde__watch_spool_finish(
-        path, &symbols.options, (struct sonde__say){print_line, NULL}, &error);
+        path, &symbols.options, (struct sonde__report_lines){print_line, NULL}, &error);
     return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, path, status, &error);
 }
 

@@ -175,7 +175,8 @@ static void print(const struct sonde__report *report, struct request *request)
     sonde__cli_view_print(&request->view, report);
 }
 
-static int say_unread(const struct sonde__cli_command *command, const struct sonde__stacks *stacks)
+static int print_unread(const struct sonde__cli_command *command,
+                        const struct sonde__stacks *stacks)
 {
     const struct sonde__sample *first;
     const char *why;
@@ -226,7 +227,7 @@ static int show_stacks(const struct sonde__cli_command *command, struct sonde__t
         sonde__cli_error(command, "%s", sonde__target_doubt(target));
         exit_code = exit_code != SONDE__CLI_OK ? exit_code : SONDE__CLI_MALFORMED;
     }
-    unread = say_unread(command, stacks);
+    unread = print_unread(command, stacks);
     written = sonde__cli_report_close(command, &file, report);
     print(report, request);
     if (!request->no_names) {

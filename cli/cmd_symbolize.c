@@ -226,8 +226,8 @@ static void name_line(void *ctx, const char *bytes, size_t size)
     }
 }
 
-static void say_unnamed(const struct sonde__cli_command *command,
-                        const struct symbolize_apple_seen *seen)
+static void print_unnamed(const struct sonde__cli_command *command,
+                          const struct symbolize_apple_seen *seen)
 {
     if (seen->images == 0) {
         sonde__cli_error(command, "the crash log lists no binary images: no frame of it has a "
@@ -262,7 +262,7 @@ static int symbolize_apple_log(const struct sonde__cli_command *command, struct 
     sonde__mem_free(log);
     sonde__cli_input_done(&rest);
     if (done) {
-        say_unnamed(command, &seen);
+        print_unnamed(command, &seen);
     }
     return done ? SONDE__CLI_OK : sonde__cli_fail(command, "standard input", SONDE_MEMORY, NULL);
 }

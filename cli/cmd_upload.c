@@ -93,7 +93,7 @@ static void end_item(void *ctx, const struct sonde_upload_item *item)
     print_outcome(ctx, item);
 }
 
-static void say(void *ctx, const char *line)
+static void print_line(void *ctx, const char *line)
 {
     const struct request *request = ctx;
     if (!request->quiet && !request->background) {
@@ -102,12 +102,13 @@ static void say(void *ctx, const char *line)
 }
 
 /* Say what the default policy did if nobody knows whether the network is metered. */
-static void say_network(const struct job *job)
+static void print_network(const struct job *job)
 {
     struct request request = *job->request;
     if (job->sender.is_unknown_network) {
-        say(&request, "it is not known whether the network is metered (NetworkManager does not "
-                      "say), so it counts as not metered");
+        print_line(&request,
+                   "it is not known whether the network is metered (NetworkManager does not "
+                   "say), so it counts as not metered");
     }
 }
 
@@ -192,7 +193,7 @@ static int finish(const struct job *job, const char *folder)
     sonde__cli_symbols_start(&symbols, job->command, 0);
     symbols.fetch.network = false;
     enum sonde_status status = sonde__watch_spool_finish(
-        folder, &symbols.options, (struct sonde__say){say, &request}, &error);
+        folder, &symbols.options, (struct sonde__report_lines){print_line, &request}, &error);
     return status == SONDE_OK ? SONDE__CLI_OK
                               : sonde__cli_fail(job->command, folder, status, &error);
 }
@@ -220,7 +221,7 @@ static int send_folder(struct job *job, const char *folder)
         }
         refused += result.refused;
         if (!is_said && result.stored + result.later + result.refused != 0) {
-            say_network(job);
+            print_network(job);
             is_said = true;
         }
         again = result.wait_ns != UINT64_MAX && wait_for(job, result.wait_ns);
@@ -244,7 +245,7 @@ static int send_one(struct job *job, const char *operand)
             sonde__cli_error(job->command, "%s: not sent: %s", operand, why);
             return SONDE__CLI_FAILED;
         }
-        say_network(job);
+        print_network(job);
         return send_file(job, operand);
     }
     int exit_code = sonde__cli_spool_path(job->command, operand, folder);

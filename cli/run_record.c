@@ -8,7 +8,7 @@
 #include "host_run.h"
 #include "watch_program.h"
 
-static void say_line(void *ctx, const char *line)
+static void print_line(void *ctx, const char *line)
 {
     sonde__cli_error(ctx, "%s", line);
 }
@@ -38,7 +38,7 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     from->envp = options->envp;
     from->symbols = options->symbols;
     from->blind_spots = options->verbose;
-    from->say = (struct sonde__say){say_line, (void *)(uintptr_t)command};
+    from->lines = (struct sonde__report_lines){print_line, (void *)(uintptr_t)command};
     if (library == NULL) {
         sonde__cli_error(command, "libsonde-record.so was not found beside sonde");
         return 125;

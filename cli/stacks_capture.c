@@ -46,8 +46,8 @@ static int check_wanted(const struct sonde__cli_command *command,
 
 /* Hint at --stop: the kernel shows few registers of a blocked thread, and code with frame pointers
  * but without call frame information (Go) needs more. */
-static void say_what_stop_would_give(bool stop, const struct sonde_stack *stack,
-                                     struct sonde__capture *capture)
+static void print_what_stop_adds(bool stop, const struct sonde_stack *stack,
+                                 struct sonde__capture *capture)
 {
     if (!stop && capture->by == SONDE__CAPTURED_PASSIVE && stack->end == SONDE_END_NO_REGISTERS &&
         capture->note[0] == '\0') {
@@ -62,7 +62,7 @@ static bool capture_one(struct sonde__target *target, const struct sonde__thread
     struct sonde__sample *one = &stacks->list[stacks->count];
     sonde_stack_init(scratch, scratch->pcs, scratch->how, scratch->capacity, SONDE_OUTER_FRAMES);
     sonde__sample_take(target, thread, scratch, one);
-    say_what_stop_would_give(wanted_stop, &one->stack, &one->capture);
+    print_what_stop_adds(wanted_stop, &one->stack, &one->capture);
     if (one->capture.by == SONDE__CAPTURED_NOT) {
         one->stack.count = 0;
         if (thread->state != SONDE_THREAD_DEAD && one->capture.status != SONDE_ABSENT) {

@@ -270,8 +270,8 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
            (build_id != NULL && try_fetched(images, image, build_id));
 }
 
-static void say_absent(const struct symbolize_images *images, const char *name,
-                       const char *build_id)
+static void print_absent(const struct symbolize_images *images, const char *name,
+                         const char *build_id)
 {
     const struct symbolize_report_image *listed = image_of(images, name);
     const char *path = listed != NULL ? listed->path : name;
@@ -320,7 +320,7 @@ struct symbolize_image *symbolize_open_image(struct symbolize_images *images, co
     images->said = false;
     if (!find(images, image)) {
         if (!images->said || name[0] != '\0') {
-            say_absent(images, name, build_id);
+            print_absent(images, name, build_id);
         }
         if (images->exit_code == SONDE__CLI_OK) {
             images->exit_code = SONDE__CLI_ABSENT;

@@ -225,8 +225,8 @@ static void print_members(struct types_print *print, const struct sonde__type *t
 /* --- types --- */
 
 /* "FILE:LINE" or "". */
-static void say_place(struct types_print *print, struct sonde__type_ref ref, char *text,
-                      size_t size)
+static void place_text(struct types_print *print, struct sonde__type_ref ref, char *text,
+                       size_t size)
 {
     char path[TYPES_PRINT_PATH];
     uint32_t line;
@@ -240,7 +240,7 @@ static void print_place_of(struct types_print *print, unsigned depth, const char
                            struct sonde__type_ref ref)
 {
     char place[256];
-    say_place(print, ref, place, sizeof place);
+    place_text(print, ref, place, sizeof place);
     print_code(print, depth, code, place[0] != '\0' ? "/* %s */" : NULL, place);
 }
 
@@ -322,7 +322,7 @@ static void print_typedef(struct types_print *print, const struct sonde__type *t
     end_code(text);
     if (sonde__type_size(print->types, type->target, &size)) {
         char place[256];
-        say_place(print, type->self, place, sizeof place);
+        place_text(print, type->self, place, sizeof place);
         print_code(print, 0, text, "/* size: %" PRIu64 "%s%s */", size,
                    place[0] != '\0' ? ", " : "", place);
     } else {
@@ -358,7 +358,7 @@ void types_print_line(struct types_print *print, const struct sonde__type *type)
     char name[TYPES_PRINT_PATH], place[256];
     (void)types_print_ok(print,
                          sonde__type_qualified_name(print->types, type->self, name, sizeof name));
-    say_place(print, type->self, place, sizeof place);
+    place_text(print, type->self, place, sizeof place);
     print_code(print, 0, name, "/* size: %" PRIu64 "%s%s */", type->size,
                place[0] != '\0' ? ", " : "", place);
 }
@@ -419,7 +419,7 @@ void types_print_function(struct types_print *print, const struct sonde__type_fu
     (void)types_print_ok(
         print, sonde__type_function_text(print->types, function, text, TYPES_PRINT_TEXT - 8));
     end_code(text);
-    say_place(print, function->self, place, sizeof place);
+    place_text(print, function->self, place, sizeof place);
     print_code(print, 0, text, "/* %s%s0x%" PRIx64 " to 0x%" PRIx64 " */", place,
                place[0] != '\0' ? ", " : "", function->low, function->high);
     enum sonde_status status = sonde__type_children(print->types, function->declaration, &cursor);

@@ -139,7 +139,7 @@ static void read_blocks(struct sonde__report *report, int times)
             FUZZ_MUST(blocks.group_count <= blocks.live);
             FUZZ_MUST(blocks.live <= sonde__registry_places(&registry));
         }
-        sonde__audit_say_blocks(&blocks, (struct sonde__say){hear, &heard});
+        sonde__audit_print_blocks(&blocks, (struct sonde__report_lines){hear, &heard});
     }
     for (uint32_t i = 0; i < BLOCKS; i++) {
         if (sonde__registry_find(&registry, FIRST_BLOCK + 48 * (uint64_t)i, &block)) {
@@ -163,7 +163,8 @@ static void read_record(int times)
             SONDE_OK) {
             FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
         }
-        sonde__audit_say_blind_spots(page, &list, true, (struct sonde__say){hear, &heard});
+        sonde__audit_print_blind_spots(page, &list, true,
+                                       (struct sonde__report_lines){hear, &heard});
         sonde__audit_page_free(page);
     }
     read_blocks(report, times);

@@ -94,7 +94,7 @@ static void leave_by_file(void)
     }
 }
 
-static void stay_after_all(void)
+static void undo_leaving(void)
 {
     preload_stay_in_program();
     if (preload_follows_exec()) {
@@ -174,7 +174,7 @@ PRELOAD_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
     }
     leave_by_file();
     int result = real(fd, argv, envp);
-    stay_after_all();
+    undo_leaving();
     return result;
 }
 
@@ -190,7 +190,7 @@ PRELOAD_EXPORT int execveat(int fd, const char *path, char *const argv[], char *
     }
     leave_by_file();
     int result = real(fd, path, argv, envp, flags);
-    stay_after_all();
+    undo_leaving();
     return result;
 }
 

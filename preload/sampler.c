@@ -88,7 +88,7 @@ static void await_quiet(struct sonde__probe_page *page)
 
 /* The program is about to set an action: restore the default action and leave the signal to the
  * program. */
-static void give_back(int signal)
+static void restore_default(int signal)
 {
     struct sonde__probe_page *page = preload_page();
     const struct sigaction none = {.sa_handler = SIG_DFL};
@@ -113,7 +113,7 @@ static int set_or_ask(sigaction_function *real, int signal, const struct sigacti
         return -1;
     }
     if (action != NULL) {
-        give_back(signal);
+        restore_default(signal);
     }
     result = real(signal, action, ret_former);
     if (result == 0 && signal == SIGNAL && ret_former != NULL && is_ours(ret_former)) {
@@ -148,7 +148,7 @@ typedef void handler_function(int);
             errno = ENOSYS;                                                                        \
             return SIG_ERR;                                                                        \
         }                                                                                          \
-        give_back(signal);                                                                         \
+        restore_default(signal);                                                                   \
         return real(signal, handler);                                                              \
     }
 
@@ -169,6 +169,6 @@ PRELOAD_EXPORT int sigignore(int signal)
         errno = ENOSYS;
         return -1;
     }
-    give_back(signal);
+    restore_default(signal);
     return real(signal);
 }

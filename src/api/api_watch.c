@@ -44,9 +44,9 @@ struct sonde_watch {
     enum sonde_status status; /* reason of FAILED */
     struct sonde_error error;
     uint64_t swept_ns;
-    bool is_announced;     /* page.sleeping is 1, or was until a turn began */
-    _Atomic uint64_t told; /* the thread that calls on_stall; 0: none */
-    char *text;            /* of one stack; reused */
+    bool is_announced;         /* page.sleeping is 1, or was until a turn began */
+    _Atomic uint64_t notifier; /* the thread that calls on_stall; 0: none */
+    char *text;                /* of one stack; reused */
     size_t text_size, text_capacity;
     bool text_cut; /* no memory for all of it */
 };
@@ -132,14 +132,14 @@ static void call(struct sonde_watch *watch, sonde_watch_stall callback,
         .kind = ended->kind,
         .scope = ended->scope,
     };
-    atomic_store(&watch->told, sonde__os_tid());
+    atomic_store(&watch->notifier, sonde__os_tid());
     callback(watch->options.ctx, &stall);
-    atomic_store(&watch->told, 0);
+    atomic_store(&watch->notifier, 0);
 }
 
-static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
-                       const struct sonde__report *report, const struct sonde__report_view *view,
-                       uint32_t index)
+static void notify_stall(void *ctx, const struct sonde__watch_ended *ended,
+                         const struct sonde__report *report, const struct sonde__report_view *view,
+                         uint32_t index)
 {
     struct sonde_watch *watch = ctx;
     const struct sonde__report_sink sink = {add_text, watch};
@@ -151,8 +151,8 @@ static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
     }
 }
 
-static void tell_begin(void *ctx, const struct sonde__watch_ended *ended,
-                       const struct sonde__report *report)
+static void notify_begin(void *ctx, const struct sonde__watch_ended *ended,
+                         const struct sonde__report *report)
 {
     struct sonde_watch *watch = ctx;
     const struct sonde__report_view view = {0};
@@ -310,8 +310,8 @@ static void fill_session(struct sonde_watch *watch)
         .symbols = &sonde__api_watch_symbols,
         .threshold_ns = watch->options.threshold_ns,
         .report_fd = watch->options.report_fd,
-        .on_stall = tell_stall,
-        .on_begin = watch->options.on_begin != NULL ? tell_begin : NULL,
+        .on_stall = notify_stall,
+        .on_begin = watch->options.on_begin != NULL ? notify_begin : NULL,
         .spool = watch->options.spool,
         .build = watch->options.build,
         .tags = watch->tags,
@@ -441,7 +441,7 @@ void sonde_watch_stop(struct sonde_watch *watch)
     }
     if (watch == NULL || watch != atomic_load(&the_watch) ||
         pthread_equal(pthread_self(), watch->thread) ||
-        atomic_load(&watch->told) == sonde__os_tid()) {
+        atomic_load(&watch->notifier) == sonde__os_tid()) {
         return;
     }
     atomic_store(&watch->stop, 1);

@@ -55,7 +55,7 @@ static struct sonde__block_capture *insert(struct merge *m, uint32_t offset, uin
     return &out->items[at];
 }
 
-static void say(struct sonde__block_capture *capture, const struct sonde__block_claim *claim)
+static void add_claim(struct sonde__block_capture *capture, const struct sonde__block_claim *claim)
 {
     uint8_t *said = &capture->said[claim->source];
     /* a block is copied as a block and released as an object: keep the more precise kind */
@@ -105,7 +105,7 @@ static void add_object(struct merge *m, const struct sonde__block_claim *claim, 
     if (capture == NULL) {
         return;
     }
-    say(capture, claim);
+    add_claim(capture, claim);
     for (size_t i = 0; i < m->out->count; i++) {
         struct sonde__block_capture *part = &m->out->items[i];
         if (part->offset > claim->offset && part->offset < end) {
@@ -142,7 +142,7 @@ static void add_claims(struct merge *m, const struct sonde__block_claims *claims
                              (enum sonde_block_kind)claim->kind);
         }
         if (capture != NULL) {
-            say(capture, claim);
+            add_claim(capture, claim);
         }
     }
     for (size_t i = 0; i < claims->count; i++) {
@@ -152,7 +152,7 @@ static void add_claims(struct merge *m, const struct sonde__block_claims *claims
             struct sonde__block_capture *capture =
                 insert(m, claim->offset, claim->size, true, SONDE_BLOCK_OBJECT);
             if (capture != NULL) {
-                say(capture, claim);
+                add_claim(capture, claim);
             }
         }
     }
@@ -264,7 +264,7 @@ static void add_layout(struct merge *m, uint8_t form, uint64_t layout, uint32_t 
             capture = insert(m, claim->offset, WORD, false, by_layout_alone(m, claim));
         }
         if (capture != NULL) {
-            say(capture, claim);
+            add_claim(capture, claim);
         }
     }
 }
@@ -531,7 +531,7 @@ static void add_flags(struct merge *m, const struct sonde__block_byref *byref, u
         capture = insert(m, claim.offset, WORD, false, kind);
     }
     if (capture != NULL) {
-        say(capture, &claim);
+        add_claim(capture, &claim);
     }
 }
 

@@ -94,7 +94,7 @@ struct back {
 };
 
 /* Was it reported already, as a root or as a direct holder? */
-static bool is_told(const struct back *b, uint64_t from)
+static bool is_listed(const struct back *b, uint64_t from)
 {
     size_t first, count = sonde__blockheap_to(b->graph, b->address, &first);
     for (size_t i = 0; i < b->count; i++) {
@@ -127,7 +127,7 @@ static void step_back(struct back *b, uint64_t to, const uint32_t *before)
         if (edge->by_memory) {
             b->queue[b->tail++] = at;
         } else if ((before != NULL || to != b->address) && b->count < b->max &&
-                   !is_told(b, edge->from)) {
+                   !is_listed(b, edge->from)) {
             b->roots[b->count++] = (struct sonde__blockheap_root){at, b->places[at], b->last[at]};
         }
     }

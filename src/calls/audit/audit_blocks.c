@@ -93,23 +93,25 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
     return SONDE_OK;
 }
 
-static void say_count(uint64_t count, const char *what, struct sonde__say say)
+static void print_count(uint64_t count, const char *what, struct sonde__report_lines lines)
 {
     if (count != 0) {
-        sonde__report_say(say, "%llu block%s %s", (unsigned long long)count,
-                          sonde__base_plural(count), what);
+        sonde__report_line(lines, "%llu block%s %s", (unsigned long long)count,
+                           sonde__base_plural(count), what);
     }
 }
 
-void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks, struct sonde__say say)
+void sonde__audit_print_blocks(const struct sonde__audit_blocks *blocks,
+                               struct sonde__report_lines lines)
 {
     const struct sonde__registry_total *total = &blocks->total;
     /* seen: a runtime linked into the program may have made others */
-    sonde__report_say(say, "saw %llu block%s made on the heap; %llu live, %llu bytes",
-                      (unsigned long long)total->made, sonde__base_plural(total->made),
-                      (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);
-    say_count(total->dropped, "had no room: they are not listed", say);
-    say_count(total->replaced, "ended by calls that are not seen", say);
-    say_count(total->unseen, "lost references by calls that are not seen", say);
-    say_count(total->unknown, "(or references to them) were made by calls that are not seen", say);
+    sonde__report_line(lines, "saw %llu block%s made on the heap; %llu live, %llu bytes",
+                       (unsigned long long)total->made, sonde__base_plural(total->made),
+                       (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);
+    print_count(total->dropped, "had no room: they are not listed", lines);
+    print_count(total->replaced, "ended by calls that are not seen", lines);
+    print_count(total->unseen, "lost references by calls that are not seen", lines);
+    print_count(total->unknown, "(or references to them) were made by calls that are not seen",
+                lines);
 }

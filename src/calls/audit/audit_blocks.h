@@ -10,8 +10,8 @@
 #include <sonde/status.h>
 
 #include "registry_group.h"
+#include "report_line.h"
 #include "report_model.h"
-#include "report_say.h"
 #include "symfile_cache.h"
 
 struct sonde__audit_blocks {
@@ -32,6 +32,7 @@ SONDE_NODISCARD enum sonde_status sonde__audit_read_blocks(struct sonde__audit_b
                                                            bool all, struct sonde__report *report);
 
 /* Summarize the last read for people: how many blocks, and what was not seen. */
-void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks, struct sonde__say say);
+void sonde__audit_print_blocks(const struct sonde__audit_blocks *blocks,
+                               struct sonde__report_lines lines);
 
 #endif

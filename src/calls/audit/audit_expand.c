@@ -121,7 +121,8 @@ static enum sonde_status add_all(struct expansion *e, const char *pattern, uint3
 
 enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libraries,
                                       struct sonde__audit_list *list, char *text, size_t size,
-                                      struct sonde__say say, struct sonde_error *ret_error)
+                                      struct sonde__report_lines lines,
+                                      struct sonde_error *ret_error)
 {
     struct sonde__audit_list listed = *list;
     struct expansion e = {libraries, list, text, size, ret_error};
@@ -139,12 +140,12 @@ enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libra
         }
         SONDE_TRY(add_all(&e, listed.names[i], &found, &too_long));
         if (found == 0) {
-            sonde__report_say(
-                say, "%.200s: matches no function of the libraries that the program starts with",
+            sonde__report_line(
+                lines, "%.200s: matches no function of the libraries that the program starts with",
                 listed.names[i]);
         } else if (too_long != 0) {
-            sonde__report_say(
-                say, "%.200s: %u of %u functions are not recorded: their names are too long",
+            sonde__report_line(
+                lines, "%.200s: %u of %u functions are not recorded: their names are too long",
                 listed.names[i], (unsigned)too_long, (unsigned)found);
         }
     }

@@ -8,13 +8,14 @@
 
 #include "audit_libraries.h"
 #include "audit_list.h"
-#include "report_say.h"
+#include "report_line.h"
 
 /* Replace each pattern by the functions that it matches. text, size: memory for their names. say: a
  * line for each pattern without a match. Returns OK | LIMIT (more than 512 functions, or no room;
  * ret_error says of which pattern). */
 SONDE_NODISCARD enum sonde_status
 sonde__audit_expand(const struct sonde__audit_libraries *libraries, struct sonde__audit_list *list,
-                    char *text, size_t size, struct sonde__say say, struct sonde_error *ret_error);
+                    char *text, size_t size, struct sonde__report_lines lines,
+                    struct sonde_error *ret_error);
 
 #endif

@@ -127,21 +127,23 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
     }
 }
 
-static void say_number(uint64_t count, const char *one, const char *many, const char *what,
-                       struct sonde__say say)
+static void print_number(uint64_t count, const char *one, const char *many, const char *what,
+                         struct sonde__report_lines lines)
 {
     if (count != 0) {
-        sonde__report_say(say, "%llu %s%s", (unsigned long long)count, count == 1 ? one : many,
-                          what);
+        sonde__report_line(lines, "%llu %s%s", (unsigned long long)count, count == 1 ? one : many,
+                           what);
     }
 }
 
-void sonde__audit_say_unseen(const struct sonde__record_page *page, struct sonde__say say)
+void sonde__audit_print_unseen(const struct sonde__record_page *page,
+                               struct sonde__report_lines lines)
 {
-    say_number(atomic_load(&page->children), "call made", "calls made",
-               " a process (fork, posix_spawn, system): calls of children are not recorded", say);
-    say_number(atomic_load(&page->execs), "call", "calls",
-               " of exec: calls of the new program are not recorded", say);
-    say_number(atomic_load(&page->spaces), "call", "calls",
-               " of dlmopen: calls in other namespaces are not recorded", say);
+    print_number(atomic_load(&page->children), "call made", "calls made",
+                 " a process (fork, posix_spawn, system): calls of children are not recorded",
+                 lines);
+    print_number(atomic_load(&page->execs), "call", "calls",
+                 " of exec: calls of the new program are not recorded", lines);
+    print_number(atomic_load(&page->spaces), "call", "calls",
+                 " of dlmopen: calls in other namespaces are not recorded", lines);
 }

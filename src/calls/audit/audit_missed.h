@@ -6,8 +6,8 @@
 
 #include "audit_list.h"
 #include "audit_page.h"
+#include "report_line.h"
 #include "report_model.h"
-#include "report_say.h"
 
 /* To be called after all calls were added. Adds those of the first `listed` functions that have no
  * recorded call, with a count of 0; then for each function in the report which calls may not have
@@ -17,6 +17,7 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
                              struct sonde__report *report);
 
 /* Add processes, programs and namespaces that were not followed. */
-void sonde__audit_say_unseen(const struct sonde__record_page *page, struct sonde__say say);
+void sonde__audit_print_unseen(const struct sonde__record_page *page,
+                               struct sonde__report_lines lines);
 
 #endif

@@ -21,7 +21,7 @@ struct module {
     const struct sonde__symbol_index *index; /* null: no names, or not opened yet */
     bool all, is_definer;
     uint32_t calls, said, patched;
-    struct sonde__say say;
+    struct sonde__report_lines lines;
 };
 
 /* What became of the call, if calls of its module were to be patched; null: it was not examined. */
@@ -71,7 +71,7 @@ static void write_place(struct module *module, uint64_t vaddr, char *ret_text, s
     }
 }
 
-static void say_call(void *ctx, const struct sonde__audit_syscall *call)
+static void print_call(void *ctx, const struct sonde__audit_syscall *call)
 {
     struct module *module = ctx;
     char where[200], call_name[64];
@@ -104,9 +104,9 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     } else {
         snprintf(call_name, sizeof call_name, "(number not known)");
     }
-    sonde__report_say(module->say, "%.200s: system call %s of its own, at %s%s%s%s",
-                      module->image->path, call_name, where, call->is_code ? "" : " (or data)",
-                      *why != '\0' ? ": " : "", why);
+    sonde__report_line(module->lines, "%.200s: system call %s of its own, at %s%s%s%s",
+                       module->image->path, call_name, where, call->is_code ? "" : " (or data)",
+                       *why != '\0' ? ": " : "", why);
 }
 
 /* Does the module define a listed function? Then these calls are part of that function. */
@@ -144,27 +144,29 @@ static bool is_system(const char *path)
     return false;
 }
 
-static void say_numbers(const struct module *module)
+static void print_numbers(const struct module *module)
 {
     const char *path = module->image->path;
     uint32_t more = module->calls - module->said;
     if (module->patched != 0) {
-        sonde__report_say(module->say, "%.300s: %u system call%s of its own %s recorded", path,
-                          (unsigned)module->patched, sonde__base_plural(module->patched),
-                          module->patched == 1 ? "is" : "are");
+        sonde__report_line(module->lines, "%.300s: %u system call%s of its own %s recorded", path,
+                           (unsigned)module->patched, sonde__base_plural(module->patched),
+                           module->patched == 1 ? "is" : "are");
     }
     if (module->is_definer && module->calls != 0) {
-        sonde__report_say(
-            module->say, "%.300s: %u system call%s of its own (listed functions are defined there)",
-            path, (unsigned)module->calls, sonde__base_plural(module->calls));
+        sonde__report_line(
+            module->lines,
+            "%.300s: %u system call%s of its own (listed functions are defined there)", path,
+            (unsigned)module->calls, sonde__base_plural(module->calls));
     } else if (more != 0) {
-        sonde__report_say(module->say, "%.300s: %u more system call%s of its own", path,
-                          (unsigned)more, sonde__base_plural(more));
+        sonde__report_line(module->lines, "%.300s: %u more system call%s of its own", path,
+                           (unsigned)more, sonde__base_plural(more));
     }
 }
 
 static void inspect_image(const struct sonde__record_page *page, uint32_t index,
-                          struct sonde__symfile_cache *symbols, bool all, struct sonde__say say)
+                          struct sonde__symfile_cache *symbols, bool all,
+                          struct sonde__report_lines lines)
 {
     const struct sonde__elf *elf;
     struct sonde_error error;
@@ -175,29 +177,30 @@ static void inspect_image(const struct sonde__record_page *page, uint32_t index,
         .image = &image,
         .all = all,
         .is_definer = is_definer(page, page->images[index].path),
-        .say = say,
+        .lines = lines,
     };
     if ((!all && is_system(image.path)) ||
         sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
         return; /* the vdso, and files that are gone */
     }
-    if (!sonde__audit_each_syscall(elf, !all, say_call, &module)) {
-        sonde__report_say(say, "%.300s: not all of its code was searched for system calls",
-                          image.path);
+    if (!sonde__audit_each_syscall(elf, !all, print_call, &module)) {
+        sonde__report_line(lines, "%.300s: not all of its code was searched for system calls",
+                           image.path);
     }
     if (all) {
-        say_numbers(&module);
+        print_numbers(&module);
     }
 }
 
-void sonde__audit_say_raw(const struct sonde__record_page *page,
-                          struct sonde__symfile_cache *symbols, bool all, struct sonde__say say)
+void sonde__audit_print_raw(const struct sonde__record_page *page,
+                            struct sonde__symfile_cache *symbols, bool all,
+                            struct sonde__report_lines lines)
 {
     for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
         bool is_own =
             page->images[i].start <= page->own_start && page->own_start < page->images[i].end;
         if (!is_own && !was_before(page, i)) {
-            inspect_image(page, i, symbols, all, say);
+            inspect_image(page, i, symbols, all, lines);
         }
     }
 }

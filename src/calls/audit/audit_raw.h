@@ -4,7 +4,7 @@
 #define SONDE_AUDIT_RAW_H
 
 #include "record_page.h"
-#include "report_say.h"
+#include "report_line.h"
 #include "symfile_cache.h"
 
 /* Say one line for each such call of each loaded module ("libfoo.so: system call openat of its own,
@@ -12,7 +12,8 @@
  * all: false: only calls that may make a process or execute a program, of modules other than the C
  * library and the loader, whose own ones are in functions that are hooked. page: a copy
  * (audit_page.h) */
-void sonde__audit_say_raw(const struct sonde__record_page *page,
-                          struct sonde__symfile_cache *symbols, bool all, struct sonde__say say);
+void sonde__audit_print_raw(const struct sonde__record_page *page,
+                            struct sonde__symfile_cache *symbols, bool all,
+                            struct sonde__report_lines lines);
 
 #endif

@@ -199,8 +199,8 @@ enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const
     return status;
 }
 
-static void say_methods(const struct sonde__record_page *page, const struct sonde__audit_list *list,
-                        struct sonde__say say)
+static void print_methods(const struct sonde__record_page *page,
+                          const struct sonde__audit_list *list, struct sonde__report_lines lines)
 {
     struct sonde__hook_method_name method;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -208,19 +208,19 @@ static void say_methods(const struct sonde__record_page *page, const struct sond
         const char *text =
             sonde__hook_method_text(known > 0 ? known - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
         if (text != NULL && sonde__hook_method_parse(list->names[i], &method)) {
-            sonde__report_say(say, "%s: %s", list->names[i], text);
+            sonde__report_line(lines, "%s: %s", list->names[i], text);
         }
     }
 }
 
-void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
-                                  const struct sonde__audit_list *list, bool all,
-                                  struct sonde__say say)
+void sonde__audit_print_blind_spots(const struct sonde__record_page *page,
+                                    const struct sonde__audit_list *list, bool all,
+                                    struct sonde__report_lines lines)
 {
     uint32_t count = atomic_load(&page->blind_count);
     struct sonde__audit_defined defined;
     sonde__audit_page_defined(page, &defined);
-    say_methods(page, list, say);
+    print_methods(page, list, lines);
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__record_blind *blind = &page->blind_spots[i];
         if (!all && blind->reason != SONDE__HOOK_ABSENT &&
@@ -236,11 +236,11 @@ void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
         const char *function =
             blind->function < list->count ? list->names[blind->function] : "any function";
         if (module == NULL) {
-            sonde__report_say(say, "%s: %s", function, sonde__hook_reason_text(blind->reason));
+            sonde__report_line(lines, "%s: %s", function, sonde__hook_reason_text(blind->reason));
         } else {
-            sonde__report_say(say, "%.300s: %s: %s",
-                              *module != '\0' ? module : "the program itself", function,
-                              sonde__hook_reason_text(blind->reason));
+            sonde__report_line(lines, "%.300s: %s: %s",
+                               *module != '\0' ? module : "the program itself", function,
+                               sonde__hook_reason_text(blind->reason));
         }
     }
 }

@@ -6,8 +6,8 @@
 
 #include "audit_list.h"
 #include "audit_stacks.h"
+#include "report_line.h"
 #include "report_model.h"
-#include "report_say.h"
 #include "symfile_cache.h"
 
 /* Frames that the depot has room for: sonde_depot_create()'s default. */
@@ -32,8 +32,8 @@ sonde__audit_read(const struct sonde__record_page *page, const void *memory, uin
 
 /* Say one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
  * functions of the list only of which nothing at all is recorded. page: a copy */
-void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
-                                  const struct sonde__audit_list *list, bool all,
-                                  struct sonde__say say);
+void sonde__audit_print_blind_spots(const struct sonde__record_page *page,
+                                    const struct sonde__audit_list *list, bool all,
+                                    struct sonde__report_lines lines);
 
 #endif

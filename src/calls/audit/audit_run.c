@@ -38,11 +38,11 @@ struct sonde__audit {
     struct sonde__audit_blocks blocks;
 };
 
-static void say_flaw(void *ctx, uint64_t line, const char *what)
+static void print_flaw(void *ctx, uint64_t line, const char *what)
 {
     const struct sonde__audit *audit = ctx;
-    sonde__report_say(audit->options.say, "%.200s:%llu: %.280s", audit->options.list,
-                      (unsigned long long)line, what);
+    sonde__report_line(audit->options.lines, "%.200s:%llu: %.280s", audit->options.list,
+                       (unsigned long long)line, what);
 }
 
 static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
@@ -59,7 +59,7 @@ static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_erro
     if (memchr(audit->text, '\0', size) != NULL) {
         return sonde__base_fail(ret_error, SONDE_CORRUPT, "not a text file", NULL, 0, 0);
     }
-    const struct sonde__audit_list_flaws flaws = {say_flaw, audit};
+    const struct sonde__audit_list_flaws flaws = {print_flaw, audit};
     return sonde__audit_list_parse(audit->text, audit->options.keep_going ? &flaws : NULL,
                                    &audit->list, ret_error);
 }
@@ -114,7 +114,7 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
     }
     (void)sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries);
     status = sonde__audit_expand(&libraries, &audit->list, audit->expanded_text,
-                                 sizeof audit->expanded_text, audit->options.say, ret_error);
+                                 sizeof audit->expanded_text, audit->options.lines, ret_error);
     if (audit->options.raw) {
         add_numbers(audit);
     }
@@ -187,58 +187,59 @@ void sonde__audit_begin(void *ctx, void *memory)
     }
 }
 
-static void say_totals(const struct sonde__audit *audit, const struct sonde__audit_totals *totals,
-                       struct sonde__say say)
+static void print_totals(const struct sonde__audit *audit, const struct sonde__audit_totals *totals,
+                         struct sonde__report_lines lines)
 {
     char bytes[40] = "";
     if (audit->options.blind_spots) {
         snprintf(bytes, sizeof bytes, ", %llu bytes", (unsigned long long)totals->bytes);
     }
-    sonde__report_say(say, "%llu call%s of %u function%s recorded, %llu different stack%s%s",
-                      (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
-                      (unsigned)audit->listed, sonde__base_plural(audit->listed),
-                      (unsigned long long)totals->entries, sonde__base_plural(totals->entries),
-                      bytes);
+    sonde__report_line(lines, "%llu call%s of %u function%s recorded, %llu different stack%s%s",
+                       (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
+                       (unsigned)audit->listed, sonde__base_plural(audit->listed),
+                       (unsigned long long)totals->entries, sonde__base_plural(totals->entries),
+                       bytes);
     if (totals->lost != 0) {
-        sonde__report_say(say,
-                          "the stack%s of %llu call%s had no room (the calls are counted; --frames "
-                          "makes room)",
-                          sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
-                          sonde__base_plural(totals->lost));
+        sonde__report_line(
+            lines,
+            "the stack%s of %llu call%s had no room (the calls are counted; --frames "
+            "makes room)",
+            sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
+            sonde__base_plural(totals->lost));
     }
     if (totals->cut != 0) {
-        sonde__report_say(
-            say,
+        sonde__report_line(
+            lines,
             "the stack%s of %llu call%s end%s at code without CFI: a search there costs too much",
             sonde__base_plural(totals->cut), (unsigned long long)totals->cut,
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
     }
     if (totals->images_lost != 0) {
-        sonde__report_say(say, "%u image%s not noted: %s frames have no names",
-                          (unsigned)totals->images_lost,
-                          totals->images_lost == 1 ? " was" : "s were",
-                          totals->images_lost == 1 ? "its" : "their");
+        sonde__report_line(lines, "%u image%s not noted: %s frames have no names",
+                           (unsigned)totals->images_lost,
+                           totals->images_lost == 1 ? " was" : "s were",
+                           totals->images_lost == 1 ? "its" : "their");
     }
 }
 
 /* False: nothing was recorded; the user was told. */
 static bool is_recorded(const struct sonde__audit *audit, const struct sonde__record_page *page,
-                        struct sonde__say say)
+                        struct sonde__report_lines lines)
 {
     uint32_t state = atomic_load(&page->state), at;
     const char *damaged =
         sonde__audit_page_damaged(page, audit->options.nodes, audit->list.count, &at);
     if (damaged != NULL) {
-        sonde__report_say(say,
-                          "%s: the program has damaged the memory that it shares with sonde (at "
-                          "offset %u: %s)",
-                          state == SONDE__RECORD_RUNS ? "what was recorded may be wrong"
-                                                      : "what was recorded is lost",
-                          (unsigned)at, damaged);
+        sonde__report_line(lines,
+                           "%s: the program has damaged the memory that it shares with sonde (at "
+                           "offset %u: %s)",
+                           state == SONDE__RECORD_RUNS ? "what was recorded may be wrong"
+                                                       : "what was recorded is lost",
+                           (unsigned)at, damaged);
     } else if (state != SONDE__RECORD_RUNS) {
-        sonde__report_say(say, state == SONDE__RECORD_FAILED
-                                   ? "nothing was recorded: the program had no memory for it"
-                                   : "nothing was recorded: libsonde-record.so was not loaded");
+        sonde__report_line(lines, state == SONDE__RECORD_FAILED
+                                      ? "nothing was recorded: the program had no memory for it"
+                                      : "nothing was recorded: libsonde-record.so was not loaded");
     }
     return state == SONDE__RECORD_RUNS;
 }
@@ -254,25 +255,25 @@ static struct sonde__symfile_cache *open_symbols(const struct sonde__audit *audi
 }
 
 static void read_blocks(struct sonde__audit *audit, const void *memory, bool all,
-                        struct sonde__report *report, struct sonde__say say)
+                        struct sonde__report *report, struct sonde__report_lines lines)
 {
     struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (sonde__audit_read_blocks(&audit->blocks, memory, symbols, all, report) != SONDE_OK) {
-        sonde__report_say(say, "out of memory: not all blocks could be read");
+        sonde__report_line(lines, "out of memory: not all blocks could be read");
     }
     if (symbols != NULL) {
         sonde__symfile_cache_destroy(symbols);
     }
-    sonde__audit_say_blocks(&audit->blocks, say);
+    sonde__audit_print_blocks(&audit->blocks, lines);
 }
 
 /* Say where no block can be seen. One function of the runtime represents all of them. */
 struct unseen_blocks {
-    struct sonde__say say;
+    struct sonde__report_lines lines;
     bool any_seen;
 };
 
-static void say_absent(void *ctx, const char *line)
+static void print_absent(void *ctx, const char *line)
 {
     static const char inside[] = "the program itself: _Block_copy: ";
     static const char absent[] = "_Block_copy: ";
@@ -280,75 +281,78 @@ static void say_absent(void *ctx, const char *line)
     const struct unseen_blocks *unseen = ctx;
     const char *of_library = strstr(line, library);
     if (strncmp(line, absent, sizeof absent - 1) == 0) {
-        sonde__report_say(unseen->say,
-                          "no blocks runtime was found: one that is part of the program, or hidden "
-                          "in a library, is not seen");
+        sonde__report_line(
+            unseen->lines,
+            "no blocks runtime was found: one that is part of the program, or hidden "
+            "in a library, is not seen");
     } else if (strncmp(line, inside, sizeof inside - 1) == 0) {
-        sonde__report_say(unseen->say,
-                          "a blocks runtime is part of the program itself: calls of it that are "
-                          "direct are not seen");
+        sonde__report_line(unseen->lines,
+                           "a blocks runtime is part of the program itself: calls of it that are "
+                           "direct are not seen");
     } else if (of_library != NULL && !unseen->any_seen) {
-        sonde__report_say(unseen->say,
-                          "a blocks runtime is part of %.*s: direct calls of it, from there, are "
-                          "not seen",
-                          (int)(of_library - line), line);
+        sonde__report_line(unseen->lines,
+                           "a blocks runtime is part of %.*s: direct calls of it, from there, are "
+                           "not seen",
+                           (int)(of_library - line), line);
     }
 }
 
-static void say_blind_spots(const struct sonde__audit *audit, const struct sonde__record_page *page,
-                            struct sonde__say say)
+static void print_blind_spots(const struct sonde__audit *audit,
+                              const struct sonde__record_page *page,
+                              struct sonde__report_lines lines)
 {
     if (audit->options.blind_spots) {
-        sonde__audit_say_blind_spots(page, &audit->list, true, say);
+        sonde__audit_print_blind_spots(page, &audit->list, true, lines);
     } else {
-        struct unseen_blocks unseen = {say, audit->blocks.total.made != 0};
-        sonde__audit_say_blind_spots(page, &audit->list, true,
-                                     (struct sonde__say){say_absent, &unseen});
+        struct unseen_blocks unseen = {lines, audit->blocks.total.made != 0};
+        sonde__audit_print_blind_spots(page, &audit->list, true,
+                                       (struct sonde__report_lines){print_absent, &unseen});
     }
 }
 
 static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
-                       const void *memory, struct sonde__report *report, struct sonde__say say)
+                       const void *memory, struct sonde__report *report,
+                       struct sonde__report_lines lines)
 {
     struct sonde__audit_totals totals;
     struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, symbols, report,
                           &totals) != SONDE_OK) {
-        sonde__report_say(say, "out of memory: not all of what was recorded could be read");
+        sonde__report_line(lines, "out of memory: not all of what was recorded could be read");
     }
     sonde__audit_add_missed(page, &audit->list, audit->listed, report);
-    say_totals(audit, &totals, say);
-    sonde__audit_say_unseen(page, say);
-    sonde__audit_say_blind_spots(page, &audit->list, audit->options.blind_spots, say);
+    print_totals(audit, &totals, lines);
+    sonde__audit_print_unseen(page, lines);
+    sonde__audit_print_blind_spots(page, &audit->list, audit->options.blind_spots, lines);
     if (symbols != NULL) {
-        sonde__audit_say_raw(page, symbols, audit->options.blind_spots, say);
+        sonde__audit_print_raw(page, symbols, audit->options.blind_spots, lines);
         sonde__symfile_cache_destroy(symbols);
     }
 }
 
 void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *report,
-                      struct sonde__say say)
+                      struct sonde__report_lines lines)
 {
     struct sonde__audit *audit = ctx;
     struct sonde__record_page *page;
     if (sonde__audit_page_copy(memory, &page) != SONDE_OK) {
-        sonde__report_say(say, "out of memory: what was recorded could not be read");
+        sonde__report_line(lines, "out of memory: what was recorded could not be read");
         return;
     }
-    if (!is_recorded(audit, page, say)) {
+    if (!is_recorded(audit, page, lines)) {
         /* already reported */
     } else if (audit->options.blocks) {
-        read_blocks(audit, memory, true, report, say);
-        sonde__audit_say_unseen(page, say);
-        say_blind_spots(audit, page, say);
+        read_blocks(audit, memory, true, report, lines);
+        sonde__audit_print_unseen(page, lines);
+        print_blind_spots(audit, page, lines);
     } else {
-        read_calls(audit, page, memory, report, say);
+        read_calls(audit, page, memory, report, lines);
     }
     sonde__audit_page_free(page);
 }
 
 void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__report *report,
-                       struct sonde__say say)
+                       struct sonde__report_lines lines)
 {
     struct sonde__audit *audit = ctx;
     const struct sonde__record_page *page = memory;
@@ -356,8 +360,8 @@ void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__re
         return;
     }
     if (audit->options.blocks) {
-        read_blocks(audit, memory, all, report, say);
+        read_blocks(audit, memory, all, report, lines);
     } else {
-        sonde__audit_end(ctx, memory, report, say);
+        sonde__audit_end(ctx, memory, report, lines);
     }
 }

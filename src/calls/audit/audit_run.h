@@ -9,8 +9,8 @@
 
 #include <sonde/status.h>
 
+#include "report_line.h"
 #include "report_model.h"
-#include "report_say.h"
 
 struct sonde__audit;
 struct sonde__symfile_options; /* symfile_cache.h */
@@ -20,12 +20,12 @@ struct sonde__audit_options {
     const char *program; /* the file that will be executed, no script */
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked up; null: the default */
-    uint32_t nodes;        /* room for different frames; 0: SONDE__AUDIT_NODES */
-    bool blind_spots;      /* report each blind spot */
-    bool raw;              /* also system calls that the code makes itself */
-    bool keep_going;       /* report lines of the list that are no names, and leave them out */
-    struct sonde__say say; /* what is wrong with the list */
-    bool blocks;           /* a registry of blocks instead of the functions of a list */
+    uint32_t nodes;   /* room for different frames; 0: SONDE__AUDIT_NODES */
+    bool blind_spots; /* report each blind spot */
+    bool raw;         /* also system calls that the code makes itself */
+    bool keep_going;  /* report lines of the list that are no names, and leave them out */
+    struct sonde__report_lines lines; /* what is wrong with the list */
+    bool blocks;                      /* a registry of blocks instead of the functions of a list */
 };
 
 /* Reads the list. Returns OK | ABSENT | DENIED | CORRUPT (a line is no name) | LIMIT | MEMORY | OS.
@@ -42,8 +42,8 @@ void sonde__audit_begin(void *audit, void *memory);
 /* While the program runs: its live blocks; `all` false: only what has changed since the last
  * call. */
 void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,
-                       struct sonde__say say);
+                       struct sonde__report_lines lines);
 void sonde__audit_end(void *audit, const void *memory, struct sonde__report *report,
-                      struct sonde__say say);
+                      struct sonde__report_lines lines);
 
 #endif

@@ -34,9 +34,9 @@ uint64_t sonde__probe_hook_argument(const struct sonde__regs *regs, unsigned ind
 uint64_t sonde__probe_hook_enter(const struct sonde__probe_hook *hook,
                                  const struct sonde__regs *regs)
 {
-    sonde__probe_recorder *told = atomic_load_explicit(&recorder, memory_order_acquire);
-    if (told == NULL) {
+    sonde__probe_recorder *current = atomic_load_explicit(&recorder, memory_order_acquire);
+    if (current == NULL) {
         return atomic_load_explicit(&hook->target, memory_order_relaxed);
     }
-    return told(hook, regs);
+    return current(hook, regs);
 }

@@ -27,8 +27,8 @@ uint64_t sonde__probe_raw_number(const struct sonde__regs *regs)
 
 void sonde__probe_raw_enter(const struct sonde__regs *regs)
 {
-    sonde__probe_raw_recorder *told = atomic_load_explicit(&recorder, memory_order_acquire);
-    if (told != NULL) {
-        told(regs);
+    sonde__probe_raw_recorder *current = atomic_load_explicit(&recorder, memory_order_acquire);
+    if (current != NULL) {
+        current(regs);
     }
 }

@@ -9,7 +9,7 @@
 /* Limit of names of one address that are compared for repetitions (.symtab and .dynsym have the
  * same symbols): all pairs of their hashes, which are on the stack, are compared. Further names
  * count as different. */
-#define NAMES_TOLD_APART 256u
+#define DISTINCT_NAMES_MAX 256u
 
 struct name_view {
     const char *text;
@@ -56,9 +56,9 @@ static bool is_better_text(const struct name_view *a, uint32_t rank_a, const str
 uint32_t symbol_choose(const struct sonde__symbol_index *index, const symbol_key *keys,
                        uint32_t count, uint32_t *ret_names)
 {
-    uint64_t hashes[NAMES_TOLD_APART];
+    uint64_t hashes[DISTINCT_NAMES_MAX];
     struct name_view best_view = {0};
-    uint32_t best = 0, best_rank = 0, names = 0, told = 0;
+    uint32_t best = 0, best_rank = 0, names = 0, distinct = 0;
     if (count == 1) {
         *ret_names = 1;
         return 0;
@@ -74,13 +74,13 @@ uint32_t symbol_choose(const struct sonde__symbol_index *index, const symbol_key
         raw = symbol_read(table, symbol_ref_index(ref));
         rank = symbol_rank(ref, &raw);
         view = view_name(table->strings + raw.name);
-        while (seen < told && hashes[seen] != view.hash) {
+        while (seen < distinct && hashes[seen] != view.hash) {
             seen++;
         }
-        if (seen == told) {
+        if (seen == distinct) {
             names++;
-            if (told < NAMES_TOLD_APART) {
-                hashes[told++] = view.hash;
+            if (distinct < DISTINCT_NAMES_MAX) {
+                hashes[distinct++] = view.hash;
             }
         }
         major = rank & ~SYMBOL_RANK_WEAK;

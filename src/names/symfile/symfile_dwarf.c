@@ -17,7 +17,7 @@ enum { PATH_BYTES = 4096 };
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
 /* FOLDER OF `file`/NAME; an absolute name alone. False: it does not fit. */
-static bool beside(const char *file, const char *name, char *ret_path)
+static bool path_beside(const char *file, const char *name, char *ret_path)
 {
     const char *slash = strrchr(file, '/');
     int folder = slash != NULL && name[0] != '/' ? (int)(slash - file + 1) : 0;
@@ -119,7 +119,8 @@ static bool find_common(struct sonde__symfile_dwarf *dwarf, const char *name,
     char path[PATH_BYTES];
     for (unsigned i = 0; i < (roots[0] != NULL && roots[0][0] != '\0' ? 2u : 1u); i++) {
         const char *root = roots[i];
-        if ((beside(dwarf->pair->debug_path, name, path) && try_common(dwarf, root, path, id)) ||
+        if ((path_beside(dwarf->pair->debug_path, name, path) &&
+             try_common(dwarf, root, path, id)) ||
             (snprintf(path, sizeof path, "%s/.dwz/%s", debug_root, sonde__base_file_name(name)) <
                  PATH_BYTES &&
              try_common(dwarf, root, path, id)) ||
@@ -347,9 +348,9 @@ static bool in_file(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwar
         return true;
     }
     for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if ((name[0] != '/' && beside(files[i], name, path) &&
+        if ((name[0] != '/' && path_beside(files[i], name, path) &&
              try_file(dwarf, path, skeleton->dwo_id, ret_split)) ||
-            (beside(files[i], sonde__base_file_name(name), path) &&
+            (path_beside(files[i], sonde__base_file_name(name), path) &&
              try_file(dwarf, path, skeleton->dwo_id, ret_split))) {
             return true;
         }

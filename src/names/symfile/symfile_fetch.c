@@ -30,10 +30,10 @@ static struct {
     void *(*user_data)(struct debuginfod_client *client);
 } library;
 
-static void say(struct sonde__symfile_fetch *fetch, const char *what)
+static void print(struct sonde__symfile_fetch *fetch, const char *what)
 {
-    if (fetch->say != NULL) {
-        fetch->say(fetch->ctx, what);
+    if (fetch->print != NULL) {
+        fetch->print(fetch->ctx, what);
     }
 }
 
@@ -137,8 +137,8 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
     }
     if (!fetch->loaded && !load_library()) {
         fetch->gave_up = true;
-        say(fetch, "DEBUGINFOD_URLS names servers, but " LIBRARY
-                   " (Debian: libdebuginfod1) is not here to ask them");
+        print(fetch, "DEBUGINFOD_URLS names servers, but " LIBRARY
+                     " (Debian: libdebuginfod1) is not here to ask them");
         return false;
     }
     fetch->loaded = true;
@@ -147,17 +147,17 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
     }
     if (fetch->silent) {
         fetch->gave_up = true;
-        say(fetch, "the servers of DEBUGINFOD_URLS do not answer: none is asked any more");
+        print(fetch, "the servers of DEBUGINFOD_URLS do not answer: none is asked any more");
     } else if (fetch->too_large) {
-        say(fetch, "a debug file of the servers of DEBUGINFOD_URLS is too large: it is left out");
+        print(fetch, "a debug file of the servers of DEBUGINFOD_URLS is too large: it is left out");
     } else if (fetch->failure != ENOENT &&
-               !fetch->said_failure) { /* these mean that the servers do not have it */
+               !fetch->printed_failure) { /* these mean that the servers do not have it */
         char text[SAY_BYTES];
-        fetch->said_failure = true;
+        fetch->printed_failure = true;
         snprintf(text, sizeof text,
                  "DEBUGINFOD_URLS=%s: %s: debug files that it may have are missing", urls,
                  strerror(fetch->failure));
-        say(fetch, text);
+        print(fetch, text);
     }
     return false;
 }
@@ -165,6 +165,7 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
 void symfile_fetch_refuse(struct sonde__symfile_fetch *fetch, const char *path)
 {
     (void)unlink(path);
-    say(fetch, "a server of DEBUGINFOD_URLS sent another file than it was asked for, or a damaged "
-               "one: it is not used");
+    print(fetch,
+          "a server of DEBUGINFOD_URLS sent another file than it was asked for, or a damaged "
+          "one: it is not used");
 }

@@ -22,10 +22,10 @@ struct sonde__symfile_fetch {
     void (*step)(void *ctx, uint64_t done, uint64_t total);
     void (*end)(void *ctx);
     /* called with the reason if a transfer failed that a server could serve; or null */
-    void (*say)(void *ctx, const char *what);
+    void (*print)(void *ctx, const char *what);
     void *ctx;
     /* private */
-    bool loaded, gave_up, too_large, silent, said_failure;
+    bool loaded, gave_up, too_large, silent, printed_failure;
     int failure; /* errno of the last failed transfer */
     uint64_t moved_ns, done;
 };

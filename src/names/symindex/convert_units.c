@@ -164,7 +164,7 @@ static void convert_unit(struct convert *c)
 }
 
 /* Report progress. False: stop the conversion. */
-static bool tell_progress(const struct convert *c, uint64_t offset)
+static bool report_progress(const struct convert *c, uint64_t offset)
 {
     uint64_t total = sonde__base_bytes_left(&c->sections->info);
     uint64_t done = offset;
@@ -195,7 +195,7 @@ void convert_units(struct convert *c)
     for (size_t i = c->unit_first; i < c->unit_last && !must_stop(c); i++) {
         uint64_t offset = c->main.unit_offsets[i];
         bool readable = read_header(c, offset);
-        if (!tell_progress(c, offset)) {
+        if (!report_progress(c, offset)) {
             c->status = SONDE_LIMIT;
         } else if (readable) {
             convert_unit(c);

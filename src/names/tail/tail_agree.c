@@ -11,7 +11,7 @@ struct agree {
     struct sonde__tail_input *input;
     struct sonde__tail_function *functions;
     const struct sonde__tail_input *described;
-    struct sonde__tail_jump *said; /* described jumps, with functions of the code */
+    struct sonde__tail_jump *described_at; /* described jumps, with functions of the code */
     size_t said_count;
     uint32_t *numbers; /* described function -> function of the code; NONE: not a function there */
     uint8_t *marks;    /* by function of the code */
@@ -47,7 +47,7 @@ static void number_functions(struct agree *a)
 
 /* Map described jumps to the code's functions. A target that is no function there is a
  * disagreement. */
-static void take_said(struct agree *a)
+static void map_described(struct agree *a)
 {
     const struct sonde__tail_input *d = a->described;
     size_t count = sonde__tail_jumps_sort(d->functions, d->jumps, d->jump_count);
@@ -60,7 +60,8 @@ static void take_said(struct agree *a)
         if (to == SONDE__TAIL_NONE) {
             a->marks[from] |= MARK_DIFFERS;
         } else {
-            a->said[a->said_count++] = (struct sonde__tail_jump){from, to, d->jumps[i].place};
+            a->described_at[a->said_count++] =
+                (struct sonde__tail_jump){from, to, d->jumps[i].place};
         }
     }
 }
@@ -95,16 +96,18 @@ static int compare_jumps(const struct sonde__tail_jump *x, const struct sonde__t
 static void merge_jumps(struct agree *a)
 {
     struct sonde__tail_input *input = a->input;
-    size_t seen = 0, said = 0;
+    size_t seen = 0, described_at = 0;
     size_t count = sonde__tail_jumps_sort(a->functions, input->jumps, input->jump_count);
-    while (seen < count || said < a->said_count) {
-        int order = seen == count           ? 1
-                    : said == a->said_count ? -1
-                                            : compare_jumps(&input->jumps[seen], &a->said[said]);
+    while (seen < count || described_at < a->said_count) {
+        int order = seen == count ? 1
+                    : described_at == a->said_count
+                        ? -1
+                        : compare_jumps(&input->jumps[seen], &a->described_at[described_at]);
         /* both know it: keep the code's, which has the more exact place */
-        take_jump(a, order <= 0 ? &input->jumps[seen] : &a->said[said], order <= 0, order >= 0);
+        take_jump(a, order <= 0 ? &input->jumps[seen] : &a->described_at[described_at], order <= 0,
+                  order >= 0);
         seen += order <= 0;
-        said += order >= 0;
+        described_at += order >= 0;
     }
 }
 
@@ -176,15 +179,15 @@ enum sonde_status tail_agree(struct sonde__tail_input *input,
     a.out = ret_agreement;
     a.numbers = sonde__mem_alloc_array(described->function_count, sizeof *a.numbers);
     a.marks = sonde__mem_alloc_zeroed(input->function_count);
-    a.said = sonde__mem_alloc_array(described->jump_count, sizeof *a.said);
+    a.described_at = sonde__mem_alloc_array(described->jump_count, sizeof *a.described_at);
     a.out->jumps =
         sonde__mem_alloc_array(input->jump_count + described->jump_count, sizeof *a.out->jumps);
     a.out->calls =
         sonde__mem_alloc_array(input->call_count + described->call_count, sizeof *a.out->calls);
-    if (a.numbers != NULL && a.marks != NULL && a.said != NULL && a.out->jumps != NULL &&
+    if (a.numbers != NULL && a.marks != NULL && a.described_at != NULL && a.out->jumps != NULL &&
         a.out->calls != NULL) {
         number_functions(&a);
-        take_said(&a);
+        map_described(&a);
         merge_jumps(&a);
         settle_flags(&a, ret_origin);
         merge_calls(&a, ret_origin);
@@ -197,7 +200,7 @@ enum sonde_status tail_agree(struct sonde__tail_input *input,
     }
     sonde__mem_free(a.numbers);
     sonde__mem_free(a.marks);
-    sonde__mem_free(a.said);
+    sonde__mem_free(a.described_at);
     return status;
 }
 

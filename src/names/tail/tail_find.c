@@ -256,8 +256,8 @@ static bool any_indirect(const struct search *s)
 }
 
 /* The called function left by a jump, but the way from there to the inner frame is unknown. */
-static enum sonde__tail_answer say_called(uint32_t called, uint32_t ways,
-                                          struct sonde__tail_way *ret_way)
+static enum sonde__tail_answer answer_called(uint32_t called, uint32_t ways,
+                                             struct sonde__tail_way *ret_way)
 {
     ret_way->frames[0].function = called;
     ret_way->frames[0].place = UINT32_MAX;
@@ -291,7 +291,7 @@ enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *sour
     }
     mark_leading(&s);
     if (!s.leads[OUTER]) {
-        return any_indirect(&s) ? say_called(from, UINT32_MAX, ret_way) : SONDE__TAIL_NOTHING;
+        return any_indirect(&s) ? answer_called(from, UINT32_MAX, ret_way) : SONDE__TAIL_NOTHING;
     }
     ret_way->ways = comes_back(&s) ? UINT32_MAX : count_ways(&s);
     if (ret_way->ways == 1 && follow(&s, ret_way)) {
@@ -302,7 +302,7 @@ enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *sour
     if (ret_way->ways <= 1) { /* one way, but too long to show */
         return SONDE__TAIL_NOTHING;
     }
-    return say_called(from, ret_way->ways, ret_way);
+    return answer_called(from, ret_way->ways, ret_way);
 }
 
 /* --- one image --- */

@@ -23,7 +23,7 @@ set(sources
     report_proto.c
     report_read.c
     report_records.c
-    report_say.c
+    report_line.c
     report_store.c
     report_style.c
     report_summary.c

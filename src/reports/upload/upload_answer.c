@@ -140,7 +140,7 @@ static void take_member(void *ctx, const char *key, const char *text)
     }
 }
 
-static void say(struct sonde__upload_verdict *verdict, const char *what, const char *detail)
+static void set_reason(struct sonde__upload_verdict *verdict, const char *what, const char *detail)
 {
     struct sonde__text text;
     sonde__base_text_init(&text, verdict->why, sizeof verdict->why);
@@ -167,7 +167,7 @@ static void judge_failure(const struct sonde__upload_reply *reply,
     /* retry: a wrong certificate may be the current network's */
     verdict->meaning =
         failure == SONDE_UPLOAD_NOT_SUPPORTED ? SONDE__UPLOAD_STOP : SONDE__UPLOAD_RETRY;
-    say(verdict, texts[failure], reply->why);
+    set_reason(verdict, texts[failure], reply->why);
 }
 
 /* A hotel's login page also answers 200: only an answer in the protocol counts as stored. */
@@ -183,10 +183,11 @@ static void judge_success(const struct sonde__upload_reply *reply,
     if (!is_known || (said->has_id && strcasecmp(said->id, id) != 0)) {
         verdict->meaning = SONDE__UPLOAD_RETRY;
         verdict->need_count = 0;
-        say(verdict,
-            is_known ? "the answer is about another report"
-                     : "the answer is none of a collector's: perhaps a login page of the network",
-            NULL);
+        set_reason(verdict,
+                   is_known
+                       ? "the answer is about another report"
+                       : "the answer is none of a collector's: perhaps a login page of the network",
+                   NULL);
     }
 }
 
@@ -209,7 +210,7 @@ static void judge_coding(const struct sonde__upload_reply *reply, enum sonde_upl
         verdict->coding = SONDE_UPLOAD_IDENTITY;
     } else {
         verdict->meaning = SONDE__UPLOAD_REFUSAL;
-        say(verdict, "the server does not take this kind of report", NULL);
+        set_reason(verdict, "the server does not take this kind of report", NULL);
     }
 }
 
@@ -241,7 +242,7 @@ static void judge_error(const struct sonde__upload_reply *reply, const char *err
     int32_t status = reply->status;
     char what[128];
     snprintf(what, sizeof what, "%d: %s", (int)status, text_of(status));
-    say(verdict, what, error);
+    set_reason(verdict, what, error);
     if (is_for_later(status)) {
         verdict->meaning = SONDE__UPLOAD_RETRY;
     } else if (status == 415) {

@@ -156,8 +156,8 @@ static void settle_address(struct pass *pass)
     }
 }
 
-static void tell_end(const struct pass *pass, struct sonde_upload_item *told,
-                     const struct item *item)
+static void notify_end(const struct pass *pass, struct sonde_upload_item *ended,
+                       const struct item *item)
 {
     static const enum sonde_upload_outcome outcomes[] = {
         [SONDE__UPLOAD_DONE] = SONDE_UPLOAD_STORED,  [SONDE__UPLOAD_RECODE] = SONDE_UPLOAD_LATER,
@@ -175,12 +175,12 @@ static void tell_end(const struct pass *pass, struct sonde_upload_item *told,
         need[i] = verdict->need[i];
     }
     need[verdict->need_count] = NULL;
-    told->outcome = outcomes[verdict->meaning];
-    told->http_status = verdict->status;
-    told->why = verdict->why;
-    told->wait_ns = (uint64_t)(wait_s > own_s ? wait_s : own_s) * NS_PER_S;
-    told->need = need;
-    pass->sender->options.on_end(pass->sender->options.ctx, told);
+    ended->outcome = outcomes[verdict->meaning];
+    ended->http_status = verdict->status;
+    ended->why = verdict->why;
+    ended->wait_ns = (uint64_t)(wait_s > own_s ? wait_s : own_s) * NS_PER_S;
+    ended->need = need;
+    pass->sender->options.on_end(pass->sender->options.ctx, ended);
 }
 
 /* The report is locked: meanwhile no cap removes it and nobody finishes its run. */
@@ -199,20 +199,20 @@ static enum sonde_status send_locked(struct pass *pass, struct item *item, const
         return reason == ENOMEM ? SONDE_MEMORY : SONDE_OK;
     }
     sonde__upload_id_of(bytes, size, id, sizeof id);
-    struct sonde_upload_item told = {.struct_bytes = sizeof told,
-                                     .name = name,
-                                     .report_id = id,
-                                     .size_bytes = size,
-                                     .tries = item->state.tries + 1};
+    struct sonde_upload_item ended = {.struct_bytes = sizeof ended,
+                                      .name = name,
+                                      .report_id = id,
+                                      .size_bytes = size,
+                                      .tries = item->state.tries + 1};
     if (sender->options.on_begin == NULL ||
-        sender->options.on_begin(sender->options.ctx, &told) == 0) {
+        sender->options.on_begin(sender->options.ctx, &ended) == 0) {
         struct part part = {pass, item};
         sonde__upload_state_begin(&item->state, now_s(pass), chance(pass));
         keep_state(pass, item);
         sonde__upload_report(sender, bytes, size, &item->state, keep_part, &part);
         settle(pass, item, name);
         settle_address(pass);
-        tell_end(pass, &told, item);
+        notify_end(pass, &ended, item);
     }
     sonde__mem_free(bytes);
     return SONDE_OK;

@@ -12,7 +12,7 @@ enum {
     LEAVE_LOOK_NS = 20000,
     HOLD_SPARE_NS = 100000000,
     STAT_FILES_MAX = 64, /* kept open while threads are asked; more are opened each time */
-    STAND_LOOKS = 4,     /* in a row: a thread is only briefly between signal and handler */
+    STOPPED_LOOKS = 4,   /* in a row: a thread is only briefly between signal and handler */
     STAND_LOOK_NS = 50000,
     /* After the release, the program uses its CPUs again: a thread that has not answered yet
      * waits for a time slice of each thread before it. */
@@ -299,9 +299,9 @@ static bool may_come_later(const struct round *round)
 }
 
 /* Is the thread stopped, in our handler or on the way there? */
-static bool stands(const struct round *round, struct sonde__roster_thread *thread)
+static bool is_stopped(const struct round *round, struct sonde__roster_thread *thread)
 {
-    for (unsigned i = 0; i < STAND_LOOKS; i++) {
+    for (unsigned i = 0; i < STOPPED_LOOKS; i++) {
         if (!sonde__capture_park_is_asked(thread->slot) || is_pending(round, thread)) {
             return true;
         }
@@ -309,14 +309,14 @@ static bool stands(const struct round *round, struct sonde__roster_thread *threa
     return false;
 }
 
-static bool all_stand(const struct round *round)
+static bool all_are_stopped(const struct round *round)
 {
     if (!round->can_interrupt || !may_come_later(round)) {
         return false;
     }
     each_thread(thread, round->snapshot->roster)
     {
-        if (thread->phase == SONDE__ROSTER_ASKED && !stands(round, thread)) {
+        if (thread->phase == SONDE__ROSTER_ASKED && !is_stopped(round, thread)) {
             return false;
         }
     }
@@ -339,7 +339,7 @@ static bool wait_a_while(const struct round *round, uint64_t *pause_ns)
 static bool wait_standing(const struct round *round)
 {
     uint64_t pause_ns = round->can_interrupt ? STAND_LOOK_NS : ANSWER_LOOK_NS;
-    while (sonde__capture_park_missing() > 0 && !all_stand(round)) {
+    while (sonde__capture_park_missing() > 0 && !all_are_stopped(round)) {
         if (!wait_a_while(round, &pause_ns)) {
             return sonde__capture_park_missing() == 0;
         }

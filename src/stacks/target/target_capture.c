@@ -337,8 +337,8 @@ static enum outcome capture_asked(struct sonde__target_process *p, uint64_t tid,
 }
 
 /* Explain why neither perf nor ptrace may read a running thread. */
-static void say_no_way(const struct sonde__target_process *p, uint64_t tid, int32_t perf_error,
-                       struct sonde__capture *capture)
+static void note_no_way(const struct sonde__target_process *p, uint64_t tid, int32_t perf_error,
+                        struct sonde__capture *capture)
 {
     char why[sizeof capture->note];
     if (!sonde__host_explain_tracer(tid, why, sizeof why)) {
@@ -395,7 +395,7 @@ static enum outcome capture_running(struct sonde__target_process *p, uint64_t ti
         how = "asked by a signal";
         outcome = capture_asked(p, tid, &look, stack, capture);
     } else if (outcome == REFUSED && capture->status == SONDE_DENIED) {
-        say_no_way(p, tid, os_error, capture);
+        note_no_way(p, tid, os_error, capture);
     }
     if (outcome == DONE && (p->ways & SONDE__TARGET_BY_PERF) != 0) {
         if (os_error != 0) {
@@ -427,8 +427,8 @@ static enum outcome capture_once(struct sonde__target_process *p, uint64_t tid, 
     }
 }
 
-static void say_refused(struct sonde__target_process *p, uint64_t tid,
-                        struct sonde__capture *capture)
+static void note_refused(struct sonde__target_process *p, uint64_t tid,
+                         struct sonde__capture *capture)
 {
     char why[sizeof capture->note];
     if (capture->note[0] != '\0') {
@@ -450,7 +450,7 @@ static void say_refused(struct sonde__target_process *p, uint64_t tid,
     }
 }
 
-static void say_dead(struct sonde__capture *capture, bool zombie)
+static void note_dead(struct sonde__capture *capture, bool zombie)
 {
     capture->status = SONDE_ABSENT;
     sonde__target_note(capture, zombie ? "the thread has ended, the process has not (zombie)"
@@ -470,12 +470,12 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
         enum outcome outcome;
         if (status != SONDE_OK || now.letter == 'Z' || now.letter == 'X') {
             sonde__stack_reset(stack);
-            say_dead(ret_capture, status == SONDE_OK);
+            note_dead(ret_capture, status == SONDE_OK);
             return;
         }
         outcome = capture_once(p, thread->tid, now.letter, stack, ret_capture);
         if (outcome == REFUSED) {
-            say_refused(p, thread->tid, ret_capture);
+            note_refused(p, thread->tid, ret_capture);
             return;
         }
         if (outcome == DONE) {

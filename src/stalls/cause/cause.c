@@ -96,7 +96,7 @@ void cause_look_call(struct cause_look *look)
 }
 
 /* A page fault: the thread is blocked outside of a call, on memory that is not there yet. */
-static void tell_fault(const struct cause_look *look)
+static void describe_fault(const struct cause_look *look)
 {
     struct sonde__text text = cause_resource(look->cause);
     look->cause->kind = SONDE__CAUSE_MEMORY;
@@ -130,7 +130,7 @@ void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample
     ret_cause->slices = cause_slices(causes->pid, look.tid);
     if (is_fault) {
         sonde__host_wait_channel(causes->pid, look.tid, look.channel, sizeof look.channel);
-        tell_fault(&look);
+        describe_fault(&look);
         return;
     }
     look.call = sonde__arch_syscall_name(causes->arch, capture->syscall);

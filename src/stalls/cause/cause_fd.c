@@ -63,7 +63,7 @@ void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32
 
 /* Name the holders that could end the wait: writers if the thread reads, else readers. A single
  * process is the owner. */
-static void tell_pipe(struct cause_look *look, const struct cause_holders *holders, bool reads)
+static void describe_pipe(struct cause_look *look, const struct cause_holders *holders, bool reads)
 {
     struct sonde__cause *cause = look->cause;
     struct sonde__text text = cause_owner(cause);
@@ -97,7 +97,7 @@ static bool is_fifo(const struct cause_look *look)
            strstr(look->channel, "pipe_write") != NULL;
 }
 
-static void tell_one(struct cause_look *look, int32_t fd, bool reads)
+static void describe_one(struct cause_look *look, int32_t fd, bool reads)
 {
     struct sonde__host_fd what;
     struct sonde__host_socket socket;
@@ -109,7 +109,7 @@ static void tell_one(struct cause_look *look, int32_t fd, bool reads)
     if (what.kind == SONDE__HOST_FD_SOCKET) {
         look->cause->kind = SONDE__CAUSE_SOCKET;
         if (socket.kind[0] != '\0') {
-            cause_tell_socket(look, &socket);
+            cause_describe_socket(look, &socket);
         }
     } else if (what.kind == SONDE__HOST_FD_PIPE ||
                (what.kind == SONDE__HOST_FD_PATH && is_fifo(look))) {
@@ -117,7 +117,7 @@ static void tell_one(struct cause_look *look, int32_t fd, bool reads)
         struct cause_holders holders = cause_find_holders(
             causes, what.kind, has_path ? sonde__base_hash_text(what.text) : what.inode);
         look->cause->kind = SONDE__CAUSE_PIPE;
-        tell_pipe(look, &holders, reads);
+        describe_pipe(look, &holders, reads);
     }
 }
 
@@ -127,14 +127,15 @@ bool cause_look_fd(struct cause_look *look)
                                sizeof by_descriptor / sizeof by_descriptor[0])) {
         return false;
     }
-    tell_one(look, (int32_t)look->args[0],
-             !sonde__base_is_one_of(look->call, writers, sizeof writers / sizeof writers[0]));
+    describe_one(look, (int32_t)look->args[0],
+                 !sonde__base_is_one_of(look->call, writers, sizeof writers / sizeof writers[0]));
     return true;
 }
 
 /* --- sets --- */
 
-static void tell_set(struct cause_look *look, const int32_t *fds, uint32_t listed, uint32_t count)
+static void describe_set(struct cause_look *look, const int32_t *fds, uint32_t listed,
+                         uint32_t count)
 {
     struct sonde__text text = cause_resource(look->cause);
     struct sonde__host_fd what;
@@ -169,9 +170,9 @@ static void look_poll(struct cause_look *look)
     bool is_poll = strcmp(look->call, "poll") == 0;
     look->cause->timed = is_poll ? (int32_t)look->args[2] >= 0 : look->args[2] != 0;
     if (count == 1 && listed == 1) {
-        tell_one(look, fds[0], (entries[0].events & POLLIN_) != 0);
+        describe_one(look, fds[0], (entries[0].events & POLLIN_) != 0);
     } else if (listed > 0) {
-        tell_set(look, fds, listed, count);
+        describe_set(look, fds, listed, count);
     }
 }
 
@@ -196,9 +197,9 @@ static void look_select(struct cause_look *look)
         }
     }
     if (listed == 1) {
-        tell_one(look, fds[0], reads);
+        describe_one(look, fds[0], reads);
     } else if (listed > 0) {
-        tell_set(look, fds, listed, listed);
+        describe_set(look, fds, listed, listed);
     }
 }
 
@@ -216,7 +217,7 @@ static void look_epoll(struct cause_look *look)
         cause_put_fd(look, &text, (int32_t)look->args[0], &what, NULL);
         return;
     }
-    tell_set(look, what.set, listed, what.set_count);
+    describe_set(look, what.set, listed, what.set_count);
     char members[SONDE__CAUSE_RESOURCE];
     memcpy(members, look->cause->resource, sizeof members);
     text = cause_resource(look->cause);

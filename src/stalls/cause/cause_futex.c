@@ -52,8 +52,8 @@ static const char *const makers_without_owner[] = {
     [CAUSE_BY_CXX] = "owner not recorded (C++ runtime)",
 };
 
-static void tell(const struct futex *f, enum sonde__cause_kind kind, const char *what,
-                 const char *owner)
+static void describe(const struct futex *f, enum sonde__cause_kind kind, const char *what,
+                     const char *owner)
 {
     struct sonde__cause *cause = f->look->cause;
     struct sonde__text text = cause_resource(cause);
@@ -64,7 +64,7 @@ static void tell(const struct futex *f, enum sonde__cause_kind kind, const char 
 }
 
 /* The lock stores its owner as a tid in the process's own pid namespace. */
-static void tell_owner(const struct futex *f, uint64_t recorded, bool shared, const char *how)
+static void describe_owner(const struct futex *f, uint64_t recorded, bool shared, const char *how)
 {
     struct sonde__causes *causes = f->look->causes;
     struct sonde__cause *cause = f->look->cause;
@@ -110,16 +110,16 @@ static void look_mutex(const struct futex *f, struct cause_called called)
 {
     uint32_t words[MUTEX_WORDS];
     if (called.maker != CAUSE_BY_GLIBC) {
-        tell(f, SONDE__CAUSE_MUTEX, "mutex, futex", makers_without_owner[called.maker]);
+        describe(f, SONDE__CAUSE_MUTEX, "mutex, futex", makers_without_owner[called.maker]);
         return;
     }
     if (!read_words(f, f->address, words, MUTEX_WORDS) || !is_mutex(words)) {
-        tell(f, SONDE__CAUSE_FUTEX, "futex", "owner not recorded");
+        describe(f, SONDE__CAUSE_FUTEX, "futex", "owner not recorded");
         return;
     }
-    tell(f, SONDE__CAUSE_MUTEX, "mutex", "released meanwhile");
+    describe(f, SONDE__CAUSE_MUTEX, "mutex", "released meanwhile");
     if (words[MUTEX_OWNER] != 0) {
-        tell_owner(f, words[MUTEX_OWNER], (words[MUTEX_KIND] & KIND_SHARED) != 0, "held by ");
+        describe_owner(f, words[MUTEX_OWNER], (words[MUTEX_KIND] & KIND_SHARED) != 0, "held by ");
     }
 }
 
@@ -127,10 +127,10 @@ static void look_mutex(const struct futex *f, struct cause_called called)
 static void look_inheriting(const struct futex *f, struct cause_called called)
 {
     uint32_t word;
-    tell(f, SONDE__CAUSE_MUTEX, called.maker == CAUSE_BY_GLIBC ? "mutex" : "mutex, futex",
-         "owner not recorded");
+    describe(f, SONDE__CAUSE_MUTEX, called.maker == CAUSE_BY_GLIBC ? "mutex" : "mutex, futex",
+             "owner not recorded");
     if (read_words(f, f->address, &word, 1) && (word & FUTEX_TID) != 0) {
-        tell_owner(f, word & FUTEX_TID, f->shared, "held by ");
+        describe_owner(f, word & FUTEX_TID, f->shared, "held by ");
     }
 }
 
@@ -144,8 +144,8 @@ static bool look_robust(const struct futex *f)
         words[MUTEX_OWNER] != (words[0] & FUTEX_TID)) {
         return false;
     }
-    tell(f, SONDE__CAUSE_MUTEX, "mutex", "");
-    tell_owner(f, words[MUTEX_OWNER], (words[MUTEX_KIND] & KIND_SHARED) != 0, "held by ");
+    describe(f, SONDE__CAUSE_MUTEX, "mutex", "");
+    describe_owner(f, words[MUTEX_OWNER], (words[MUTEX_KIND] & KIND_SHARED) != 0, "held by ");
     return true;
 }
 
@@ -156,8 +156,8 @@ static void look_rwlock(const struct futex *f, struct cause_called called)
     uint32_t words[RWLOCK_WORDS];
     const char *what = reads ? "read lock" : "write lock";
     if (called.maker != CAUSE_BY_GLIBC) {
-        tell(f, SONDE__CAUSE_RWLOCK, reads ? "read lock, futex" : "write lock, futex",
-             makers_without_owner[called.maker]);
+        describe(f, SONDE__CAUSE_RWLOCK, reads ? "read lock, futex" : "write lock, futex",
+                 makers_without_owner[called.maker]);
         return;
     }
     /* a reader waits for the phase word; a writer for the previous writer, or for the readers */
@@ -166,12 +166,12 @@ static void look_rwlock(const struct futex *f, struct cause_called called)
     unsigned word = by_count ? RWLOCK_READERS : by_phase ? RWLOCK_PHASE : RWLOCK_WRITERS;
     lock.address -= sizeof(uint32_t) * word;
     if (!read_words(&lock, lock.address, words, RWLOCK_WORDS)) {
-        tell(f, SONDE__CAUSE_FUTEX, "futex", "owner not recorded");
+        describe(f, SONDE__CAUSE_FUTEX, "futex", "owner not recorded");
         return;
     }
-    tell(&lock, SONDE__CAUSE_RWLOCK, what, "released meanwhile");
+    describe(&lock, SONDE__CAUSE_RWLOCK, what, "released meanwhile");
     if (words[RWLOCK_OWNER] != 0) {
-        tell_owner(&lock, words[RWLOCK_OWNER], lock.shared, "held for writing by ");
+        describe_owner(&lock, words[RWLOCK_OWNER], lock.shared, "held for writing by ");
     } else if (words[RWLOCK_READERS] >> RWLOCK_READER_SHIFT != 0) {
         struct sonde__text text = cause_owner(f->look->cause);
         cause_put(&text, "held for reading %u times, by whom is not recorded",
@@ -227,24 +227,25 @@ static void look_called(const struct futex *f, struct cause_called called)
         if (takes_mutex) {
             look_mutex(f, called);
         } else {
-            tell(f, SONDE__CAUSE_CONDITION, "condition variable, futex", "");
+            describe(f, SONDE__CAUSE_CONDITION, "condition variable, futex", "");
         }
         break;
     case CAUSE_FN_SEMAPHORE:
-        tell(f, SONDE__CAUSE_SEMAPHORE, "semaphore", "");
+        describe(f, SONDE__CAUSE_SEMAPHORE, "semaphore", "");
         break;
     case CAUSE_FN_BARRIER:
-        tell(f, SONDE__CAUSE_BARRIER, "barrier, futex", "");
+        describe(f, SONDE__CAUSE_BARRIER, "barrier, futex", "");
         break;
     case CAUSE_FN_ONCE:
-        tell(f, SONDE__CAUSE_ONCE, "another thread's one-time initialization, futex",
-             "which thread is not recorded");
+        describe(f, SONDE__CAUSE_ONCE, "another thread's one-time initialization, futex",
+                 "which thread is not recorded");
         break;
     case CAUSE_FN_JOIN:
-        tell(f, SONDE__CAUSE_JOIN, "the end of a thread, futex", "which thread is not recorded");
+        describe(f, SONDE__CAUSE_JOIN, "the end of a thread, futex",
+                 "which thread is not recorded");
         break;
     default:
-        tell(f, SONDE__CAUSE_FUTEX, "futex", nobody);
+        describe(f, SONDE__CAUSE_FUTEX, "futex", nobody);
         break;
     }
 }
@@ -260,7 +261,7 @@ static bool look_interpreter(const struct futex *f)
     f->look->cause->kind = SONDE__CAUSE_MUTEX;
     cause_put(&text, "%s's lock (GIL)", script->language);
     if (script->lock_holder != 0) {
-        tell_owner(f, script->lock_holder, false, "held by ");
+        describe_owner(f, script->lock_holder, false, "held by ");
     }
     return true;
 }

@@ -53,7 +53,7 @@ size_t cause_read(const struct cause_look *look, uint64_t address, void *ret_byt
 void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32_t fd,
                   const struct sonde__host_fd *what, struct sonde__host_socket *ret_peer);
 /* Name the owner of a socket's other end, by its inode `peer`. */
-void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket *socket);
+void cause_describe_socket(struct cause_look *look, const struct sonde__host_socket *socket);
 
 /* Processes that have an object open, including this one. */
 struct cause_holders {

@@ -15,8 +15,8 @@ enum { WAIT_FOR_ALL = 0, WAIT_FOR_ONE = 1, WAIT_FOR_FD = 3 };
 enum { SET_LOCK_WAIT = 7, SET_FILE_LOCK_WAIT = 38 };
 
 /* which: a remark about the children, or "". */
-static void tell_children(struct cause_look *look, const int32_t *pids, size_t count,
-                          const char *which)
+static void describe_children(struct cause_look *look, const int32_t *pids, size_t count,
+                              const char *which)
 {
     struct sonde__cause *cause = look->cause;
     struct sonde__text text = cause_resource(cause);
@@ -78,18 +78,18 @@ bool cause_look_child(struct cause_look *look)
     int32_t wanted = starts_one ? 0 : wanted_child(look, waits_id);
     if (wanted > 0 && !look->causes->other_numbers) {
         pids[0] = wanted;
-        tell_children(look, pids, 1, "");
+        describe_children(look, pids, 1, "");
         return true;
     }
     size_t count = sonde__host_children_read(look->causes->pid, pids, CHILDREN_MAX);
-    tell_children(look, pids, count < CHILDREN_MAX ? count : CHILDREN_MAX,
-                  starts_one ? ", which shares its memory until it executes a program (vfork)"
-                             : "");
+    describe_children(look, pids, count < CHILDREN_MAX ? count : CHILDREN_MAX,
+                      starts_one ? ", which shares its memory until it executes a program (vfork)"
+                                 : "");
     return true;
 }
 
 /* The holder of the lock: the kernel's list names the process that took it. */
-static void tell_holder(struct cause_look *look, const struct sonde__host_lock *holder)
+static void describe_holder(struct cause_look *look, const struct sonde__host_lock *holder)
 {
     struct sonde__cause *cause = look->cause;
     struct sonde__text text = cause_owner(cause);
@@ -128,7 +128,7 @@ bool cause_look_lock(struct cause_look *look)
     sonde__host_fd_read(look->causes->pid, look->tid, fd, &what);
     cause_put_fd(look, &text, fd, &what, NULL);
     if (sonde__host_lock_read(look->causes->pid, what.inode, &wait, &holder)) {
-        tell_holder(look, &holder);
+        describe_holder(look, &holder);
     } else {
         text = cause_owner(look->cause);
         sonde__base_text_str(&text, "who has the lock is not known");

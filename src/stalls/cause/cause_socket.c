@@ -6,7 +6,7 @@
 
 enum { DNS_PORT = 53, ADDRESS_BYTES_MAX = 128 };
 
-void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket *socket)
+void cause_describe_socket(struct cause_look *look, const struct sonde__host_socket *socket)
 {
     struct sonde__cause *cause = look->cause;
     struct sonde__text text = cause_owner(cause);
@@ -78,6 +78,6 @@ bool cause_look_connect(struct cause_look *look)
               socket.kind[0] != '\0' ? " unix to " : " socket to ");
     cause_put_address(&text, socket.remote);
     socket.state = SONDE__HOST_SOCKET_CONNECTS;
-    cause_tell_socket(look, &socket);
+    cause_describe_socket(look, &socket);
     return true;
 }

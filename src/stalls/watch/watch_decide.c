@@ -87,7 +87,7 @@ static enum sonde__watch_action end_spell(struct sonde__watch_decision *d,
     return phase >= SONDE__WATCH_SUSPECT ? SONDE__WATCH_DROP : SONDE__WATCH_NOTHING;
 }
 
-static uint64_t apart(enum sonde__watch_means means)
+static uint64_t sample_distance(enum sonde__watch_means means)
 {
     return means == SONDE__WATCH_RICH   ? 1
            : means == SONDE__WATCH_FAIR ? SONDE__WATCH_SAMPLE_FAIR
@@ -107,7 +107,7 @@ static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
     d->sample_ns =
         sonde__base_min(sonde__base_max(by_age, rare ? first * SONDE__WATCH_SAMPLE_STILL : first),
                         SONDE__WATCH_SAMPLE_LAST_NS);
-    d->apart_ns = sonde__base_min(sonde__base_max(by_age, first * apart(look->means)),
+    d->apart_ns = sonde__base_min(sonde__base_max(by_age, first * sample_distance(look->means)),
                                   SONDE__WATCH_SAMPLE_LAST_NS);
     d->next_ns = look->now_ns + d->sample_ns;
     return SONDE__WATCH_SAMPLE;

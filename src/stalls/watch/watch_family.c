@@ -57,13 +57,13 @@ static void show(struct sonde__watch_session *s, int32_t pid, const char *why)
     struct sonde__watch_child *child = sonde__watch_child_take(pid, perf, &error);
     (void)sonde__host_command_read(pid, command, sizeof command);
     if (child == NULL) {
-        sonde__watch_say(s->writer, "process %d (%.60s) could not be read: %s", (int)pid, command,
-                         error.what[0] != '\0' ? error.what : "it has ended, or is about to");
+        sonde__watch_print(s->writer, "process %d (%.60s) could not be read: %s", (int)pid, command,
+                           error.what[0] != '\0' ? error.what : "it has ended, or is about to");
         return;
     }
     if (child->thread_count < child->thread_total) {
-        sonde__watch_say(s->writer, "process %d (%.60s): %u of its %u threads follow", (int)pid,
-                         command, (unsigned)child->thread_count, (unsigned)child->thread_total);
+        sonde__watch_print(s->writer, "process %d (%.60s): %u of its %u threads follow", (int)pid,
+                           command, (unsigned)child->thread_count, (unsigned)child->thread_total);
     }
     sonde__watch_stall_init(&all);
     all.child = child;
@@ -81,8 +81,8 @@ void sonde__watch_show_family(struct sonde__watch_session *session, const char *
         show(session, family->pids[i], why);
     }
     if (family->more != 0) {
-        sonde__watch_say(session->writer, "%zu more processes that it started are not shown",
-                         family->more);
+        sonde__watch_print(session->writer, "%zu more processes that it started are not shown",
+                           family->more);
     }
     free(family);
 }

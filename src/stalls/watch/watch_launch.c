@@ -87,10 +87,10 @@ uint64_t sonde__watch_launch_inspect(struct sonde__watch_session *s, uint64_t no
         return SONDE__WATCH_LAUNCH_RIPE_NS - (now_ns - s->launch_known_ns);
     }
     if (now_ns - s->begin_ns > SONDE__WATCH_LAUNCH_MAX_NS) {
-        sonde__watch_say(s->writer,
-                         "the main thread has no event loop after %u s: the launch is "
-                         "not watched any more",
-                         (unsigned)(SONDE__WATCH_LAUNCH_MAX_NS / 1000000000u));
+        sonde__watch_print(s->writer,
+                           "the main thread has no event loop after %u s: the launch is "
+                           "not watched any more",
+                           (unsigned)(SONDE__WATCH_LAUNCH_MAX_NS / 1000000000u));
         sonde__watch_launch_drop(s);
         return UINT64_MAX;
     }

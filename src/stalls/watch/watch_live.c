@@ -199,7 +199,8 @@ static void write_part(struct sonde__watch_session *s, const struct sonde__repor
     live->is_used = true;
     if (sonde__report_writer_growing(live->writer, live->report, part) != SONDE_OK) {
         live->has_failed = true;
-        sonde__watch_say(s->writer, "the live file in the spool folder cannot be written any more");
+        sonde__watch_print(s->writer,
+                           "the live file in the spool folder cannot be written any more");
     }
 }
 

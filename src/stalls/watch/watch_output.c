@@ -73,11 +73,11 @@ static const char *command_of(const struct sonde__watch_output *output)
     return output->options->command != NULL ? output->options->command : "run";
 }
 
-static void say_lost_report(struct sonde__watch_output *output)
+static void print_lost_report(struct sonde__watch_output *output)
 {
     const char *name = output->options->report_name;
-    sonde__watch_output_say(output, "%s: the report could not be written: %s",
-                            name != NULL ? name : "?", strerror(output->write_error));
+    sonde__watch_output_print(output, "%s: the report could not be written: %s",
+                              name != NULL ? name : "?", strerror(output->write_error));
 }
 
 /* The parent of a followed program may read its stderr, so text goes to the stderr of the first
@@ -170,8 +170,8 @@ static void give_up_spool(struct sonde__watch_output *output)
     sonde__report_writer_destroy(output->spool);
     output->spool = NULL;
     spool->has_failed = true;
-    sonde__watch_output_say(output, "the report in the spool folder could not be written: %s",
-                            strerror(spool->error));
+    sonde__watch_output_print(output, "the report in the spool folder could not be written: %s",
+                              strerror(spool->error));
 }
 
 static void flush_report(struct sonde__watch_output *output)
@@ -187,7 +187,7 @@ static void flush_report(struct sonde__watch_output *output)
     if (status != SONDE_OK && status != SONDE_MEMORY) {
         sonde__report_writer_destroy(output->writer);
         output->writer = NULL;
-        say_lost_report(output);
+        print_lost_report(output);
     }
 }
 
@@ -219,7 +219,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     }
     if (options->report_fd >= 0 && !options->report_json &&
         sonde__report_writer_create(NULL, write_report, output, &output->writer) != SONDE_OK) {
-        sonde__watch_output_say(output, "the report cannot be written: out of memory");
+        sonde__watch_output_print(output, "the report cannot be written: out of memory");
     }
     if (options->spooled != NULL &&
         sonde__report_writer_create(&sonde__watch_spool_caps, write_spool, output,
@@ -231,7 +231,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     return SONDE_OK;
 }
 
-void sonde__watch_output_say(struct sonde__watch_output *output, const char *format, ...)
+void sonde__watch_output_print(struct sonde__watch_output *output, const char *format, ...)
 {
     char line[512];
     va_list list;
@@ -271,7 +271,7 @@ static void show_stall(struct sonde__watch_output *output, const struct sonde__w
         output->options->on_stall(output->options->ctx, ended, output->report, &view, count - 1);
     } else if (count > 0) {
         if (output->who[0] != '\0') {
-            sonde__watch_output_say(output, "its event loop stalled:");
+            sonde__watch_output_print(output, "its event loop stalled:");
         }
         output->of_stall = true;
         sonde__report_text_stall(output->report, count - 1, &view, to_stderr);
@@ -360,9 +360,10 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     }
     sonde__watch_record_make(output->names, ended, output->report, &record);
     if (ended->stall->thread_total > ended->stall->thread_count) {
-        sonde__watch_output_say(output, "%u of %u other threads were left out of a stall",
-                                (unsigned)(ended->stall->thread_total - ended->stall->thread_count),
-                                (unsigned)ended->stall->thread_total);
+        sonde__watch_output_print(
+            output, "%u of %u other threads were left out of a stall",
+            (unsigned)(ended->stall->thread_total - ended->stall->thread_count),
+            (unsigned)ended->stall->thread_total);
     }
     sonde__report_add_stall(output->report, &record.stall);
     output->written++;
@@ -466,9 +467,9 @@ void sonde__watch_output_begin(struct sonde__watch_output *output,
     sonde__report_destroy(report);
 }
 
-static void say_line(void *ctx, const char *line)
+static void print_line(void *ctx, const char *line)
 {
-    sonde__watch_output_say(ctx, "%s", line);
+    sonde__watch_output_print(ctx, "%s", line);
 }
 
 void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory)
@@ -478,7 +479,8 @@ void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *
         .color = output->options->color, .app_only = plugin->app_only, .top = plugin->top};
     const struct sonde__report_sink to_stderr = fitted_stderr(output);
     uint32_t first = sonde__report_heap_blocks_count(output->report);
-    plugin->end(plugin->ctx, memory, output->report, (struct sonde__say){say_line, output});
+    plugin->end(plugin->ctx, memory, output->report,
+                (struct sonde__report_lines){print_line, output});
     sonde__report_text_calls(output->report, &view, to_stderr);
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
@@ -496,8 +498,9 @@ static void show_calls(struct sonde__watch_output *output, const void *memory)
         return;
     }
     set_header(output, report);
-    sonde__watch_output_say(output, "so far:");
-    plugin->look(plugin->ctx, memory, true, report, (struct sonde__say){say_line, output});
+    sonde__watch_output_print(output, "so far:");
+    plugin->look(plugin->ctx, memory, true, report,
+                 (struct sonde__report_lines){print_line, output});
     sonde__report_text_calls(report, &view, to_stderr);
     sonde__report_destroy(report);
 }
@@ -512,13 +515,14 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
         show_calls(output, memory);
         return;
     }
-    plugin->look(plugin->ctx, memory, all, output->report, (struct sonde__say){say_line, output});
+    plugin->look(plugin->ctx, memory, all, output->report,
+                 (struct sonde__report_lines){print_line, output});
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
 }
 
 /* A line about other runs is no note in this run's report. */
-static void tell(void *ctx, const char *line)
+static void print_ended(void *ctx, const char *line)
 {
     struct sonde__watch_output *output = ctx;
     char text[600];
@@ -530,7 +534,7 @@ static void tell(void *ctx, const char *line)
 
 void sonde__watch_output_tidy(struct sonde__watch_output *output)
 {
-    sonde__watch_spool_tidy(output->options, (struct sonde__say){tell, output});
+    sonde__watch_spool_tidy(output->options, (struct sonde__report_lines){print_ended, output});
 }
 
 const struct sonde__report *sonde__watch_output_report(const struct sonde__watch_output *output)
@@ -558,7 +562,7 @@ static void finish_report(struct sonde__watch_output *output)
     bool is_lost = output->writer != NULL &&
                    sonde__report_writer_finish(output->writer, output->report) != SONDE_OK;
     if (is_lost || (output->options->report_json && output->write_error != 0)) {
-        say_lost_report(output);
+        print_lost_report(output);
     }
 }
 

@@ -24,7 +24,7 @@ void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *
 void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all);
 
 /* Print a line "sonde run: TEXT", and add a note to the report. */
-void sonde__watch_output_say(struct sonde__watch_output *output, const char *format, ...)
+void sonde__watch_output_print(struct sonde__watch_output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 void sonde__watch_output_stall(struct sonde__watch_output *output,

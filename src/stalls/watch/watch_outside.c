@@ -464,10 +464,10 @@ static void judge_program(struct sonde__watch_session *s)
     o->is_judged = true;
     o->counts.is_go = sonde__watch_outside_is_go_program(sonde__watch_sampler_target(s->sampler));
     if (o->counts.is_go) {
-        sonde__watch_say(s->writer,
-                         "process %d is a Go program, and not watched: goroutines move between "
-                         "threads, so no thread has a loop (sonde stacks shows what they do)",
-                         (int)s->pid);
+        sonde__watch_print(s->writer,
+                           "process %d is a Go program, and not watched: goroutines move between "
+                           "threads, so no thread has a loop (sonde stacks shows what they do)",
+                           (int)s->pid);
     }
 }
 

@@ -74,18 +74,19 @@ static enum sonde_status begin(struct sonde__watch_session *s, struct sonde_erro
     bool no_spool = !sonde__watch_spool_open(s, &error) && error.status != SONDE_OK;
     SONDE_TRY(sonde__watch_writer_create(&s->options, s->pid, &s->writer));
     if (no_spool) {
-        sonde__watch_say(s->writer, "%s: nothing is kept there: %s", s->options.spool, error.what);
+        sonde__watch_print(s->writer, "%s: nothing is kept there: %s", s->options.spool,
+                           error.what);
     }
     sonde__watch_spool_begin(s);
-    sonde__watch_say_doubt(s);
+    sonde__watch_print_doubt(s);
     int32_t supervisor;
     if (sonde__watch_find_supervisor(s->pid, &supervisor)) {
-        sonde__watch_say(s->writer, "process %d is watched by sonde run already (supervisor %d)",
-                         (int)s->pid, (int)supervisor);
+        sonde__watch_print(s->writer, "process %d is watched by sonde run already (supervisor %d)",
+                           (int)s->pid, (int)supervisor);
     }
     if (s->options.verbose) {
-        sonde__watch_say(s->writer, "watching process %d (kill -QUIT %d: all stacks)", (int)s->pid,
-                         (int)sonde__os_pid());
+        sonde__watch_print(s->writer, "watching process %d (kill -QUIT %d: all stacks)",
+                           (int)s->pid, (int)sonde__os_pid());
     }
     return SONDE_OK;
 }

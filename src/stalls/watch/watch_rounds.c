@@ -34,12 +34,12 @@
 /* From SIGABRT to SIGKILL: a core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
 
-void sonde__watch_say_doubt(struct sonde__watch_session *s)
+void sonde__watch_print_doubt(struct sonde__watch_session *s)
 {
     const char *doubt = s->waiter != NULL ? sonde__host_waiter_doubt(s->waiter) : "";
-    if (doubt[0] != '\0' && !s->doubt_said) {
-        s->doubt_said = true;
-        sonde__watch_say(s->writer, "%s", doubt);
+    if (doubt[0] != '\0' && !s->doubt_printed) {
+        s->doubt_printed = true;
+        sonde__watch_print(s->writer, "%s", doubt);
     }
 }
 
@@ -71,26 +71,26 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     static const char *const what[] = {"", "; ending it by SIGABRT",
                                        "; ending it by SIGABRT, with a core"};
     if (s->kill_at_ns != 0 && now_ns >= s->kill_at_ns) {
-        sonde__watch_say(s->writer, "the program did not end: killed");
+        sonde__watch_print(s->writer, "the program did not end: killed");
         s->kill_at_ns = 0;
         sonde__host_waiter_kill(s->waiter);
-        sonde__watch_say_doubt(s);
+        sonde__watch_print_doubt(s);
     }
     if (s->timed_out || s->options.timeout_ns == 0 || s->waiter == NULL ||
         now_ns - s->begin_ns < s->options.timeout_ns) {
         return;
     }
     s->timed_out = true;
-    sonde__watch_say(s->writer, "the program still runs after %llu ms%s",
-                     (unsigned long long)(s->options.timeout_ns / MS),
-                     what[s->options.timeout_action]);
+    sonde__watch_print(s->writer, "the program still runs after %llu ms%s",
+                       (unsigned long long)(s->options.timeout_ns / MS),
+                       what[s->options.timeout_action]);
     if (sonde__watch_open_sampler(s, now_ns)) {
         show_stacks(s, "timeout");
     }
     sonde__watch_show_family(s, "timeout");
     if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
         sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
-        sonde__watch_say_doubt(s);
+        sonde__watch_print_doubt(s);
         s->kill_at_ns = now_ns + KILL_AFTER_NS;
     }
 }
@@ -106,11 +106,12 @@ static void watch_watchdog(struct sonde__watch_session *s)
             continue;
         }
         loop->warned_ns = d->since_ns;
-        sonde__watch_say(s->writer,
-                         "thread %u has not been back in its loop for %llu ms; the watchdog of the "
-                         "service allows %llu ms",
-                         (unsigned)loop->tid, (unsigned long long)(d->counted_ns / MS),
-                         (unsigned long long)(s->watchdog_ns / MS));
+        sonde__watch_print(
+            s->writer,
+            "thread %u has not been back in its loop for %llu ms; the watchdog of the "
+            "service allows %llu ms",
+            (unsigned)loop->tid, (unsigned long long)(d->counted_ns / MS),
+            (unsigned long long)(s->watchdog_ns / MS));
         if (s->sampler != NULL) {
             show_stacks(s, "watchdog");
         }
@@ -187,7 +188,8 @@ static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
         return true;
     }
     if (must_have_started(s, now_ns)) {
-        sonde__watch_say(s->writer, "the probe did not start in the program: stalls are not seen");
+        sonde__watch_print(s->writer,
+                           "the probe did not start in the program: stalls are not seen");
         s->carry = SONDE__WATCH_NOT_A_PROGRAM;
     }
     return false;
@@ -284,16 +286,16 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 }
 
 /* Samples by signals have side effects, so their number is reported. */
-static void say_signals(struct sonde__watch_session *s)
+static void print_signals(struct sonde__watch_session *s)
 {
     const struct sonde__target_signals n = sonde__watch_sampler_signals(s->sampler);
     if (n.sent + n.refused > 0) {
-        sonde__watch_say(s->writer,
-                         "running threads were asked by %llu signals (SIGURG): %llu not answered "
-                         "in time, %u too late, %llu ended a call early; %llu not sent",
-                         (unsigned long long)n.sent, (unsigned long long)n.unanswered,
-                         (unsigned)atomic_load(&s->page->sample.late), (unsigned long long)n.early,
-                         (unsigned long long)n.refused);
+        sonde__watch_print(s->writer,
+                           "running threads were asked by %llu signals (SIGURG): %llu not answered "
+                           "in time, %u too late, %llu ended a call early; %llu not sent",
+                           (unsigned long long)n.sent, (unsigned long long)n.unanswered,
+                           (unsigned)atomic_load(&s->page->sample.late),
+                           (unsigned long long)n.early, (unsigned long long)n.refused);
     }
 }
 
@@ -313,25 +315,26 @@ static void note_pause(struct sonde__watch_session *s, uint64_t now_ns)
     s->planned_ns = UINT64_MAX;
 }
 
-static void say_late(struct sonde__watch_session *s)
+static void print_late(struct sonde__watch_session *s)
 {
     if (s->late_count > 0 && any_loop_known(s)) {
-        sonde__watch_say(s->writer,
-                         "the watch itself did not run %u times, for up to %llu ms: no samples "
-                         "cover that time",
-                         (unsigned)s->late_count, (unsigned long long)(s->late_ns / MS));
+        sonde__watch_print(s->writer,
+                           "the watch itself did not run %u times, for up to %llu ms: no samples "
+                           "cover that time",
+                           (unsigned)s->late_count, (unsigned long long)(s->late_ns / MS));
     }
     if (s->attended_turns > 0) {
-        sonde__watch_say(s->writer,
-                         "threads were long away from a descriptor that another thread attends "
-                         "to, or would wait for, %llu times: no stalls",
-                         (unsigned long long)s->attended_turns);
+        sonde__watch_print(s->writer,
+                           "threads were long away from a descriptor that another thread attends "
+                           "to, or would wait for, %llu times: no stalls",
+                           (unsigned long long)s->attended_turns);
     }
     if (s->unsure_count > 0) {
-        sonde__watch_say(s->writer,
-                         "%llu turns may have been stalls, and are not reported: nobody saw them, "
-                         "and the loop may have waited, or the machine have stood still",
-                         (unsigned long long)s->unsure_count);
+        sonde__watch_print(
+            s->writer,
+            "%llu turns may have been stalls, and are not reported: nobody saw them, "
+            "and the loop may have waited, or the machine have stood still",
+            (unsigned long long)s->unsure_count);
     }
 }
 
@@ -355,17 +358,17 @@ static void finish(struct sonde__watch_session *s)
     char missed[512];
     if (s->follow != NULL && s->page->follows != SONDE__PROBE_FOLLOWS_NONE &&
         sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
-        sonde__watch_say(s->writer, "%s", missed);
+        sonde__watch_print(s->writer, "%s", missed);
     }
     if (s->sampler != NULL) {
-        say_signals(s);
+        print_signals(s);
     }
-    say_late(s);
+    print_late(s);
     if (s->plugin_memory != NULL) {
         sonde__watch_writer_plugin(s->writer, s->plugin_memory);
     }
-    sonde__watch_say_summary(s);
-    sonde__watch_say_workers(s);
+    sonde__watch_print_summary(s);
+    sonde__watch_print_workers(s);
     sonde__watch_writer_finish(s->writer, turns, now_ns - s->begin_ns, &s->turns);
     s->writer = NULL;
     sonde__watch_spool_end(s);
@@ -458,7 +461,7 @@ static void begin_anew(struct sonde__watch_session *s)
     sonde__watch_outside_forget(s);
     sonde__watch_sampler_close(s->sampler);
     s->sampler = NULL;
-    sonde__watch_say(s->writer, "the process has executed another program, which is watched now");
+    sonde__watch_print(s->writer, "the process has executed another program, which is watched now");
 }
 
 /* Look from outside if there is no probe. Returns the time after the looks. */

@@ -10,6 +10,6 @@
 void sonde__watch_session_run(struct sonde__watch_session *session);
 
 /* Report once what the system refuses to the supervisor (sonde__host_waiter_doubt()). */
-void sonde__watch_say_doubt(struct sonde__watch_session *session);
+void sonde__watch_print_doubt(struct sonde__watch_session *session);
 
 #endif

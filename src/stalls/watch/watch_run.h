@@ -8,7 +8,7 @@
 
 #include <sonde/status.h>
 
-#include "report_say.h"
+#include "report_line.h"
 
 enum sonde__watch_timeout_action {
     SONDE__WATCH_TIMEOUT_STACKS, /* print all stacks; the program goes on */
@@ -61,12 +61,13 @@ struct sonde__watch_plugin {
     void *ctx;
     void (*begin)(void *ctx, void *memory); /* before the program starts */
     /* when it has ended */
-    void (*end)(void *ctx, const void *memory, struct sonde__report *report, struct sonde__say say);
+    void (*end)(void *ctx, const void *memory, struct sonde__report *report,
+                struct sonde__report_lines lines);
     /* Called each period_ns (0: never) while the program runs, and with `all` on SIGQUIT. May be
      * null. */
     uint64_t period_ns;
     void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
-                 struct sonde__say say);
+                 struct sonde__report_lines lines);
 };
 
 struct sonde__watch_options {

@@ -34,9 +34,9 @@ bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
     }
     s->sampler = NULL;
     s->sampler_retry_ns = now_ns + RETRY_NS;
-    if (!s->sampler_said) {
-        s->sampler_said = true;
-        sonde__watch_say(s->writer, "stacks cannot be read: %s", error.what);
+    if (!s->sampler_printed) {
+        s->sampler_printed = true;
+        sonde__watch_print(s->writer, "stacks cannot be read: %s", error.what);
     }
     return false;
 }

@@ -177,7 +177,7 @@ static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop
                   loop->decision.tick_ns - s->searched_ns >= SONDE__WATCH_CAUSE_SEARCH_PERIOD_NS;
     s->searched_ns = search ? loop->decision.tick_ns : s->searched_ns;
     if (sonde__watch_cause_begin(s->sampler, &loop->stall, search, &circle)) {
-        sonde__watch_say(s->writer, "%s", circle.text);
+        sonde__watch_print(s->writer, "%s", circle.text);
     }
     if (search) {
         look_at_child(s, &loop->stall);
@@ -236,7 +236,7 @@ static void note_program(struct sonde__watch_session *s, const struct sonde__wat
 }
 
 /* Report the begin of the stall to the program, with the stack of the thread. */
-static void tell_begin(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
+static void notify_begin(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
     struct sonde__watch_stall threads;
     struct sonde__sample sample;
@@ -263,19 +263,20 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
     note_program(s, loop, &loop->stall);
     atomic_store(&s->page->unfinished, 1);
     if (s->options.verbose) {
-        sonde__watch_say(s->writer, "thread %u has not been back in its loop for %llu ms",
-                         (unsigned)loop->tid, (unsigned long long)(loop->decision.counted_ns / MS));
+        sonde__watch_print(s->writer, "thread %u has not been back in its loop for %llu ms",
+                           (unsigned)loop->tid,
+                           (unsigned long long)(loop->decision.counted_ns / MS));
     }
     if (s->sampler != NULL) {
         sonde__watch_sampler_leave_out(s->sampler, sonde__watch_writer_tid(s->writer));
         sonde__watch_stall_add_threads(&loop->stall, s->sampler, loop->tid);
         find_causes(s, loop);
     }
-    tell_begin(s, loop);
+    notify_begin(s, loop);
 }
 
 /* Report why a stall has no stack or lacks samples, each reason once per watch. */
-static void say_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
+static void print_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
 {
     const char *note = NULL;
     bool seen = false;
@@ -286,10 +287,10 @@ static void say_unread(struct sonde__watch_session *s, const struct sonde__watch
         note = sample->stack.count == 0 && why[0] != '\0' ? why : note;
     }
     if (note != NULL && !seen) {
-        sonde__watch_say(s->writer, "stacks cannot be read: %s", note);
+        sonde__watch_print(s->writer, "stacks cannot be read: %s", note);
     } else if (note != NULL && strcmp(note, s->unread) != 0) {
         snprintf(s->unread, sizeof s->unread, "%s", note);
-        sonde__watch_say(s->writer, "a part of the samples is missing: %s", note);
+        sonde__watch_print(s->writer, "a part of the samples is missing: %s", note);
     }
 }
 
@@ -338,10 +339,10 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     const struct sonde__watch_decision *d = &loop->decision;
     bool replaced = loop->slot->loop_changes != loop->loop_changes;
     if (replaced || has_left(s, loop, open)) {
-        sonde__watch_say(s->writer, "thread %u: %s; what looked like a stall of %llu ms was none",
-                         (unsigned)loop->tid,
-                         replaced ? "another wait proved to be its loop" : "it has left its loop",
-                         (unsigned long long)(duration_ns / MS));
+        sonde__watch_print(s->writer, "thread %u: %s; what looked like a stall of %llu ms was none",
+                           (unsigned)loop->tid,
+                           replaced ? "another wait proved to be its loop" : "it has left its loop",
+                           (unsigned long long)(duration_ns / MS));
         sonde__watch_live_take_back(s, loop);
         sonde__watch_stall_done(stall);
         return;
@@ -362,7 +363,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
                           d->since_ns + d->counted_ns + d->excluded_ns, sonde__host_monotonic_ns(),
                           &stall->load);
     stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
-    say_unread(s, stall);
+    print_unread(s, stall);
     sonde__watch_live_end(s, loop, duration_ns, open);
     push_stall(s, loop, stall, NULL, duration_ns, open);
 }

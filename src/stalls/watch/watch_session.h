@@ -88,7 +88,7 @@ struct sonde__watch_session {
     /* Waits for an event, at most timeout_ns. Returns SONDE__HOST_ bits; see sonde__host_wait(). */
     uint32_t (*wait)(struct sonde__watch_session *session, uint64_t timeout_ns, bool sleeping);
     struct sonde__host_waiter *waiter; /* the supervisor's */
-    bool doubt_said;                   /* the waiter's doubt was reported */
+    bool doubt_printed;                /* the waiter's doubt was reported */
     bool killed;                       /* a signal has ended the program */
     void *ctx;                         /* for another `wait` */
     struct sonde__watch_sampler *sampler;
@@ -100,7 +100,7 @@ struct sonde__watch_session {
     uint64_t searched_ns;               /* when all processes were last searched; 0: never */
     uint64_t idle_since_ns;             /* when all threads became idle; 0: some are not */
     uint64_t sampler_retry_ns;          /* when to try again to read the program */
-    bool sampler_said;
+    bool sampler_printed;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool replaced;         /* the program has executed another one */
     uint64_t stalls;       /* reported */

@@ -49,11 +49,11 @@ void sonde__watch_spool_begin(struct sonde__watch_session *s)
         s->live = sonde__watch_live_create(s->spool, sonde__watch_writer_report(s->writer));
     }
     if (s->live == NULL) {
-        sonde__watch_say(s->writer,
-                         "%s: no file for stalls that last: %s; one in which all is killed is lost",
-                         s->options.spool,
-                         s->spool->live_error != 0 ? strerror(s->spool->live_error)
-                                                   : sonde_status_text(SONDE_MEMORY));
+        sonde__watch_print(
+            s->writer, "%s: no file for stalls that last: %s; one in which all is killed is lost",
+            s->options.spool,
+            s->spool->live_error != 0 ? strerror(s->spool->live_error)
+                                      : sonde_status_text(SONDE_MEMORY));
     }
     sonde__watch_writer_tidy(s->writer);
 }

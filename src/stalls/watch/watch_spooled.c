@@ -20,7 +20,7 @@ const struct sonde__report_writer_options sonde__watch_spool_caps = {.bytes_max 
 struct finishing {
     const char *path;
     const struct sonde__symfile_options *symbols;
-    struct sonde__say say;
+    struct sonde__report_lines lines;
 };
 
 static enum sonde_status find_names(void *ctx, struct sonde__report *report)
@@ -37,7 +37,7 @@ static enum sonde_status find_names(void *ctx, struct sonde__report *report)
 }
 
 /* The recovered stalls are the last ones of the report. */
-static void say_finished(void *ctx, const struct sonde__spool_finished *finished)
+static void print_finished(void *ctx, const struct sonde__spool_finished *finished)
 {
     const struct finishing *finishing = ctx;
     const struct sonde__report *report = finished->report;
@@ -45,30 +45,30 @@ static void say_finished(void *ctx, const struct sonde__spool_finished *finished
     uint32_t count = sonde__report_stall_count(report);
     for (uint32_t i = count - finished->recovered; i < count; i++) {
         const struct sonde__report_stall *stall = sonde__report_stall(report, i);
-        sonde__report_say(finishing->say, "%.80s (process %d) %s %llu ms: sonde show %s/%s%s",
-                          sonde__base_file_name(header->executable), (int)header->pid,
-                          stall->fatal  ? "ended, as its watch was killed in a stall of"
-                          : stall->open ? "was in a stall when its watch was killed, after"
-                                        : "had a stall before its watch was killed, of",
-                          (unsigned long long)(stall->duration_ns / MS), finishing->path,
-                          finished->run, SONDE__SPOOL_REPORT);
+        sonde__report_line(finishing->lines, "%.80s (process %d) %s %llu ms: sonde show %s/%s%s",
+                           sonde__base_file_name(header->executable), (int)header->pid,
+                           stall->fatal  ? "ended, as its watch was killed in a stall of"
+                           : stall->open ? "was in a stall when its watch was killed, after"
+                                         : "had a stall before its watch was killed, of",
+                           (unsigned long long)(stall->duration_ns / MS), finishing->path,
+                           finished->run, SONDE__SPOOL_REPORT);
     }
 }
 
-static void say_failed(void *ctx, const char *name, const char *why)
+static void print_failed(void *ctx, const char *name, const char *why)
 {
     const struct finishing *finishing = ctx;
-    sonde__report_say(finishing->say, "%s/%s could not be finished: %s", finishing->path, name,
-                      why);
+    sonde__report_line(finishing->lines, "%s/%s could not be finished: %s", finishing->path, name,
+                       why);
 }
 
 static enum sonde_status tidy(const char *path, bool make,
-                              const struct sonde__symfile_options *symbols, struct sonde__say say,
-                              struct sonde_error *ret_error)
+                              const struct sonde__symfile_options *symbols,
+                              struct sonde__report_lines lines, struct sonde_error *ret_error)
 {
-    struct finishing finishing = {path, symbols, say};
+    struct finishing finishing = {path, symbols, lines};
     const struct sonde__spool_finishing how = {
-        .name = find_names, .each = say_finished, .failed = say_failed, .ctx = &finishing};
+        .name = find_names, .each = print_finished, .failed = print_failed, .ctx = &finishing};
     const struct sonde__spool_caps caps = SONDE__SPOOL_CAPS;
     uint32_t removed = 0;
     int32_t folder;
@@ -79,25 +79,27 @@ static enum sonde_status tidy(const char *path, bool make,
     }
     sonde__host_close(folder);
     if (removed > 0) {
-        sonde__report_say(say, "%s: %u old reports were removed and counted in %s", path,
-                          (unsigned)removed, SONDE__SPOOL_COUNTS);
+        sonde__report_line(lines, "%s: %u old reports were removed and counted in %s", path,
+                           (unsigned)removed, SONDE__SPOOL_COUNTS);
     }
     return status == SONDE_OK
                ? SONDE_OK
                : sonde__base_fail(ret_error, status, "the folder could not be tidied", NULL, 0, 0);
 }
 
-void sonde__watch_spool_tidy(const struct sonde__watch_options *options, struct sonde__say say)
+void sonde__watch_spool_tidy(const struct sonde__watch_options *options,
+                             struct sonde__report_lines lines)
 {
     struct sonde_error error = {0};
-    if (tidy(options->spool, true, options->symbols, say, &error) != SONDE_OK) {
-        sonde__report_say(say, "%s: %s", options->spool, error.what);
+    if (tidy(options->spool, true, options->symbols, lines, &error) != SONDE_OK) {
+        sonde__report_line(lines, "%s: %s", options->spool, error.what);
     }
 }
 
 enum sonde_status sonde__watch_spool_finish(const char *path,
                                             const struct sonde__symfile_options *symbols,
-                                            struct sonde__say say, struct sonde_error *ret_error)
+                                            struct sonde__report_lines lines,
+                                            struct sonde_error *ret_error)
 {
-    return tidy(path, false, symbols, say, ret_error);
+    return tidy(path, false, symbols, lines, ret_error);
 }

@@ -4,7 +4,7 @@
 #ifndef SONDE_WATCH_SPOOLED_H
 #define SONDE_WATCH_SPOOLED_H
 
-#include "report_say.h"
+#include "report_line.h"
 #include "report_write.h"
 #include "watch_run.h"
 
@@ -22,12 +22,13 @@ extern const struct sonde__report_writer_options sonde__watch_spool_caps;
 /* Finish the reports of killed runs, with names, and remove what exceeds the caps of the folder.
  * say: gets a line for each stall in which a program was killed. Blocks while names are looked
  * up. */
-void sonde__watch_spool_tidy(const struct sonde__watch_options *options, struct sonde__say say);
+void sonde__watch_spool_tidy(const struct sonde__watch_options *options,
+                             struct sonde__report_lines lines);
 
 /* The same for a caller without a watch. symbols: null: no names. Returns as
  * sonde__host_folder_open(), and MEMORY. */
 SONDE_NODISCARD enum sonde_status
 sonde__watch_spool_finish(const char *path, const struct sonde__symfile_options *symbols,
-                          struct sonde__say say, struct sonde_error *ret_error);
+                          struct sonde__report_lines lines, struct sonde_error *ret_error);
 
 #endif

@@ -65,13 +65,13 @@ static void sum_up(const struct sonde__watch_session *s, struct summary *sum)
 }
 
 /* A turn of a quarter of the threshold was seen by a look; its own stamps give its length. */
-static void say_watched(struct sonde__watch_session *s, const struct summary *sum)
+static void print_watched(struct sonde__watch_session *s, const struct summary *sum)
 {
     char turns[32];
     uint64_t sure_ns = s->options.threshold_ns / 4;
     bool known = s->longest_ns >= sure_ns;
     sonde__watch_count_text(sum->turns, turns);
-    sonde__watch_say(
+    sonde__watch_print(
         s->writer,
         "watched %u loop%s%s, %s%s turn%s, longest %s%" PRIu64 " ms, %" PRIu64 " stall%s",
         (unsigned)sum->loops, sum->loops == 1 ? "" : "s", s->outside != NULL ? " from outside" : "",
@@ -81,7 +81,7 @@ static void say_watched(struct sonde__watch_session *s, const struct summary *su
 }
 
 /* Report turns that are long enough to be seen, and the frames that they cost. */
-static void say_lengths(struct sonde__watch_session *s)
+static void print_lengths(struct sonde__watch_session *s)
 {
     struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
     struct sonde__report_end end = {0};
@@ -89,7 +89,7 @@ static void say_lengths(struct sonde__watch_session *s)
     sonde__watch_turns_fill(&s->turns, &end, counts);
     sonde__report_turns_text(&end, text, sizeof text);
     if (text[0] != '\0') {
-        sonde__watch_say(s->writer, "%s", text);
+        sonde__watch_print(s->writer, "%s", text);
     }
 }
 
@@ -118,7 +118,7 @@ static const char *describe_wait(const struct sonde__probe_slot *slot)
 }
 
 /* Report what a watch without a probe did, and its limits. */
-static void say_outside(struct sonde__watch_session *s)
+static void print_outside(struct sonde__watch_session *s)
 {
     const struct sonde__watch_outside_counts counts = sonde__watch_outside_counts(s->outside);
     uint64_t lasted_ns = sonde__host_monotonic_ns() - s->begin_ns;
@@ -126,36 +126,36 @@ static void say_outside(struct sonde__watch_session *s)
     if (lasted_ns == 0) {
         return;
     }
-    sonde__watch_say(
+    sonde__watch_print(
         s->writer,
         "%u thread%s looked at %" PRIu64 " times a second, for %.2f %% of a CPU; a turn "
         "between two looks is not seen",
         (unsigned)counts.threads, counts.threads == 1 ? "" : "s",
         counts.looks * 1000000000u / lasted_ns, 100.0 * (double)cpu_ns / (double)lasted_ns);
     if (counts.never_sleeps) {
-        sonde__watch_say(s->writer, "perf events are refused: the watch also looked while the "
-                                    "process waited");
+        sonde__watch_print(s->writer, "perf events are refused: the watch also looked while the "
+                                      "process waited");
     }
     if (counts.of_go > 0 && !counts.is_go) {
-        sonde__watch_say(
+        sonde__watch_print(
             s->writer,
             "%u of the threads run Go, whose goroutines move between threads: no thread "
             "has a loop, so its stalls are not seen",
             (unsigned)counts.of_go);
     }
     if (counts.unwatched > 0) {
-        sonde__watch_say(s->writer, "%u threads were not watched: there are %u places",
-                         (unsigned)counts.unwatched, (unsigned)SONDE__PROBE_SLOTS);
+        sonde__watch_print(s->writer, "%u threads were not watched: there are %u places",
+                           (unsigned)counts.unwatched, (unsigned)SONDE__PROBE_SLOTS);
     }
     if (counts.congested > 0) {
-        sonde__watch_say(s->writer,
-                         "%" PRIu64
-                         " times a loop was busy for the threshold, and turned: that is no "
-                         "stall, but too much to do",
-                         counts.congested);
+        sonde__watch_print(s->writer,
+                           "%" PRIu64
+                           " times a loop was busy for the threshold, and turned: that is no "
+                           "stall, but too much to do",
+                           counts.congested);
     }
     if (counts.doubtful > 0) {
-        sonde__watch_say(
+        sonde__watch_print(
             s->writer,
             "%" PRIu64 " times a thread was busy for the threshold, and may have turned "
             "where no look saw it: no stall is reported (as root, its turns are counted)",
@@ -168,28 +168,29 @@ static bool is_go(const struct sonde__watch_session *s)
     return s->outside != NULL && sonde__watch_outside_counts(s->outside).is_go;
 }
 
-static void say_nothing_found(struct sonde__watch_session *s, const struct summary *sum)
+static void print_nothing_found(struct sonde__watch_session *s, const struct summary *sum)
 {
     char waits[32];
     if (is_go(s)) {
-        sonde__watch_say(s->writer, "nothing was watched: the process is a Go program, whose "
-                                    "goroutines move between threads");
+        sonde__watch_print(s->writer, "nothing was watched: the process is a Go program, whose "
+                                      "goroutines move between threads");
         return;
     }
     if (sum->most == NULL) {
-        sonde__watch_say(s->writer,
-                         "no event loop was found: no thread waited for descriptors, conditions, "
-                         "semaphores, signals or time in a way that can be seen");
+        sonde__watch_print(s->writer,
+                           "no event loop was found: no thread waited for descriptors, conditions, "
+                           "semaphores, signals or time in a way that can be seen");
         return;
     }
     sonde__watch_count_text(sum->waits, waits);
-    sonde__watch_say(s->writer, "no event loop was found in %u thread%s: %s waited %s time%s, %s",
-                     (unsigned)sum->threads, sum->threads == 1 ? "" : "s",
-                     sum->threads == 1 ? "it" : "one", waits, sum->waits == 1 ? "" : "s",
-                     describe_wait(sum->most));
+    sonde__watch_print(s->writer, "no event loop was found in %u thread%s: %s waited %s time%s, %s",
+                       (unsigned)sum->threads, sum->threads == 1 ? "" : "s",
+                       sum->threads == 1 ? "it" : "one", waits, sum->waits == 1 ? "" : "s",
+                       describe_wait(sum->most));
     if (sum->most->candidates[0].kind == SONDE__PROBE_CHILD && s->outside == NULL &&
         !s->options.follow && s->options.root == 0) {
-        sonde__watch_say(s->writer, "programs that its children execute are watched with --follow");
+        sonde__watch_print(s->writer,
+                           "programs that its children execute are watched with --follow");
     }
 }
 
@@ -202,33 +203,33 @@ static bool has_followed(const struct sonde__watch_session *s)
 }
 
 /* What had no place is not watched: the report says so, also in a watch of its own process. */
-static void say_lost(struct sonde__watch_session *s)
+static void print_lost(struct sonde__watch_session *s)
 {
     uint64_t slots = atomic_load(&s->page->slots_lost);
     uint64_t threads = s->scopes != NULL ? atomic_load(&s->scopes->threads_lost) : 0;
     uint64_t deeper = s->scopes != NULL ? atomic_load(&s->scopes->deeper) : 0;
     if (slots > 0) {
-        sonde__watch_say(s->writer, "%" PRIu64 " threads were not watched: there are %u places",
-                         slots, (unsigned)SONDE__PROBE_SLOTS);
+        sonde__watch_print(s->writer, "%" PRIu64 " threads were not watched: there are %u places",
+                           slots, (unsigned)SONDE__PROBE_SLOTS);
     }
     if (threads > 0) {
-        sonde__watch_say(s->writer,
-                         "%" PRIu64 " times the scopes of a thread had no deadline: there are %u "
-                         "places for threads with scopes",
-                         threads, (unsigned)SONDE__PROBE_SCOPE_THREADS);
+        sonde__watch_print(s->writer,
+                           "%" PRIu64 " times the scopes of a thread had no deadline: there are %u "
+                           "places for threads with scopes",
+                           threads, (unsigned)SONDE__PROBE_SCOPE_THREADS);
     }
     if (deeper > 0) {
-        sonde__watch_say(s->writer,
-                         "%" PRIu64 " scope%s had no deadline: nested deeper than %u levels",
-                         deeper, sonde__base_plural(deeper), (unsigned)SONDE__PROBE_SCOPE_LEVELS);
+        sonde__watch_print(s->writer,
+                           "%" PRIu64 " scope%s had no deadline: nested deeper than %u levels",
+                           deeper, sonde__base_plural(deeper), (unsigned)SONDE__PROBE_SCOPE_LEVELS);
     }
 }
 
-void sonde__watch_say_summary(struct sonde__watch_session *s)
+void sonde__watch_print_summary(struct sonde__watch_session *s)
 {
     struct summary sum = {0};
     bool replaced = s->replaced || atomic_load(&s->page->replaced) != 0;
-    say_lost(s);
+    print_lost(s);
     if (s->options.quiet || s->plugin_memory != NULL || s->options.on_stall != NULL ||
         s->options.probe == NULL || (s->carry != SONDE__WATCH_CARRIES && !replaced)) {
         return; /* the reason was reported at the start, or stalls were not asked for */
@@ -238,18 +239,18 @@ void sonde__watch_say_summary(struct sonde__watch_session *s)
         return; /* no thousand lines for a program that starts a thousand others */
     }
     if (sum.loops > 0) {
-        say_watched(s, &sum);
-        say_lengths(s);
+        print_watched(s, &sum);
+        print_lengths(s);
     } else if (!replaced) {
-        say_nothing_found(s, &sum);
+        print_nothing_found(s, &sum);
     }
     if (s->outside != NULL) {
-        say_outside(s);
+        print_outside(s);
     }
     if (replaced) {
-        sonde__watch_say(s->writer, "the program executed another one, which is %s",
-                         s->options.stay   ? "not watched (--no-follow)"
-                         : has_followed(s) ? "watched too"
-                                           : "not watched");
+        sonde__watch_print(s->writer, "the program executed another one, which is %s",
+                           s->options.stay   ? "not watched (--no-follow)"
+                           : has_followed(s) ? "watched too"
+                                             : "not watched");
     }
 }

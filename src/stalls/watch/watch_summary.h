@@ -7,7 +7,7 @@
 #include "watch_session.h"
 
 /* Call it when the last stall is in the writer's queue. */
-void sonde__watch_say_summary(struct sonde__watch_session *session);
+void sonde__watch_print_summary(struct sonde__watch_session *session);
 
 /* Format a count: "5,123". ret_text: 32 bytes. */
 void sonde__watch_count_text(uint64_t count, char *ret_text);

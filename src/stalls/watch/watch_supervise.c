@@ -63,26 +63,28 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         _exit(1);
     }
     if (no_spool) {
-        sonde__watch_say(s->writer, "%s: nothing is kept there: %s", s->options.spool, error.what);
+        sonde__watch_print(s->writer, "%s: nothing is kept there: %s", s->options.spool,
+                           error.what);
     }
     sonde__watch_spool_begin(s);
     if (signal != 0) {
-        sonde__watch_say(s->writer, "the supervisor was ended by signal %d; another one takes over",
-                         signal);
+        sonde__watch_print(s->writer,
+                           "the supervisor was ended by signal %d; another one takes over", signal);
     }
-    sonde__watch_say_doubt(s);
+    sonde__watch_print_doubt(s);
     const char *what = s->plugin_memory == NULL                               ? "stalls"
                        : s->options.plugin->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"
                                                                               : "calls";
     if (s->carry != SONDE__WATCH_CARRIES) {
-        sonde__watch_say(s->writer, "%s are not seen in this program: %s", what,
-                         sonde__watch_carry_text(s->carry));
+        sonde__watch_print(s->writer, "%s are not seen in this program: %s", what,
+                           sonde__watch_carry_text(s->carry));
     } else if (s->options.probe == NULL) {
-        sonde__watch_say(s->writer, "stalls are not seen: libsonde-preload.so was not found");
+        sonde__watch_print(s->writer, "stalls are not seen: libsonde-preload.so was not found");
     }
     if (s->options.verbose) {
-        sonde__watch_say(s->writer, "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
-                         (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
+        sonde__watch_print(s->writer,
+                           "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
+                           (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
     }
     sonde__host_supervisor_ready();
     bool sends = s->spool != NULL && s->options.sender != NULL;

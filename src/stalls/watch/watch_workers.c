@@ -71,22 +71,22 @@ bool sonde__watch_expects_workers(const struct sonde__watch_session *s, uint64_t
     return s->forked_ns != 0 && now_ns - s->forked_ns < EXPECTED_NS;
 }
 
-void sonde__watch_say_workers(struct sonde__watch_session *s)
+void sonde__watch_print_workers(struct sonde__watch_session *s)
 {
     uint32_t lost = s->follow != NULL && s->page_fd >= 0
                         ? atomic_load(&s->follow->workers_lost) + s->attended_failed
                         : 0;
     if (s->attended_count > 0 && !s->options.quiet) {
-        sonde__watch_say(s->writer, "%u forked child%s of %s own", (unsigned)s->attended_count,
-                         s->attended_count == 1 ? " was watched by a supervisor"
-                                                : "ren were watched by supervisors",
-                         s->attended_count == 1 ? "its" : "their");
+        sonde__watch_print(s->writer, "%u forked child%s of %s own", (unsigned)s->attended_count,
+                           s->attended_count == 1 ? " was watched by a supervisor"
+                                                  : "ren were watched by supervisors",
+                           s->attended_count == 1 ? "its" : "their");
     }
     if (lost > 0) {
-        sonde__watch_say(s->writer,
-                         "%u forked children were not watched: there are %u places at a time%s",
-                         (unsigned)lost, (unsigned)s->worker_count,
-                         s->worker_count == 0 ? " where memory or files are limited (ulimit)" : "");
+        sonde__watch_print(
+            s->writer, "%u forked children were not watched: there are %u places at a time%s",
+            (unsigned)lost, (unsigned)s->worker_count,
+            s->worker_count == 0 ? " where memory or files are limited (ulimit)" : "");
     }
 }
 

@@ -13,7 +13,7 @@ void sonde__watch_attend_workers(struct sonde__watch_session *session, uint64_t 
  * makes no system call to wake it. */
 bool sonde__watch_expects_workers(const struct sonde__watch_session *session, uint64_t now_ns);
 /* Report at the end how many there were, and what was not watched. */
-void sonde__watch_say_workers(struct sonde__watch_session *session);
+void sonde__watch_print_workers(struct sonde__watch_session *session);
 /* Free the child's place if the child has ended. Call it at the end of the child's supervisor. */
 void sonde__watch_release_worker(struct sonde__watch_session *session);
 

@@ -71,7 +71,7 @@ static void write_item(struct sonde__watch_output *output, struct item *item)
 {
     switch (item->kind) {
     case LINE:
-        sonde__watch_output_say(output, "%s", item->line);
+        sonde__watch_output_print(output, "%s", item->line);
         break;
     case STALL:
         item->ended.stall = &item->stall;
@@ -102,17 +102,17 @@ static uint32_t samples_of(const struct item *item)
     return item->stall.count + item->stall.thread_count + child;
 }
 
-static void say_lost(struct sonde__watch_output *output, uint64_t stalls, uint64_t others)
+static void print_lost(struct sonde__watch_output *output, uint64_t stalls, uint64_t others)
 {
     if (stalls > 0) {
-        sonde__watch_output_say(
+        sonde__watch_output_print(
             output,
             "%llu stalls were found and are not in the report: they came faster "
             "than they can be written",
             (unsigned long long)stalls);
     }
     if (others > 0) {
-        sonde__watch_output_say(output, "%llu messages were dropped", (unsigned long long)others);
+        sonde__watch_output_print(output, "%llu messages were dropped", (unsigned long long)others);
     }
 }
 
@@ -129,7 +129,7 @@ static void write_first(struct sonde__watch_writer *writer)
     pthread_mutex_unlock(&writer->lock);
     uint32_t samples = samples_of(item);
     write_item(writer->output, item);
-    say_lost(writer->output, stalls, others);
+    print_lost(writer->output, stalls, others);
     drop_item(item);
     pthread_mutex_lock(&writer->lock);
     writer->items--;
@@ -217,7 +217,7 @@ static struct item *make_item(struct sonde__watch_writer *writer, enum item_kind
     return NULL;
 }
 
-void sonde__watch_say(struct sonde__watch_writer *writer, const char *format, ...)
+void sonde__watch_print(struct sonde__watch_writer *writer, const char *format, ...)
 {
     struct item *item = make_item(writer, LINE);
     va_list list;
@@ -328,7 +328,7 @@ void sonde__watch_writer_finish(struct sonde__watch_writer *writer, uint64_t tur
         pthread_mutex_unlock(&writer->lock);
         pthread_join(writer->thread, NULL);
     }
-    say_lost(writer->output, writer->stalls_lost, writer->others_lost);
+    print_lost(writer->output, writer->stalls_lost, writer->others_lost);
     sonde__watch_output_finish(writer->output, turns, watched_ns, lengths);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->lock);

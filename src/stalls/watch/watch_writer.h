@@ -35,7 +35,7 @@ bool sonde__watch_writer_is_idle(struct sonde__watch_writer *writer);
 uint64_t sonde__watch_writer_tid(struct sonde__watch_writer *writer);
 
 /* Print a line "sonde run: TEXT", and add a note to the report. */
-void sonde__watch_say(struct sonde__watch_writer *writer, const char *format, ...)
+void sonde__watch_print(struct sonde__watch_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Queue a stall; sets ended->stall. Ownership: takes over what `stall` holds, leaving it empty, and
  * ended->images. */

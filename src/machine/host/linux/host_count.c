@@ -30,7 +30,7 @@ static bool read_format(const char *folder, const char *call, char text[FORMAT_B
 }
 
 /* Runs in the child: the mount is private and ends with it. */
-static void tell_format(const char *call, int to)
+static void write_format(const char *call, int to)
 {
     static char text[FORMAT_BYTES];
     if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -51,7 +51,7 @@ static bool ask_child(const char *call, char text[FORMAT_BYTES])
     }
     pid_t child = fork();
     if (child == 0) {
-        tell_format(call, ends[1]);
+        write_format(call, ends[1]);
     }
     close(ends[1]);
     while (child > 0 && size + 1 < FORMAT_BYTES &&

@@ -211,7 +211,7 @@ static const char *end_of_page(size_t at, uint32_t word)
     sonde__audit_begin(audit, memory);
     memcpy(memory + at, &word, sizeof word);
     said[0] = '\0';
-    sonde__audit_end(audit, memory, report, (struct sonde__say){keep_line, said});
+    sonde__audit_end(audit, memory, report, (struct sonde__report_lines){keep_line, said});
     sonde__report_destroy(report);
     sonde__mem_free(audit); /* one piece; a child keeps it */
     CHECK_OK(munmap(memory, size));

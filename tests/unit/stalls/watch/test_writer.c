@@ -97,7 +97,7 @@ TEST_TIMEOUT(all_that_is_queued_is_written, 60)
     for (unsigned i = 0; i < 100; i++) {
         push_stall(writer, i, 10);
     }
-    sonde__watch_say(writer, "a line behind %u stalls", 100u);
+    sonde__watch_print(writer, "a line behind %u stalls", 100u);
     CHECK(!sonde__watch_writer_is_idle(writer));
     CHECK(sonde__watch_writer_tid(writer) != 0);
     CHECK_EQ(gate.told, 0); /* nobody waited for the callback */
