@@ -3,6 +3,7 @@
 
 #include "base_mem.h"
 #include "base_status.h"
+#include "capture_park.h"
 #include "capture_thread.h"
 #include "capture_window.h"
 
@@ -311,6 +312,15 @@ static bool stood_still(struct sonde__roster *roster, struct sonde__roster_threa
             sonde__os_wait_is_same(&wait, &thread->wait));
 }
 
+/* A thread that was released from an earlier snapshot may not have left our handler yet, and may
+ * still be shown in its wait there. It runs: it returns to the program without being woken again.
+ * If it leaves between the two reads, its counters change, and it is looked at again. */
+static bool is_blocked(const struct sonde__roster_thread *thread)
+{
+    return sonde__os_wait_is_blocked(&thread->wait) &&
+           !sonde__capture_park_is_inside(thread->tid);
+}
+
 bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__roster_thread *thread)
 {
     struct sonde__os_schedstat now;
@@ -330,8 +340,7 @@ bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__rost
     if (status != SONDE_OK) {
         sonde__capture_roster_fail(roster, thread, status, NULL);
     } else {
-        thread->phase = sonde__os_wait_is_blocked(&thread->wait) ? SONDE__ROSTER_BLOCKED
-                                                                 : SONDE__ROSTER_RUNNING;
+        thread->phase = is_blocked(thread) ? SONDE__ROSTER_BLOCKED : SONDE__ROSTER_RUNNING;
         thread->call = sonde__os_wait_call(&thread->wait);
     }
     return false;

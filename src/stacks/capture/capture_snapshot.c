@@ -475,14 +475,16 @@ static void release(struct round *round)
 }
 
 /* Read threads that began to wait instead of answering (an uninterruptible wait takes no
- * signal). They are read later than the others. */
+ * signal). They are read later than the others. But not one that has still not left our handler:
+ * its wait is not the program's. */
 static void read_unanswered(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
     {
         struct sonde_captured captured;
         enum sonde_status status;
-        if (thread->phase != SONDE__ROSTER_FAILED || !thread->is_unanswered) {
+        if (thread->phase != SONDE__ROSTER_FAILED || !thread->is_unanswered ||
+            sonde__capture_park_is_inside(thread->tid)) {
             continue;
         }
         sonde__capture_roster_clear(snapshot->roster, thread);

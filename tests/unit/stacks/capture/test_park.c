@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "capture_park.h"
+#include "capture_roster.h"
 #include "capture_thread.h"
 #include "os.h"
 #include "test.h"
@@ -135,6 +136,30 @@ TEST(a_parked_thread_waits_until_it_is_released)
         CHECK(!sonde__capture_park_is_inside(w.tid));
         CHECK(sonde__capture_park_was_inside(w.tid));
     }
+    end(&w);
+}
+
+/* The system shows its wait in our handler: that is not a wait of the program. */
+TEST(a_thread_that_has_not_left_the_handler_runs)
+{
+    struct worker w = {.ready = 0};
+    struct sonde__roster roster = {0};
+    struct sonde__roster_thread thread = {.wait_fd = -1, .schedstat_fd = -1, .stat_fd = -1};
+    uint32_t slot;
+    if (sonde__capture_passive_check() != SONDE_OK) {
+        SKIP("the system does not show where this process' threads wait");
+    }
+    start(&w);
+    thread.tid = w.tid;
+    sonde__capture_park_open(10 * (uint64_t)FAR_NS);
+    CHECK_OK(sonde__capture_park_ask(w.tid, SIGURG, &w.stack, &slot));
+    sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
+    CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_HELD);
+    do {
+        CHECK(!sonde__capture_roster_look(&roster, &thread));
+        CHECK_EQ(thread.phase, SONDE__ROSTER_RUNNING);
+    } while (!sonde__os_wait_is_blocked(&thread.wait));
+    sonde__capture_park_release();
     end(&w);
 }
 
