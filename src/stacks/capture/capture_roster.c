@@ -317,8 +317,7 @@ static bool stood_still(struct sonde__roster *roster, struct sonde__roster_threa
  * If it leaves between the two reads, its counters change, and it is looked at again. */
 static bool is_blocked(const struct sonde__roster_thread *thread)
 {
-    return sonde__os_wait_is_blocked(&thread->wait) &&
-           !sonde__capture_park_is_inside(thread->tid);
+    return sonde__os_wait_is_blocked(&thread->wait) && !sonde__capture_park_is_inside(thread->tid);
 }
 
 bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__roster_thread *thread)

@@ -14,7 +14,7 @@
 #include "mem_heap.h"
 #include "os.h"
 #include "watch_capture.h"
-#include "watch_outside_wait.h"
+#include "watch_outside_thread.h"
 #include "watch_sampler.h"
 #include "watch_session.h"
 
@@ -30,47 +30,8 @@
 #define LATELY_NS (2000 * MS)
 /* A counter of calls is closed when it has not been needed for this time. */
 #define COUNT_NS (5000 * MS)
-/* The watch sleeps when no thread has run for this time. */
-#define SLEEP_AFTER_NS (100 * MS)
 /* How often a thread is read if it runs meanwhile. */
 enum { ATTEMPTS = 3 };
-
-struct thread {
-    uint64_t tid;
-    int32_t wait_fd, stat_fd;
-    struct sonde__probe_slot *slot; /* null: no wait of it could be a loop's */
-    struct sonde__os_schedstat stat;
-    struct sonde__os_wait wait, idle_wait; /* the last wait, and the loop's wait */
-    struct sonde__watch_outside_places places;
-    uint64_t seen_ns; /* when the following was read; 0: never */
-    bool blocked;
-    bool idle; /* in a wait that enter() has noted; leave() follows */
-    bool held; /* no loop is learned: the thread runs Go code, or is in a pool */
-    bool of_go;
-    uint64_t voluntary; /* switches; UINT64_MAX: not read */
-    uint64_t transfers; /* reads and writes; UINT64_MAX: not read */
-    uint64_t calls;     /* calls of its loop's wait, while counted; UINT64_MAX: not read */
-    struct sonde__host_count count; /* of calls */
-    bool counts;                    /* `count` is open */
-    uint64_t needed_ns;             /* when a turn was last long */
-    uint64_t away_ns;               /* when it was seen to leave its loop's wait; 0: it is there */
-    uint64_t turn_ns;               /* when it may last have been back there */
-    uint64_t longest_ns;            /* longest time between two of these */
-    bool guessed;                   /* a return to the wait is a guess */
-    struct sonde__host_perf wake;   /* ends the watch's sleep when the thread runs */
-    bool wakes;                     /* `wake` is open */
-};
-
-struct sonde__watch_outside {
-    struct sonde__watch_outside_calls calls;
-    struct thread threads[SONDE__PROBE_SLOTS];
-    uint32_t count;
-    uint64_t listed_ns, ran_ns; /* when threads were listed; when one had last run */
-    bool no_counts;             /* counting calls is not allowed */
-    bool is_judged;             /* counts.is_go is known, and was reported */
-    uint64_t cpu_ns, cost_ns;   /* CPU time at the last look, and the mean cost of a look */
-    struct sonde__watch_outside_counts counts;
-};
 
 enum sonde_status sonde__watch_outside_create(struct sonde__watch_outside **ret)
 {
@@ -83,7 +44,7 @@ enum sonde_status sonde__watch_outside_create(struct sonde__watch_outside **ret)
     return SONDE_OK;
 }
 
-static void stop_counting(struct thread *t)
+static void stop_counting(struct watch_thread *t)
 {
     if (t->counts) {
         sonde__host_count_close(&t->count);
@@ -94,7 +55,7 @@ static void stop_counting(struct thread *t)
 
 static void drop_thread(struct sonde__watch_outside *o, uint32_t index)
 {
-    struct thread *t = &o->threads[index];
+    struct watch_thread *t = &o->threads[index];
     stop_counting(t);
     if (t->wakes) {
         sonde__host_perf_close(&t->wake);
@@ -133,11 +94,11 @@ void sonde__watch_outside_forget(struct sonde__watch_session *s)
 
 static bool add_thread(struct sonde__watch_outside *o, int32_t pid, uint64_t tid)
 {
-    struct thread *t = &o->threads[o->count];
+    struct watch_thread *t = &o->threads[o->count];
     if (o->count == SONDE__PROBE_SLOTS) {
         return false;
     }
-    *t = (struct thread){
+    *t = (struct watch_thread){
         .tid = tid, .voluntary = UINT64_MAX, .transfers = UINT64_MAX, .calls = UINT64_MAX};
     if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SYSCALL, &t->wait_fd, NULL) != SONDE_OK) {
         return false;
@@ -196,7 +157,7 @@ struct look {
 
 /* False: the thread has ended. A thread that runs while it is read is read again; after the last
  * attempt it counts as running. */
-static bool read_thread(const struct sonde__watch_session *s, const struct thread *t,
+static bool read_thread(const struct sonde__watch_session *s, const struct watch_thread *t,
                         bool voluntary, struct look *ret_look)
 {
     struct sonde__host_thread_look status;
@@ -235,8 +196,8 @@ static bool read_thread(const struct sonde__watch_session *s, const struct threa
 
 /* When the thread left or entered the loop's wait between two looks. The time that it ran and
  * waited for a CPU is known; the rest is halved. */
-static uint64_t moment_between(const struct thread *t, const struct look *look, bool was_running,
-                               bool is_running)
+static uint64_t moment_between(const struct watch_thread *t, const struct look *look,
+                               bool was_running, bool is_running)
 {
     if (t->seen_ns == 0) {
         return look->now_ns;
@@ -251,7 +212,7 @@ static uint64_t moment_between(const struct thread *t, const struct look *look, 
     return was_running ? t->seen_ns + ran_ns : t->seen_ns + (gap_ns - ran_ns) / 2;
 }
 
-static void end_turn(struct thread *t, uint64_t now_ns)
+static void end_turn(struct watch_thread *t, uint64_t now_ns)
 {
     if (atomic_load_explicit(&t->slot->stamp, memory_order_relaxed) != 0) {
         atomic_store_explicit(&t->slot->ended_ns, now_ns, memory_order_release);
@@ -260,7 +221,7 @@ static void end_turn(struct thread *t, uint64_t now_ns)
 }
 
 /* The thread may have been back in its loop's wait at at_ns. */
-static void note_turn(struct thread *t, uint64_t at_ns)
+static void note_turn(struct watch_thread *t, uint64_t at_ns)
 {
     t->longest_ns = sonde__base_max(t->longest_ns, sonde__base_minus(at_ns, t->turn_ns));
     t->turn_ns = at_ns;
@@ -268,7 +229,7 @@ static void note_turn(struct thread *t, uint64_t at_ns)
 
 /* The thread is in its loop's wait. Count the time away if it reached the threshold, but no
  * possible turn in it did. */
-static void close_doubt(struct sonde__watch_session *s, struct thread *t, uint64_t now_ns)
+static void close_doubt(struct sonde__watch_session *s, struct watch_thread *t, uint64_t now_ns)
 {
     uint64_t threshold_ns = s->options.threshold_ns;
     note_turn(t, now_ns);
@@ -283,7 +244,7 @@ static void close_doubt(struct sonde__watch_session *s, struct thread *t, uint64
 /* Does the thread wait for other threads where it also waits for events, and no deeper in the
  * stack? Then it waits for events by turns with others (Erlang's schedulers), and has no loop of
  * its own. */
-static bool is_of_pool(const struct sonde__watch_session *s, const struct thread *t,
+static bool is_of_pool(const struct sonde__watch_session *s, const struct watch_thread *t,
                        const struct sonde__probe_wait *wait)
 {
     const struct sonde__probe_slot *slot = t->slot;
@@ -292,7 +253,7 @@ static bool is_of_pool(const struct sonde__watch_session *s, const struct thread
            (wait->level == 0 || slot->loop.level == 0 || wait->level >= slot->loop.level);
 }
 
-static void take_loop_from(struct thread *t)
+static void take_loop_from(struct watch_thread *t)
 {
     t->held = true;
     t->idle = false;
@@ -301,7 +262,7 @@ static void take_loop_from(struct thread *t)
 }
 
 /* A worker's loop with few turns may be no loop of its own. */
-static void doubt_worker(const struct sonde__watch_session *s, struct thread *t)
+static void doubt_worker(const struct sonde__watch_session *s, struct watch_thread *t)
 {
     if (t->tid != (uint64_t)s->pid &&
         atomic_load_explicit(&t->slot->turns, memory_order_relaxed) < SONDE__PROBE_YOUNG_TURNS) {
@@ -309,7 +270,7 @@ static void doubt_worker(const struct sonde__watch_session *s, struct thread *t)
     }
 }
 
-static void leave(const struct sonde__watch_session *s, struct thread *t, uint64_t at_ns)
+static void leave(const struct sonde__watch_session *s, struct watch_thread *t, uint64_t at_ns)
 {
     if (t->idle) {
         t->idle = false;
@@ -321,7 +282,7 @@ static void leave(const struct sonde__watch_session *s, struct thread *t, uint64
 }
 
 /* The thread is in a new wait. */
-static void enter(struct sonde__watch_session *s, struct thread *t, const struct look *look,
+static void enter(struct sonde__watch_session *s, struct watch_thread *t, const struct look *look,
                   uint64_t at_ns)
 {
     struct sonde__target *target = sonde__watch_sampler_target(s->sampler);
@@ -354,7 +315,7 @@ static void enter(struct sonde__watch_session *s, struct thread *t, const struct
     }
 }
 
-static bool is_away(const struct thread *t)
+static bool is_away(const struct watch_thread *t)
 {
     return t->slot != NULL && !t->idle && t->slot->loop.kind != SONDE__PROBE_NONE;
 }
@@ -367,7 +328,7 @@ static bool is_known(uint64_t before, uint64_t now)
 /* The thread was away from its loop at the last look and still is. A counter of the wait's calls
  * decides, if there is one. Otherwise it may have turned if it gave up its CPU more often than in
  * the wait that is seen now, or if it read or wrote, as most loops do in each turn. */
-static bool may_have_turned(const struct thread *t, const struct look *look)
+static bool may_have_turned(const struct watch_thread *t, const struct look *look)
 {
     uint64_t seen = look->blocked ? 1 : 0;
     if (is_known(t->calls, look->calls)) {
@@ -378,7 +339,7 @@ static bool may_have_turned(const struct thread *t, const struct look *look)
 }
 
 /* Are its calls not counted yet, but can be as far as known? */
-static bool can_count(const struct sonde__watch_session *s, const struct thread *t)
+static bool can_count(const struct sonde__watch_session *s, const struct watch_thread *t)
 {
     int64_t number = sonde__os_wait_call(&t->idle_wait).number;
     return !t->counts && !s->outside->no_counts && number >= 0 &&
@@ -387,7 +348,7 @@ static bool can_count(const struct sonde__watch_session *s, const struct thread 
 }
 
 /* The thread was away at two looks in a row: count its calls from now on, instead of guessing. */
-static void start_counting(struct sonde__watch_session *s, struct thread *t)
+static void start_counting(struct sonde__watch_session *s, struct watch_thread *t)
 {
     const struct sonde__os_call call = sonde__os_wait_call(&t->idle_wait);
     uint32_t kind = t->slot->loop.kind;
@@ -403,7 +364,8 @@ static void start_counting(struct sonde__watch_session *s, struct thread *t)
     t->needed_ns = t->seen_ns;
 }
 
-static void take_look(struct sonde__watch_session *s, struct thread *t, const struct look *look)
+static void take_look(struct sonde__watch_session *s, struct watch_thread *t,
+                      const struct look *look)
 {
     bool was_away = is_away(t), was_running = !t->blocked;
     if (t->idle) {
@@ -432,7 +394,7 @@ static void take_look(struct sonde__watch_session *s, struct thread *t, const st
 }
 
 /* False: the thread is gone. */
-static bool look_at(struct sonde__watch_session *s, struct thread *t)
+static bool look_at(struct sonde__watch_session *s, struct watch_thread *t)
 {
     struct sonde__os_schedstat stat;
     struct look look;
@@ -514,87 +476,6 @@ void sonde__watch_outside_look_again(struct sonde__watch_session *s,
             return;
         }
     }
-}
-
-/* --- sleep --- */
-
-static bool has_not_run(const struct thread *t)
-{
-    struct sonde__os_schedstat stat;
-    return t->blocked && sonde__os_read_schedstat(t->stat_fd, &stat, NULL) == SONDE_OK &&
-           sonde__os_schedstat_is_same(&stat, &t->stat);
-}
-
-static bool may_sleep(const struct sonde__watch_outside *o, uint64_t now_ns)
-{
-    bool may = !o->counts.never_sleeps && o->count > 0 && o->counts.unwatched == 0 &&
-               now_ns - o->ran_ns >= SLEEP_AFTER_NS;
-    for (uint32_t i = 0; may && i < o->count; i++) {
-        may = o->threads[i].blocked;
-    }
-    return may;
-}
-
-/* False: the system has no such events for us. */
-static bool arm(struct sonde__watch_session *s, struct thread *t)
-{
-    if (!t->wakes) {
-        enum sonde_status status = sonde__host_perf_open_wakes(t->tid, &t->wake, NULL);
-        t->wakes = status == SONDE_OK;
-        if (!t->wakes) {
-            return status == SONDE_ABSENT; /* the next look drops the thread */
-        }
-        if (!sonde__host_waiter_heed(s->waiter, t->wake.fd)) {
-            return false;
-        }
-    }
-    sonde__host_perf_restart(&t->wake);
-    return true;
-}
-
-static void rest(struct sonde__watch_outside *o)
-{
-    for (uint32_t i = 0; i < o->count; i++) {
-        if (o->threads[i].wakes) {
-            sonde__host_perf_pause(&o->threads[i].wake, true);
-        }
-    }
-}
-
-bool sonde__watch_outside_sleep(struct sonde__watch_session *s, uint64_t now_ns)
-{
-    struct sonde__watch_outside *o = s->outside;
-    if (!may_sleep(o, now_ns)) {
-        return false;
-    }
-    bool sleeps = true;
-    for (uint32_t i = 0; sleeps && i < o->count; i++) {
-        sleeps = arm(s, &o->threads[i]);
-        o->counts.never_sleeps = !sleeps;
-    }
-    for (uint32_t i = 0; sleeps && i < o->count; i++) {
-        sleeps = o->threads[i].wakes && has_not_run(&o->threads[i]); /* before it was armed */
-    }
-    if (!sleeps) {
-        rest(o);
-    }
-    return sleeps;
-}
-
-/* A thread without a record has not run until now. */
-void sonde__watch_outside_wake(struct sonde__watch_session *s)
-{
-    uint64_t now_ns = sonde__host_monotonic_ns();
-    for (uint32_t i = 0; i < s->outside->count; i++) {
-        struct thread *t = &s->outside->threads[i];
-        struct sonde__host_switches switches;
-        if (t->wakes) {
-            sonde__host_perf_switches(&t->wake, UINT64_MAX, &switches);
-            t->seen_ns =
-                sonde__base_max(t->seen_ns, switches.count > 0 ? switches.first_ns : now_ns);
-        }
-    }
-    rest(s->outside);
 }
 
 uint64_t sonde__watch_outside_period(const struct sonde__watch_session *s, uint64_t now_ns)
