@@ -468,6 +468,10 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         enum sonde_status status = sonde__host_thread_read(target->pid, thread->tid, &now);
         enum outcome outcome;
+        if (p->is_stopped && now.letter == 't' &&
+            sonde__target_capture_halted(p, thread->tid, stack, ret_capture)) {
+            return; /* a late one that has stopped by now */
+        }
         if (status != SONDE_OK || now.letter == 'Z' || now.letter == 'X') {
             sonde__stack_reset(stack);
             note_dead(ret_capture, status == SONDE_OK);

@@ -47,6 +47,20 @@ long ptrace(enum __ptrace_request request, ...)
     return result;
 }
 
+/* Called once, after a look for a stop that has found none. */
+static void (*after_vain_look)(uint64_t tid);
+
+int waitid(idtype_t which, id_t id, siginfo_t *info, int options)
+{
+    int result = (int)syscall(SYS_waitid, which, id, info, options, NULL);
+    void (*what)(uint64_t tid) = after_vain_look;
+    if (what != NULL && (options & WNOHANG) != 0 && result == 0 && info->si_pid == 0) {
+        after_vain_look = NULL;
+        what((uint64_t)id);
+    }
+    return result;
+}
+
 /* --- what happens --- */
 
 static void enter_vfork(uint64_t tid)
@@ -79,6 +93,12 @@ static void execute(uint64_t tid)
     for (unsigned n = 0; n < LOOKS_MAX && letter_of(tid) != '?'; n++) { /* it is the leader now */
         usleep(LOOK_US);
     }
+}
+
+static void end_vfork(uint64_t tid)
+{
+    atomic_store(&shared->vfork_over, true);
+    (void)await_letter(tid, 't');
 }
 
 static void send_signal(uint64_t tid)
@@ -240,6 +260,25 @@ TEST_TIMEOUT(a_late_thread_that_stops_before_it_is_read, 120)
     CHECK(await_letter(shared->tid[0], 't'));
     CHECK_EQ(capture(target, 0).by, SONDE__CAPTURED_PTRACE);
     sonde__target_close(target); /* without a resume */
+    check_goes_on(0);
+    check_goes_on(1);
+    end_program();
+}
+
+/* It stops between our look for its stop and that for its state. Read passively, it would show no
+ * registers but sp. */
+TEST_TIMEOUT(a_late_thread_that_stops_while_it_is_read, 120)
+{
+    start_program();
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
+    struct sonde_error error;
+    enter_vfork(shared->tid[0]);
+    CHECK_OK(sonde__target_stop(target, &error));
+    CHECK_EQ(letter_of(shared->tid[0]), 'D');
+    after_vain_look = end_vfork;
+    CHECK_EQ(capture(target, 0).by, SONDE__CAPTURED_PTRACE);
+    CHECK(after_vain_look == NULL);
+    sonde__target_close(target);
     check_goes_on(0);
     check_goes_on(1);
     end_program();
