@@ -17,5 +17,5 @@ set(sources
 )
 # of ports that can stop another thread
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources capture_stopped.c)
+    list(APPEND sources darwin/capture_stopped.c)
 endif()

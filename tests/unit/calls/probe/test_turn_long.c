@@ -228,6 +228,7 @@ static void wait_outside(uint64_t for_ns)
 TEST(a_long_turn_that_a_wait_has_hidden_is_counted)
 {
     begin_loop(250 * MS);
+    atomic_store(&page.looked_ns, INT64_MAX); /* the supervisor is never late */
     now_ns += 5 * MS;
     wait_outside(10 * MS);
     now_ns += 200 * MS;
