@@ -69,6 +69,8 @@ case_ "memory, regions and images by the port" 0 'done' run port
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
     -U _swift_task_getCurrent -U _sim_reads -o "$out/capture-apple"
+# shellcheck disable=SC2046 # one word for each name
 case_ "names of the calls about threads are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
-    -undefined dynamic_lookup "$out/libsonde.a" -o "$out/threads-apple"
+    "$out/threads-threads.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
+    -U _swift_task_getCurrent $(llvm-nm-19 -u "$out/threads-threads.c.o" | sed -n 's/.*\(_sim_\)/-U \1/p') -o "$out/threads-apple"
 exit $failed

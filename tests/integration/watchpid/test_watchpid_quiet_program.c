@@ -58,7 +58,7 @@ static void compare(const struct json *stalls, const char *output)
         if (llabs(error) > (10000 + us / 50) * (long long)test_slack()) {
             FAIL("a stall of %lld us is %lld us off", us, (long long)error);
         }
-        CHECK_CONTAINS(json_text(stall, "summary"), "usleep");
+        CHECK_CONTAINS(json_text(stall, "summary"), "under stall (");
         at++;
         count++;
     }
