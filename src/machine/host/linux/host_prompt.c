@@ -15,14 +15,21 @@ struct slice {
     uint64_t runtime, deadline, period;
 };
 
-void sonde__host_be_prompt(void)
+uint64_t sonde__host_set_slice(uint64_t slice_ns)
 {
     struct slice slice = {.size = sizeof slice};
-    if (syscall(SYS_sched_getattr, 0, &slice, sizeof slice, 0) != 0 ||
+    if (slice_ns == 0 || syscall(SYS_sched_getattr, 0, &slice, sizeof slice, 0) != 0 ||
         (slice.policy != SCHED_OTHER && slice.policy != SCHED_BATCH)) {
-        return;
+        return 0;
     }
+    uint64_t before_ns = slice.runtime;
     slice.size = sizeof slice;
-    slice.runtime = SONDE__HOST_PROMPT_SLICE_NS;
+    slice.runtime = slice_ns;
     (void)syscall(SYS_sched_setattr, 0, &slice, 0);
+    return before_ns;
+}
+
+void sonde__host_be_prompt(void)
+{
+    (void)sonde__host_set_slice(SONDE__HOST_PROMPT_SLICE_NS);
 }
