@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `sonde run` of a loop that stalls on command. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,29 @@ static double field(const char *text, const char *name)
     return at != NULL ? strtod(at + strlen(name), NULL) : 0;
 }
 
+/* Sum of a field's values between two places. */
+static double sum(const char *at, const char *end, const char *name)
+{
+    double total = 0;
+    while ((at = strstr(at, name)) != NULL && at < end) {
+        at += strlen(name);
+        total += strtod(at, NULL);
+    }
+    return total;
+}
+
+/* Samples and listed parts without one are all of the stall. */
+static void check_no_time_is_missing(const char *report)
+{
+    const char *stall = strstr(report, "  stalls {"), *end = strstr(stall, "\n  }");
+    double ns = field(stall, " duration_ns: ");
+    double covered = sum(stall, end, " weight_ns: ");
+    double uncovered = sum(stall, end, " duration_ns: ") - ns;
+    if (fabs(covered + uncovered - ns) > 1000) {
+        FAIL("%.0f ns covered, %.0f not, of %.0f", covered, uncovered, ns);
+    }
+}
+
 static void check_stall(const char *turn, const char *phase, const char *function)
 {
     struct test_run run = run_turns(turn, NULL);
@@ -105,6 +129,7 @@ static void check_stall(const char *turn, const char *phase, const char *functio
      * to have done the same all that time, there is none */
     bool listed = strstr(run.err, "before sampling began (") != NULL;
     CHECK_EQ(listed, strstr(report, "reason: UNCOVERED_BEFORE") != NULL);
+    check_no_time_is_missing(report);
     double ms = field(report, "duration_ns: ") / 1e6;
     CHECK(ms > 550 * test_slack() && ms < 2000 * test_slack()); /* 600 asked for */
     free(report);
