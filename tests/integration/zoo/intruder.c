@@ -5,8 +5,8 @@
  * its own that takes time in one of five ways.
  *
  * ZOO_INTRUDER="LOG SEED COUNT MIN_MS MAX_MS PHASES": so many stalls, of so many phases (0: one to
- * five), each a line of LOG. Only one thread of one process stalls: the first that waits often for
- * descriptors, or else a main thread with any waits. */
+ * five), each a line of LOG. Only one thread of one process stalls, which LOG names first: the
+ * first that waits often for descriptors, or else a main thread with any waits. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -245,6 +245,7 @@ static bool claims(void)
         return false;
     }
     syscall(SYS_close, fd);
+    note(claim, (size_t)snprintf(claim, sizeof claim, "thread %d\n", own));
     due_ns = now + (uint64_t)WARM_MS * MS;
     return true;
 }

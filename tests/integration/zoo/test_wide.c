@@ -13,6 +13,7 @@
 
 #include "display.h"
 #include "wide.h"
+#include "wide_victim.h"
 
 enum { TOGETHER = 64, STOPS = 4 };
 
@@ -97,6 +98,34 @@ TIMED_TEST(stalls_beside_busy_threads, 1200)
         program_start((const char *[]){"stress-ng", "--quiet", "--cpu", "8", NULL});
     check_stalls("beside stress-ng --cpu 8", 2);
     (void)program_stop(&load, 20);
+}
+
+/* Thread 7 waits for thread 5 from 1.0 to 1.4 s, if the report has that edge. */
+static bool is_victim_of(int64_t tid, const char *edge, int64_t begin_ms)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"tid\": 7, \"begin_ns\": 1000000000, \"duration_ns\": 400000000, \"waits\": [%s]}",
+             edge);
+    struct json *stall = json_parse(text);
+    bool is = wide_is_victim(stall, tid, begin_ms * 1000000, 400000000);
+    json_free(stall);
+    return is;
+}
+
+TEST(only_a_thread_that_waits_for_the_injected_one_is_a_victim)
+{
+    static const char mutex[] = "{\"tid\": 7, \"kind\": \"mutex\", \"owner\": {\"tid\": 5}}";
+    CHECK(is_victim_of(5, mutex, 900));
+    CHECK(is_victim_of(5, mutex, 1150));
+    CHECK(!is_victim_of(5, "", 1000));
+    CHECK(!is_victim_of(6, mutex, 1000));
+    CHECK(!is_victim_of(7, "{\"tid\": 7, \"kind\": \"mutex\", \"owner\": {\"tid\": 7}}", 1000));
+    CHECK(!is_victim_of(5, "{\"tid\": 8, \"kind\": \"mutex\", \"owner\": {\"tid\": 5}}", 1000));
+    CHECK(!is_victim_of(5, "{\"tid\": 7, \"kind\": \"pipe\", \"owner\": {\"tid\": 5}}", 1000));
+    CHECK(!is_victim_of(5, "{\"tid\": 7, \"kind\": \"mutex\"}", 1000));
+    CHECK(!is_victim_of(5, mutex, 750));
+    CHECK(!is_victim_of(5, mutex, 1250));
 }
 
 /* Stop all together, as closing a laptop's lid does. */

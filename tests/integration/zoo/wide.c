@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wide.h"
 
+#include "wide_victim.h"
+
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@ struct truth {
 struct truths {
     struct truth at[WIDE_STALLS];
     unsigned count;
+    int64_t tid; /* of the thread that stalls */
     bool done;
 };
 
@@ -120,6 +123,9 @@ static void read_truths(const struct wide_run *run, struct truths *truths)
         char name[32];
         unsigned phase_us, longest = 0, second = 0;
         truths->done = truths->done || strncmp(line, "done", 4) == 0;
+        if (sscanf(line, "thread %lld", &wall) == 1) {
+            truths->tid = wall;
+        }
         if (truths->count < WIDE_STALLS &&
             sscanf(line, "stall %lld %lld %lld%n", &wall, &injected, &turn, &used) == 3) {
             *t = (struct truth){.wall_ns = wall, .injected_us = injected, .turn_us = turn};
@@ -199,19 +205,44 @@ static struct truth *find_truth(struct truths *truths, int64_t wall_ns)
     return best;
 }
 
+/* Has the thread waited for the injected thread, during a stall of that one? */
+static bool is_victim(const struct json *stall, int64_t begin_ns, const struct truths *truths)
+{
+    bool is = false;
+    for (unsigned i = 0; i < truths->count; i++) {
+        const struct truth *t = &truths->at[i];
+        is = is || wide_is_victim(stall, truths->tid, t->wall_ns - begin_ns, t->turn_us * 1000);
+    }
+    return is;
+}
+
+static void compare_other(const struct json *stall, int64_t begin_ns, const struct truths *truths,
+                          struct wide_counts *c)
+{
+    int64_t ns = json_int(stall, "duration_ns");
+    bool victim = is_victim(stall, begin_ns, truths);
+    bool starved = !victim && json_int(stall, "runqueue_ns") * 2 > ns;
+    c->victims += victim;
+    c->starved += starved;
+    c->wrong += !victim && !starved;
+    fprintf(stderr, "    %s: %lld ms at %lld, %s, %s\n",
+            victim    ? "victim"
+            : starved ? "starved"
+                      : "WRONG",
+            (long long)ns / 1000000, (long long)json_int(stall, "begin_ns") / 1000000,
+            json_text(stall, "loop_detail"), json_text(stall, "summary"));
+}
+
 static void compare_stall(const struct json *stall, int64_t begin_ns, struct truths *truths,
                           struct wide_counts *c)
 {
-    struct truth *truth = find_truth(truths, begin_ns + json_int(stall, "begin_ns"));
+    bool injected = json_int(stall, "tid") == truths->tid;
+    struct truth *truth =
+        injected ? find_truth(truths, begin_ns + json_int(stall, "begin_ns")) : NULL;
     int64_t us = json_int(stall, "duration_ns") / 1000;
     const char *heaviest = json_text(json_get(stall, "heaviest_app_function"), "function");
     if (truth == NULL) {
-        bool starved = json_int(stall, "runqueue_ns") * 2 > us * 1000;
-        c->starved += starved;
-        c->wrong += !starved;
-        fprintf(stderr, "    %s: %lld ms at %lld, %s, %s\n", starved ? "starved" : "WRONG",
-                (long long)us / 1000, (long long)json_int(stall, "begin_ns") / 1000000,
-                json_text(stall, "loop_detail"), json_text(stall, "summary"));
+        compare_other(stall, begin_ns, truths, c);
         return;
     }
     truth->found = true;
@@ -292,13 +323,16 @@ void wide_compare(struct wide_run *run, struct wide_counts *counts)
         }
     }
     print_end(run);
-    fprintf(stderr, "  %-16s %-28s %2u of %2u found, %u wrong, %u off, blame %u of %u\n",
-            run->what->name, run->what->kind, c.found, c.made, c.wrong, c.off, c.blamed, c.phased);
+    fprintf(stderr,
+            "  %-16s %-28s %2u of %2u found, %u wrong, %u victims, %u off, blame %u of %u\n",
+            run->what->name, run->what->kind, c.found, c.made, c.wrong, c.victims, c.off, c.blamed,
+            c.phased);
     counts->programs += c.programs;
     counts->made += c.made;
     counts->found += c.found;
     counts->wrong += c.wrong;
     counts->starved += c.starved;
+    counts->victims += c.victims;
     counts->off += c.off;
     counts->phased += c.phased;
     counts->blamed += c.blamed;

@@ -35,6 +35,7 @@ struct wide_counts {
     unsigned made, found;
     unsigned wrong;   /* reports of stalls that were not injected */
     unsigned starved; /* the same, while the thread waited for a CPU: the machine's own */
+    unsigned victims; /* the same, of threads that wait for a lock of the injected thread */
     unsigned off;     /* found, with another duration than the stamps */
     /* of two phases and more, of which one leads by a tenth; that is the heaviest function */
     unsigned phased, blamed;
