@@ -17,12 +17,12 @@ struct sonde__host_count {
     int32_t fd;
 };
 
-/* Count the calls of `call` ("epoll_wait") that thread `tid` begins. first: only calls with this
- * first argument; null: all. If tracefs is not mounted, a child mounts it in a mount namespace of
- * its own to look up the tracepoint. Returns OK | ABSENT | DENIED | UNSUPPORTED | LIMIT | OS.
- * Ownership: close it. */
-SONDE_NODISCARD enum sonde_status sonde__host_count_open(uint64_t tid, const char *call,
-                                                         const uint64_t *first,
+/* Count the calls of `call` ("epoll_wait") that thread `tid` of process `pid` begins. first: only
+ * calls with this first argument; null: all. If tracefs is not mounted, a child mounts it in a
+ * mount namespace of its own to look up the tracepoint. Returns OK | ABSENT | DENIED | UNSUPPORTED
+ * | LIMIT | OS. Ownership: close it. */
+SONDE_NODISCARD enum sonde_status sonde__host_count_open(int32_t pid, uint64_t tid,
+                                                         const char *call, const uint64_t *first,
                                                          struct sonde__host_count *ret_count);
 bool sonde__host_count_read(const struct sonde__host_count *count, uint64_t *ret_calls);
 void sonde__host_count_close(struct sonde__host_count *count);

@@ -37,10 +37,11 @@ struct sonde__host_perf_sample {
     uint8_t stack[SONDE__PERF_STACK_BYTES];
 };
 
-/* Sample thread `tid` every `period_ns` of its CPU time. Returns OK | ABSENT | DENIED (paranoid
- * level, another user) | UNSUPPORTED | LIMIT (locked memory for the ring, or descriptors) | OS;
- * *ret_os_error (may be null) on failure. Ownership: close it. */
-SONDE_NODISCARD enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
+/* Sample thread `tid` of process `pid` every `period_ns` of its CPU time. Returns OK | ABSENT |
+ * DENIED (paranoid level, another user) | UNSUPPORTED | LIMIT (locked memory for the ring, or
+ * descriptors) | OS; *ret_os_error (may be null) on failure. Ownership: close it. */
+SONDE_NODISCARD enum sonde_status sonde__host_perf_open(int32_t pid, uint64_t tid,
+                                                        uint64_t period_ns,
                                                         struct sonde__host_perf *ret_perf,
                                                         int32_t *ret_os_error);
 /* Is there a sample to take? Copies nothing. */
@@ -66,15 +67,16 @@ struct sonde__host_switches {
     bool lost; /* records are missing: nothing is known */
 };
 
-/* Follow the switches of thread `tid`. Returns as sonde__host_perf_open(). Costs the thread some
- * tenths of a microsecond per switch. Ownership: close it. */
-SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(uint64_t tid,
+/* Follow the switches of thread `tid` of process `pid`. Returns as sonde__host_perf_open(). Costs
+ * the thread some tenths of a microsecond per switch. Ownership: close it. */
+SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(int32_t pid, uint64_t tid,
                                                                  struct sonde__host_perf *ret_perf,
                                                                  int32_t *ret_os_error);
 /* The same, paused, with an fd that becomes readable at the next switch after a restart: it wakes
  * who waits until a sleeping thread runs. The first records are kept, later ones may be lost. */
-SONDE_NODISCARD enum sonde_status
-sonde__host_perf_open_wakes(uint64_t tid, struct sonde__host_perf *ret_perf, int32_t *ret_os_error);
+SONDE_NODISCARD enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
+                                                              struct sonde__host_perf *ret_perf,
+                                                              int32_t *ret_os_error);
 /* Get the switches since the last call or restart, up to until_ns; later ones remain for the next
  * call. */
 void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,

@@ -17,8 +17,11 @@
 
 #include "arch_regs.h"
 
-/* Returns OK | ABSENT | DENIED | OS; *ret_os_error (may be null) on failure. */
-SONDE_NODISCARD enum sonde_status sonde__host_ptrace_seize(uint64_t tid, int32_t *ret_os_error);
+/* Seize thread `tid` of process `pid`. Returns OK | ABSENT | DENIED | OS | BUSY (the thread has
+ * ended, and one that got its number is seized: end the tracer's thread, which releases it
+ * undisturbed); *ret_os_error (may be null) on failure. */
+SONDE_NODISCARD enum sonde_status sonde__host_ptrace_seize(int32_t pid, uint64_t tid,
+                                                           int32_t *ret_os_error);
 SONDE_NODISCARD enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid);
 /* Wait until a seized and interrupted thread has stopped. *ret_signal: the signal that it stopped
  * for, or 0; detach delivers it. The kernel delivers it, too, when the tracer ends, because the

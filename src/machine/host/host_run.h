@@ -84,8 +84,8 @@ enum sonde__host_event {
 };
 
 /* Waits for a process by a pidfd, which stays valid if the pid is reused: it reports the end and
- * sends signals. If the system refuses pidfds, pid and start time identify the process; both are
- * checked each time. */
+ * sends signals. If the system refuses pidfds, the pid stands for the process, and its identity
+ * (host_identity.h) is checked each time. */
 struct sonde__host_waiter;
 /* Treat SIGINT and SIGHUP as TERMINATE, too, for a watch with a terminal. Call it before a waiter
  * is created. */

@@ -10,9 +10,11 @@ set(sources
     ${SONDE_PORT}/host_count.c
     ${SONDE_PORT}/host_denied.c
     ${SONDE_PORT}/host_device.c
+    ${SONDE_PORT}/host_event.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
     ${SONDE_PORT}/host_folder.c
+    ${SONDE_PORT}/host_identity.c
     ${SONDE_PORT}/host_limit.c
     ${SONDE_PORT}/host_live.c
     ${SONDE_PORT}/host_loader.c

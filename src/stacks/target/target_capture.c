@@ -188,7 +188,7 @@ static enum sonde_status start_event(struct sonde__target_process *p, uint64_t t
         return SONDE_OK;
     }
     sonde__target_process_rest(&p->base);
-    SONDE_TRY(sonde__host_perf_open(tid, PERF_PERIOD_NS, &p->perf, ret_os_error));
+    SONDE_TRY(sonde__host_perf_open(p->base.pid, tid, PERF_PERIOD_NS, &p->perf, ret_os_error));
     p->perf_tid = tid;
     return SONDE_OK;
 }
@@ -285,13 +285,14 @@ static void stop_and_read(void *ctx)
 {
     struct stop *stop = ctx;
     int32_t signal = 0;
-    stop->status = sonde__host_ptrace_seize(stop->tid, NULL);
-    stop->seized = stop->status == SONDE_OK;
-    if (!stop->seized) {
+    stop->status = sonde__target_seize(stop->process, stop->tid);
+    bool strayed = stop->status == SONDE_BUSY;
+    stop->seized = stop->traced = stop->status == SONDE_OK || strayed;
+    if (stop->status != SONDE_OK) {
+        stop->status = strayed ? SONDE_ABSENT : stop->status;
         return;
     }
     uint64_t begin_ns = sonde__os_now_ns();
-    stop->traced = true;
     stop->status = sonde__host_ptrace_interrupt(stop->tid);
     if (stop->status == SONDE_OK) {
         stop->status = sonde__host_ptrace_wait(stop->tid, PTRACE_WAIT_NS, &signal);
@@ -457,6 +458,13 @@ static void note_dead(struct sonde__capture *capture, bool zombie)
                                        : "the thread has ended");
 }
 
+static enum sonde_status read_thread(const struct sonde__target_process *p, uint64_t tid,
+                                     struct sonde__host_thread *ret_now)
+{
+    SONDE_TRY(sonde__host_thread_read(p->base.pid, tid, ret_now));
+    return sonde__host_identity_holds(&p->process) ? SONDE_OK : SONDE_ABSENT;
+}
+
 void sonde__target_process_capture(struct sonde__target *target, const struct sonde__thread *thread,
                                    struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
@@ -466,7 +474,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
         return;
     }
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        enum sonde_status status = sonde__host_thread_read(target->pid, thread->tid, &now);
+        enum sonde_status status = read_thread(p, thread->tid, &now);
         enum outcome outcome;
         if (p->is_stopped && now.letter == 't' &&
             sonde__target_capture_halted(p, thread->tid, stack, ret_capture)) {
@@ -482,7 +490,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
             note_refused(p, thread->tid, ret_capture);
             return;
         }
-        if (outcome == DONE) {
+        if (outcome == DONE && sonde__host_identity_holds(&p->process)) {
             ret_capture->letter = now.letter;
             if (now.letter == 'D') {
                 sonde__target_note(ret_capture, "in an uninterruptible wait of the kernel (D)");

@@ -22,6 +22,7 @@ static void close_process(struct sonde__target *target)
     struct sonde__target_process *p = process_of(target);
     sonde__target_release(p);
     sonde__target_process_rest(target);
+    sonde__host_identity_drop(&p->process);
     sonde__target_base_done(target);
     sonde__host_maps_done(&p->maps);
     sonde__mem_free(p->stopped);
@@ -342,6 +343,12 @@ enum sonde_status sonde__target_open_process(int32_t pid,
     p = sonde__mem_alloc_zeroed(sizeof *p);
     if (p == NULL) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "target", NULL, 0, 0);
+    }
+    if (sonde__host_identity_take(process.pid, (uint64_t)process.pid, &p->process, NULL) !=
+        SONDE_OK) {
+        sonde__mem_free(p);
+        return sonde__base_fail(ret_error, SONDE_ABSENT, "the process has ended", NULL, 0,
+                                (uint64_t)process.pid);
     }
     p->base.ops = &process_ops;
     p->base.pid = process.pid;

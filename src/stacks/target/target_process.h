@@ -4,6 +4,7 @@
 #ifndef SONDE_TARGET_PROCESS_H
 #define SONDE_TARGET_PROCESS_H
 
+#include "host_identity.h"
 #include "host_perf.h"
 #include "host_signal.h"
 #include "host_tracer.h"
@@ -18,6 +19,7 @@ struct sonde__target_stopped {
 
 struct sonde__target_process {
     struct sonde__target base;
+    struct sonde__host_identity process;         /* of the main thread */
     bool own_root;                               /* options.root was given */
     uint32_t ways;                               /* SONDE__TARGET_BY_ bits */
     uint64_t runner_tid;                         /* last thread checked for running */
@@ -33,6 +35,7 @@ struct sonde__target_process {
     uint32_t stopped_count;
     uint64_t stopped_at_ns;
     bool is_stopped;
+    bool strayed; /* a thread of another process was seized: it had got the number */
 };
 
 void sonde__target_process_capture(struct sonde__target *target, const struct sonde__thread *thread,
@@ -48,6 +51,9 @@ void sonde__target_process_rest(struct sonde__target *target);
 bool sonde__target_capture_halted(struct sonde__target_process *p, uint64_t tid,
                                   struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
+/* Seize a thread. Returns as sonde__host_ptrace_seize(). Context: the tracer. */
+SONDE_NODISCARD enum sonde_status sonde__target_seize(const struct sonde__target_process *p,
+                                                      uint64_t tid);
 /* Start the tracer's thread, if there is none. Returns OK | MEMORY | OS. */
 SONDE_NODISCARD enum sonde_status sonde__target_need_tracer(struct sonde__target_process *p);
 /* Release all traced threads, whatever they do. */

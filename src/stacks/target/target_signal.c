@@ -163,7 +163,9 @@ static enum sonde_status ask(struct sonde__target_process *p, uint64_t tid,
         (void)sonde__probe_sample_drop(sample, value);
         return SONDE_BUSY;
     }
-    status = sonde__host_signal_send(p->base.pid, tid, value, &os_error);
+    status = sonde__host_identity_holds(&p->process)
+                 ? sonde__host_signal_send(p->base.pid, tid, value, &os_error)
+                 : SONDE_ABSENT;
     if (status != SONDE_OK) {
         (void)sonde__probe_sample_drop(sample, value);
         p->base.signals.refused += status != SONDE_ABSENT;

@@ -38,8 +38,9 @@ static enum sonde_status seize(struct sonde__target_process *p, uint64_t tid,
 {
     char why[160];
     enum sonde_status status;
-    status = sonde__host_ptrace_seize(tid, NULL);
-    if (status != SONDE_OK && sonde__host_thread_ended(p->base.pid, tid)) {
+    status = sonde__target_seize(p, tid);
+    p->strayed = status == SONDE_BUSY;
+    if (p->strayed || (status != SONDE_OK && sonde__host_thread_ended(p->base.pid, tid))) {
         return SONDE_OK; /* ended meanwhile; for a moment the refusal is EPERM */
     }
     if (status == SONDE_DENIED && sonde__host_explain_tracer(tid, why, sizeof why)) {
@@ -120,12 +121,12 @@ static void seize_and_await(void *ctx)
     struct round *round = ctx;
     struct sonde__target_process *p = round->process;
     uint32_t first = p->stopped_count;
-    for (size_t i = 0; round->status == SONDE_OK && i < round->count; i++) {
+    for (size_t i = 0; round->status == SONDE_OK && !p->strayed && i < round->count; i++) {
         if (!is_known(p, round->tids[i])) {
             round->status = seize(p, round->tids[i], round->ret_error);
         }
     }
-    if (round->status == SONDE_OK) {
+    if (round->status == SONDE_OK && !p->strayed) {
         await_halts(p, first);
     }
 }
@@ -150,6 +151,11 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
     struct round round = {.process = p, .ret_error = ret_error};
     uint32_t first = p->stopped_count;
     SONDE_TRY(sonde__host_tids_read(p->base.pid, &tids, &round.count, ret_error));
+    if (!sonde__host_identity_holds(&p->process)) {
+        sonde__mem_free(tids);
+        return sonde__base_fail(ret_error, SONDE_ABSENT, "the process has ended", NULL, 0,
+                                (uint64_t)p->base.pid);
+    }
     round.tids = tids;
     /* not on the tracer's thread, for which libc would set up a heap */
     if (reserve(p, round.count)) {
@@ -160,6 +166,12 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
     sonde__mem_free(tids);
     *ret_new = p->stopped_count - first;
     return round.status;
+}
+
+enum sonde_status sonde__target_seize(const struct sonde__target_process *p, uint64_t tid)
+{
+    enum sonde_status status = sonde__host_ptrace_seize(p->base.pid, tid, NULL);
+    return status == SONDE_OK && !sonde__host_identity_holds(&p->process) ? SONDE_BUSY : status;
 }
 
 enum sonde_status sonde__target_need_tracer(struct sonde__target_process *p)
@@ -173,6 +185,25 @@ void sonde__target_release(struct sonde__target_process *p)
     p->tracer = NULL;
 }
 
+static enum sonde_status start_tracer(struct sonde__target_process *p,
+                                      struct sonde_error *ret_error)
+{
+    enum sonde_status status = sonde__target_need_tracer(p);
+    return status == SONDE_OK ? SONDE_OK
+                              : sonde__base_fail(ret_error, status, "cannot stop the threads",
+                                                 "a thread of our own could not be started", 0, 0);
+}
+
+/* Another process' thread is seized. Only the end of the tracer's thread releases it undisturbed,
+ * and it releases all. */
+static enum sonde_status start_over(struct sonde__target_process *p, struct sonde_error *ret_error)
+{
+    sonde__target_release(p);
+    p->stopped_count = 0;
+    p->strayed = false;
+    return start_tracer(p, ret_error);
+}
+
 enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                                              struct sonde_error *ret_error)
 {
@@ -181,21 +212,19 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
     if (p->is_stopped) {
         return sonde__base_fail(ret_error, SONDE_BUSY, "already stopped", NULL, 0, 0);
     }
-    enum sonde_status ready = sonde__target_need_tracer(p);
-    if (ready != SONDE_OK) {
-        return sonde__base_fail(ret_error, ready, "cannot stop the threads",
-                                "a thread of our own could not be started", 0, 0);
-    }
+    SONDE_TRY(start_tracer(p, ret_error));
     p->is_stopped = true;
     p->stopped_at_ns = sonde__os_now_ns();
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         uint32_t fresh = 0;
         enum sonde_status status = stop_round(p, &fresh, ret_error);
+        bool over_again = status == SONDE_OK && p->strayed;
+        status = over_again ? start_over(p, ret_error) : status;
         if (status != SONDE_OK) {
             sonde__target_process_resume(target, &pause_ns);
             return status;
         }
-        if (fresh == 0) {
+        if (fresh == 0 && !over_again) {
             return SONDE_OK;
         }
     }

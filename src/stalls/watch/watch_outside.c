@@ -357,8 +357,8 @@ static void start_counting(struct sonde__watch_session *s, struct watch_thread *
         return;
     }
     const char *name = sonde__arch_syscall_name(SONDE__ARCH_HOST, call.number);
-    t->counts =
-        sonde__host_count_open(t->tid, name, keyed ? &call.args[0] : NULL, &t->count) == SONDE_OK;
+    t->counts = sonde__host_count_open(s->pid, t->tid, name, keyed ? &call.args[0] : NULL,
+                                       &t->count) == SONDE_OK;
     s->outside->no_counts = !t->counts;
     t->calls = t->counts ? 0 : UINT64_MAX;
     t->needed_ns = t->seen_ns;

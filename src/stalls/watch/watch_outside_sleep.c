@@ -29,7 +29,7 @@ static bool may_sleep(const struct sonde__watch_outside *o, uint64_t now_ns)
 static bool arm(struct sonde__watch_session *s, struct watch_thread *t)
 {
     if (!t->wakes) {
-        enum sonde_status status = sonde__host_perf_open_wakes(t->tid, &t->wake, NULL);
+        enum sonde_status status = sonde__host_perf_open_wakes(s->pid, t->tid, &t->wake, NULL);
         t->wakes = status == SONDE_OK;
         if (!t->wakes) {
             return status == SONDE_ABSENT; /* the next look drops the thread */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_trace.h"
 
-void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, uint64_t tid)
+void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
+                              uint64_t tid)
 {
     if (trace->refused || (trace->who != NULL && trace->who != who)) {
         return;
     }
     if (trace->tid != tid) {
         sonde__watch_trace_close(trace);
-        enum sonde_status status = sonde__host_perf_open_switches(tid, &trace->perf, NULL);
+        enum sonde_status status = sonde__host_perf_open_switches(pid, tid, &trace->perf, NULL);
         trace->refused = status != SONDE_OK && status != SONDE_ABSENT;
         trace->tid = status == SONDE_OK ? tid : 0;
     }

@@ -19,8 +19,9 @@ struct sonde__watch_trace {
     bool refused;    /* perf events are refused */
 };
 
-/* `who` begins to sample the thread. */
-void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, uint64_t tid);
+/* `who` begins to sample thread `tid` of process `pid`. */
+void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
+                              uint64_t tid);
 /* `who` stops sampling. The event is paused, not closed: opening it again would cost more. */
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host_event.h"
 #include "host_file.h"
 
 /* For a tracepoint's `format` file, which has some 1 to 2 KB. */
@@ -111,8 +111,8 @@ static enum sonde_status set_filter(int fd, const char *format, uint64_t first)
     return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 ? SONDE_OK : status_of(errno);
 }
 
-enum sonde_status sonde__host_count_open(uint64_t tid, const char *call, const uint64_t *first,
-                                         struct sonde__host_count *ret_count)
+enum sonde_status sonde__host_count_open(int32_t pid, uint64_t tid, const char *call,
+                                         const uint64_t *first, struct sonde__host_count *ret_count)
 {
     static char format[FORMAT_BYTES];
     struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_TRACEPOINT};
@@ -125,9 +125,9 @@ enum sonde_status sonde__host_count_open(uint64_t tid, const char *call, const u
         return SONDE_UNSUPPORTED;
     }
     attr.config = strtoull(id + 5, NULL, 10);
-    int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = sonde__host_event_open(&attr, pid, tid);
     if (fd < 0) {
-        return status_of(errno);
+        return status_of(-fd);
     }
     enum sonde_status status = first != NULL ? set_filter(fd, format, *first) : SONDE_OK;
     if (status != SONDE_OK) {

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "host_event.h"
 #include "os.h"
 
 /* A power of two, larger than one record: 64 KiB holds more than one sample. Unprivileged users may
@@ -76,8 +76,9 @@ static enum sonde_status open_status(int error, int32_t *ret_os_error)
     }
 }
 
-static enum sonde_status open_event(struct perf_event_attr *attr, uint64_t tid, size_t data_bytes,
-                                    struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
+static enum sonde_status open_event(struct perf_event_attr *attr, int32_t pid, uint64_t tid,
+                                    size_t data_bytes, struct sonde__host_perf *ret_perf,
+                                    int32_t *ret_os_error)
 {
     size_t page = sonde__os_page_size();
     size_t ring_size = page + (data_bytes > page ? data_bytes : page);
@@ -88,9 +89,9 @@ static enum sonde_status open_event(struct perf_event_attr *attr, uint64_t tid, 
     attr->exclude_hv = 1;
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
-    int fd = (int)syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = sonde__host_event_open(attr, pid, tid);
     if (fd < 0) {
-        return open_status(errno, ret_os_error);
+        return open_status(-fd, ret_os_error);
     }
     ring = mmap(NULL, ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (ring == MAP_FAILED) {
@@ -105,7 +106,7 @@ static enum sonde_status open_event(struct perf_event_attr *attr, uint64_t tid, 
     return SONDE_OK;
 }
 
-enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
+enum sonde_status sonde__host_perf_open(int32_t pid, uint64_t tid, uint64_t period_ns,
                                         struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_TASK_CLOCK};
@@ -118,7 +119,7 @@ enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
     for (unsigned i = 0; i < REGISTER_COUNT; i++) {
         attr.sample_regs_user |= (uint64_t)1 << register_bit(i);
     }
-    return open_event(&attr, tid, RING_DATA_BYTES, ret_perf, ret_os_error);
+    return open_event(&attr, pid, tid, RING_DATA_BYTES, ret_perf, ret_os_error);
 }
 
 static struct perf_event_attr switches(void)
@@ -131,20 +132,22 @@ static struct perf_event_attr switches(void)
     return attr;
 }
 
-enum sonde_status sonde__host_perf_open_switches(uint64_t tid, struct sonde__host_perf *ret_perf,
+enum sonde_status sonde__host_perf_open_switches(int32_t pid, uint64_t tid,
+                                                 struct sonde__host_perf *ret_perf,
                                                  int32_t *ret_os_error)
 {
     struct perf_event_attr attr = switches();
-    return open_event(&attr, tid, SWITCH_DATA_BYTES, ret_perf, ret_os_error);
+    return open_event(&attr, pid, tid, SWITCH_DATA_BYTES, ret_perf, ret_os_error);
 }
 
-enum sonde_status sonde__host_perf_open_wakes(uint64_t tid, struct sonde__host_perf *ret_perf,
+enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
+                                              struct sonde__host_perf *ret_perf,
                                               int32_t *ret_os_error)
 {
     struct perf_event_attr attr = switches();
     attr.watermark = 1; /* records that are no samples wake only by bytes: one is enough */
     attr.wakeup_watermark = 1;
-    return open_event(&attr, tid, 0, ret_perf, ret_os_error);
+    return open_event(&attr, pid, tid, 0, ret_perf, ret_os_error);
 }
 
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)

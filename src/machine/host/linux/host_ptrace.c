@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "base_status.h"
+#include "host_identity.h"
 #include "host_process.h"
 #include "host_regs.h"
 #include "os.h"
@@ -26,9 +28,19 @@ static enum sonde_status last_status(int32_t *ret_os_error)
                                                : SONDE_OS;
 }
 
-enum sonde_status sonde__host_ptrace_seize(uint64_t tid, int32_t *ret_os_error)
+/* PTRACE_SEIZE takes a bare thread number. A traced thread keeps its number until we wait for it.
+ */
+enum sonde_status sonde__host_ptrace_seize(int32_t pid, uint64_t tid, int32_t *ret_os_error)
 {
-    return ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) == 0 ? SONDE_OK : last_status(ret_os_error);
+    struct sonde__host_identity identity;
+    SONDE_TRY(sonde__host_identity_take(pid, tid, &identity, ret_os_error));
+    enum sonde_status status =
+        ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) == 0 ? SONDE_OK : last_status(ret_os_error);
+    if (status == SONDE_OK && !sonde__host_identity_holds(&identity)) {
+        status = SONDE_BUSY;
+    }
+    sonde__host_identity_drop(&identity);
+    return status;
 }
 
 enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid)

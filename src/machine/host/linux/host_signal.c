@@ -99,7 +99,8 @@ enum sonde_status sonde__host_signal_send(int32_t pid, uint64_t tid, uint64_t va
 bool sonde__host_may_perf(void)
 {
     struct sonde__host_perf perf;
-    if (sonde__host_perf_open(sonde__os_tid(), 1000000000u, &perf, NULL) != SONDE_OK) {
+    if (sonde__host_perf_open(sonde__os_pid(), sonde__os_tid(), 1000000000u, &perf, NULL) !=
+        SONDE_OK) {
         return false;
     }
     sonde__host_perf_close(&perf);

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host_identity.h"
 #include "host_process.h"
 #include "host_prompt.h"
 #include "host_run.h"
@@ -34,7 +35,7 @@ struct sonde__host_waiter {
     int pidfd, signals, event; /* pidfd: -1 if refused */
     int wakes;                 /* an epoll of heeded descriptors; -1: none */
     int32_t pid;
-    uint64_t start_ticks;
+    struct sonde__host_identity process;
     char doubt[160];
     uint32_t *word;
     _Atomic uint32_t armed; /* 1: the thread waits for the word to become 0 */
@@ -76,14 +77,13 @@ static void doubt(struct sonde__host_waiter *w, const char *call, int error, con
     snprintf(w->doubt, sizeof w->doubt, "%s is refused (%s): %s", call, strerror(error), instead);
 }
 
-/* Compares pid and start time. An ended main thread is a zombie while other threads run. */
-static bool still_runs(const struct sonde__host_waiter *w)
+/* Does the process with our number run? An ended main thread is a zombie while others run. */
+static bool number_runs(const struct sonde__host_waiter *w)
 {
     struct sonde__host_thread now;
     uint64_t *tids;
     size_t count;
-    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK ||
-        now.start_ticks != w->start_ticks) {
+    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK) {
         return false;
     }
     if (now.letter != 'Z' && now.letter != 'X') {
@@ -96,10 +96,14 @@ static bool still_runs(const struct sonde__host_waiter *w)
     return count > 1;
 }
 
+static bool still_runs(const struct sonde__host_waiter *w)
+{
+    return number_runs(w) && sonde__host_identity_holds(&w->process);
+}
+
 /* False: no such process. */
 static bool take_process(struct sonde__host_waiter *w)
 {
-    struct sonde__host_thread now = {0};
     w->pidfd = (int)syscall(SYS_pidfd_open, w->pid, 0);
     int error = errno;
     if (w->pidfd >= 0) {
@@ -109,11 +113,8 @@ static bool take_process(struct sonde__host_waiter *w)
     } else {
         doubt(w, "pidfd_open", error, "the program's end is looked for ten times a second");
     }
-    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK) {
-        return w->pidfd >= 0;
-    }
-    w->start_ticks = now.start_ticks;
-    return true;
+    bool known = sonde__host_identity_take(w->pid, (uint64_t)w->pid, &w->process, NULL) == SONDE_OK;
+    return known || w->pidfd >= 0;
 }
 
 void sonde__host_heed_terminal(void)
@@ -152,6 +153,7 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
     block_signals(&set);
     w->word = sleep_word;
     w->wakes = -1;
+    w->process.fd = -1;
     w->pid = pid;
     bool taken = take_process(w);
     w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -194,8 +196,7 @@ static bool read_zombie(const struct sonde__host_waiter *w, int *ret_status)
 {
     struct sonde__host_thread now;
     char path[32], text[1024];
-    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK ||
-        now.start_ticks != w->start_ticks || now.letter != 'Z') {
+    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK || now.letter != 'Z') {
         return false;
     }
     snprintf(path, sizeof path, "/proc/%d/stat", (int)w->pid);
@@ -206,7 +207,7 @@ static bool read_zombie(const struct sonde__host_waiter *w, int *ret_status)
         (void)fclose(file);
     }
     *ret_status = last != NULL ? atoi(last) : 0;
-    return last != NULL;
+    return last != NULL && sonde__host_identity_holds(&w->process);
 }
 
 int32_t sonde__host_waiter_signal(const struct sonde__host_waiter *w)
@@ -297,12 +298,25 @@ static void send_signal(struct sonde__host_waiter *w, int signal)
     }
 }
 
+/* No such call takes a pidfd. If another process got the number right before the call, it gets its
+ * limit back. */
+static void allow_core(const struct sonde__host_waiter *w)
+{
+    struct rlimit limit, former;
+    if (prlimit(w->pid, RLIMIT_CORE, NULL, &limit) != 0 || !still_runs(w)) {
+        return;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    if (prlimit(w->pid, RLIMIT_CORE, &limit, &former) == 0 &&
+        !sonde__host_identity_holds(&w->process)) {
+        (void)prlimit(w->pid, RLIMIT_CORE, &former, NULL);
+    }
+}
+
 void sonde__host_waiter_abort(struct sonde__host_waiter *w, bool core)
 {
-    struct rlimit limit;
-    if (core && still_runs(w) && prlimit(w->pid, RLIMIT_CORE, NULL, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)prlimit(w->pid, RLIMIT_CORE, &limit, NULL); /* no such call takes a pidfd */
+    if (core) {
+        allow_core(w);
     }
     send_signal(w, SIGABRT);
     send_signal(w, SIGCONT);

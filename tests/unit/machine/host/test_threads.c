@@ -153,7 +153,7 @@ TEST(pinned_to_the_sampled_thread_it_is_off)
     struct sonde__host_perf perf;
     pid_t child = start_spinning();
     unsigned off = 0;
-    if (sonde__host_perf_open((uint64_t)child, 1000000, &perf, NULL) != SONDE_OK) {
+    if (sonde__host_perf_open(child, (uint64_t)child, 1000000, &perf, NULL) != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         SKIP("perf events are refused here");
@@ -201,7 +201,8 @@ TEST(perf_samples_a_running_thread)
     pid_t child = start_spinning();
     int32_t os_error = 0;
     unsigned inside = 0, samples = 0;
-    enum sonde_status status = sonde__host_perf_open((uint64_t)child, 1000000, &perf, &os_error);
+    enum sonde_status status =
+        sonde__host_perf_open(child, (uint64_t)child, 1000000, &perf, &os_error);
     if (status != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
@@ -228,7 +229,7 @@ TEST(perf_samples_a_running_thread)
     sonde__host_perf_close(&perf);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    CHECK_EQ(sonde__host_perf_open(0x7ffffff0, 1000000, &perf, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde__host_perf_open(0x7ffffff0, 0x7ffffff0, 1000000, &perf, NULL), SONDE_ABSENT);
 }
 
 /* Sleeps between two reads of its first pipe, and writes into the second one when. */
@@ -268,7 +269,7 @@ TEST(switches_tell_when_a_thread_waited)
     CHECK_OK(pipe(pipes));
     CHECK_OK(pipe(pipes + 2));
     pid_t child = start_sleeper(pipes);
-    if (sonde__host_perf_open_switches((uint64_t)child, &perf, &os_error) != SONDE_OK) {
+    if (sonde__host_perf_open_switches(child, (uint64_t)child, &perf, &os_error) != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         SKIP("perf events are refused here: errno %d", os_error);
@@ -298,7 +299,7 @@ TEST(switches_tell_when_a_thread_waited)
     for (int i = 0; i < 4; i++) {
         close(pipes[i]);
     }
-    CHECK_EQ(sonde__host_perf_open_switches(0x7ffffff0, &perf, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde__host_perf_open_switches(0x7ffffff0, 0x7ffffff0, &perf, NULL), SONDE_ABSENT);
 }
 
 TEST(ptrace_reads_registers)
@@ -309,7 +310,7 @@ TEST(ptrace_reads_registers)
     int32_t signal, os_error = 0;
     uint64_t begin = (uint64_t)(uintptr_t)&spin;
     pid_t child = start_spinning();
-    enum sonde_status status = sonde__host_ptrace_seize((uint64_t)child, &os_error);
+    enum sonde_status status = sonde__host_ptrace_seize(child, (uint64_t)child, &os_error);
     if (status != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
@@ -324,14 +325,14 @@ TEST(ptrace_reads_registers)
             break;
         }
         usleep(1000); /* it runs */
-        CHECK_OK(sonde__host_ptrace_seize((uint64_t)child, &os_error));
+        CHECK_OK(sonde__host_ptrace_seize(child, (uint64_t)child, &os_error));
     }
     CHECK(regs.pc >= begin && regs.pc < begin + 64);
     CHECK_EQ(number, -1);
     CHECK(sonde__regs_known(&regs, sonde__arch_sp(SONDE__ARCH_HOST)));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    CHECK_EQ(sonde__host_ptrace_seize((uint64_t)child, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde__host_ptrace_seize(child, (uint64_t)child, NULL), SONDE_ABSENT);
 }
 
 TEST(a_descriptor_is_readable_in_time)

@@ -82,7 +82,7 @@ TEST(a_ring_that_lost_samples_counts_them)
     struct sonde__host_perf perf;
     need_perf();
     ring_is_ours = true;
-    CHECK_OK(sonde__host_perf_open(sonde__os_tid(), 1000000000, &perf, NULL));
+    CHECK_OK(sonde__host_perf_open(sonde__os_pid(), sonde__os_tid(), 1000000000, &perf, NULL));
     put_record(PERF_RECORD_LOST, 24, lost, sizeof lost);
     put_record(PERF_RECORD_LOST, 24, more, sizeof more);
     CHECK(!sonde__host_perf_next(&perf, &sample));
@@ -109,7 +109,7 @@ TEST(records_that_make_no_sense)
     need_perf();
     ring_is_ours = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        CHECK_OK(sonde__host_perf_open(sonde__os_tid(), 1000000000, &perf, NULL));
+        CHECK_OK(sonde__host_perf_open(sonde__os_pid(), sonde__os_tid(), 1000000000, &perf, NULL));
         put_record(cases[i].type, cases[i].size, body, sizeof body);
         CHECK(!sonde__host_perf_next(&perf, &sample));
         CHECK(!sonde__host_perf_next(&perf, &sample));
