@@ -10,6 +10,11 @@
 #include "mem_heap.h"
 #include "os.h"
 
+enum {
+    RETURN_LOOK_NS = 500000,
+    RETURN_CPU_NS = 2000000, /* a thread that ran longer since its release does something else */
+};
+
 enum sonde_status sonde__causes_create(struct sonde__target *target,
                                        struct sonde__causes **ret_causes)
 {
@@ -47,6 +52,11 @@ void sonde__causes_search_again(struct sonde__causes *causes, uint64_t cpu_ns)
     causes->search_ns = cpu_ns;
 }
 
+void sonde__causes_await_returns(struct sonde__causes *causes, uint64_t most_ns)
+{
+    causes->return_ns = most_ns;
+}
+
 static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait)
 {
     int32_t fd;
@@ -58,28 +68,69 @@ static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait
     return status == SONDE_OK;
 }
 
-/* Is the thread still in the call in which it was captured? */
-static bool is_still_in(int32_t pid, uint64_t tid, const struct sonde__capture *capture)
+static bool read_schedstat(int32_t pid, uint64_t tid, struct sonde__os_schedstat *ret_stat)
+{
+    int32_t fd;
+    if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &fd, NULL) != SONDE_OK) {
+        return false;
+    }
+    enum sonde_status status = sonde__os_read_schedstat(fd, ret_stat, NULL);
+    sonde__os_close(fd);
+    return status == SONDE_OK;
+}
+
+static bool is_same_call(const struct sonde__causes *causes, const struct sonde__os_call *now,
+                         const struct sonde__capture *capture)
+{
+    const char *name = sonde__arch_syscall_name(causes->arch, now->number);
+    /* the kernel resumes some calls with a time limit by another number */
+    bool resumed = capture->by == SONDE__CAPTURED_PTRACE && name != NULL &&
+                   strcmp(name, "restart_syscall") == 0;
+    return (now->number == capture->syscall || resumed) &&
+           memcmp(now->args, capture->syscall_args, sizeof now->args) == 0;
+}
+
+/* Is the thread still in the call in which it was captured? *ret_returns: not now, but it runs, and
+ * may be on its way back. */
+static bool is_still_in(const struct sonde__causes *causes, uint64_t tid,
+                        const struct sonde__capture *capture, bool *ret_returns)
 {
     struct sonde__os_wait now;
-    if (!read_wait(pid, tid, &now)) {
+    *ret_returns = false;
+    if (!read_wait(causes->pid, tid, &now)) {
         return false;
     }
     struct sonde__os_call call = sonde__os_wait_call(&now);
-    return call.number == capture->syscall &&
-           memcmp(call.args, capture->syscall_args, sizeof call.args) == 0;
+    *ret_returns = call.number < 0;
+    return is_same_call(causes, &call, capture);
+}
+
+/* CPU time of a thread; 0: not known. */
+static uint64_t cpu_ns(int32_t pid, uint64_t tid)
+{
+    struct sonde__os_schedstat stat = {0};
+    return read_schedstat(pid, tid, &stat) ? stat.cpu_ns : 0;
+}
+
+/* A stop ends the call; once released, the thread makes it again when it gets a CPU. */
+static void await_return(struct sonde__causes *causes, uint64_t tid,
+                         const struct sonde__capture *capture)
+{
+    uint64_t cpu_begin_ns = cpu_ns(causes->pid, tid);
+    bool returns = true;
+    while (causes->return_ns > 0 && !is_still_in(causes, tid, capture, &returns) && returns &&
+           cpu_ns(causes->pid, tid) - cpu_begin_ns < RETURN_CPU_NS) {
+        uint64_t begin_ns = sonde__os_now_ns();
+        sonde__host_sleep(RETURN_LOOK_NS);
+        uint64_t slept_ns = sonde__os_now_ns() - begin_ns;
+        causes->return_ns -= slept_ns < causes->return_ns ? slept_ns : causes->return_ns;
+    }
 }
 
 uint64_t cause_slices(int32_t pid, uint64_t tid)
 {
     struct sonde__os_schedstat stat = {0};
-    int32_t fd;
-    if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &fd, NULL) != SONDE_OK) {
-        return 0;
-    }
-    enum sonde_status status = sonde__os_read_schedstat(fd, &stat, NULL);
-    sonde__os_close(fd);
-    return status == SONDE_OK ? stat.slices : 0;
+    return read_schedstat(pid, tid, &stat) ? stat.slices : 0;
 }
 
 void cause_look_call(struct cause_look *look)
@@ -127,6 +178,9 @@ void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample
     if (!has_code || (!is_fault && capture->syscall < 0)) {
         return;
     }
+    if (capture->by == SONDE__CAPTURED_PTRACE) {
+        await_return(causes, look.tid, capture);
+    }
     ret_cause->slices = cause_slices(causes->pid, look.tid);
     if (is_fault) {
         sonde__host_wait_channel(causes->pid, look.tid, look.channel, sizeof look.channel);
@@ -137,7 +191,8 @@ void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample
     if (look.call != NULL) {
         cause_look_call(&look);
     }
-    if (!is_still_in(causes->pid, look.tid, capture)) {
+    bool ignored;
+    if (!is_still_in(causes, look.tid, capture, &ignored)) {
         memset(ret_cause, 0, sizeof *ret_cause);
         ret_cause->tid = sample->thread.tid;
     }

@@ -68,6 +68,11 @@ void sonde__causes_destroy(struct sonde__causes *causes);
 #define SONDE__CAUSE_SEARCH_NS ((uint64_t)200 * 1000000u)
 void sonde__causes_search_again(struct sonde__causes *causes, uint64_t cpu_ns);
 
+/* Threads that were stopped for their capture and then released need a CPU to get back into their
+ * calls. From now on, the looks sleep until a thread is back, together at most most_ns (default
+ * 0). Without it, the cause of a thread that is not back yet is NONE. */
+void sonde__causes_await_returns(struct sonde__causes *causes, uint64_t most_ns);
+
 /* The cause of a thread that was just captured. Takes some 0.1 ms of CPU time, without the search
  * above. The functions of a library are listed once, in some ms. */
 void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample *sample,

@@ -17,6 +17,7 @@ struct sonde__causes {
     struct sonde__host_holders holders;
     bool searched;
     uint64_t search_ns;
+    uint64_t return_ns; /* how long it may still sleep, see sonde__causes_await_returns() */
 };
 
 struct cause_look {

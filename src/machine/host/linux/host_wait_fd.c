@@ -155,7 +155,8 @@ static void look_into(struct sonde__host_holders *holders, int32_t pid, uint64_t
         }
     }
     /* if the process has changed its user, its folder may open but not be readable */
-    holders->hidden += n == 0 && access(path, R_OK | X_OK) != 0;
+    holders->hidden +=
+        n == 0 && access(path, R_OK | X_OK) != 0 && (errno == EACCES || errno == EPERM);
     closedir(folder);
 }
 

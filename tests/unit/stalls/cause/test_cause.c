@@ -3,6 +3,8 @@
  * between the capture and the look, limits, circles that no longer exist. (tests/integration/cause
  * compares each kind of wait with other tools.) */
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch_syscall.h"
 #include "cause.h"
 #include "cause_function.h"
 #include "cause_private.h"
@@ -53,9 +56,15 @@ static void start(struct reader *r)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(ends[1]);
         for (;;) {
-            if (read(ends[0], &c, 1) == 1 && c == 'p') {
+            if (read(ends[0], &c, 1) != 1) {
+                continue;
+            }
+            if (c == 'p') {
                 close(ends[0]);
                 pause();
+            } else if (c == 'l') {
+                struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+                (void)poll(&fd, 1, 1000000);
             }
         }
     }
@@ -110,6 +119,87 @@ TEST(a_thread_that_moved_on)
     CHECK_EQ(cause.kind, SONDE__CAUSE_NONE);
     sonde__cause_text(&cause, text, sizeof text);
     CHECK_STR(text, "");
+    stop(&r);
+}
+
+/* Fill the CPU on which the reader runs, and let the reader have it only when it is otherwise idle,
+ * or soon enough as one that has slept. Returns the process to end. */
+static pid_t fill_cpu_of(pid_t pid)
+{
+    static const struct sched_param param;
+    cpu_set_t all, one;
+    size_t cpu = 0;
+    CHECK_OK(sched_getaffinity(0, sizeof all, &all));
+    while (!CPU_ISSET(cpu, &all)) {
+        cpu++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    CHECK_OK(sched_setaffinity(pid, sizeof one, &one));
+    CHECK_OK(sched_setscheduler(pid, SCHED_IDLE, &param));
+    pid_t spinner = fork();
+    if (spinner == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (sched_setaffinity(0, sizeof one, &one) == 0) {
+            for (;;) {
+            }
+        }
+    }
+    return spinner;
+}
+
+/* The thread has been stopped and released, and has no CPU yet. */
+TEST(a_thread_on_its_way_back)
+{
+    struct reader r;
+    struct sonde__cause cause;
+    unsigned not_back = 0;
+    start(&r);
+    pid_t spinner = fill_cpu_of(r.pid);
+    r.sample.capture.by = SONDE__CAPTURED_PTRACE;
+    for (unsigned i = 0; i < 20; i++) {
+        sonde__causes_await_returns(r.causes, 0);
+        CHECK_OK(kill(r.pid, SIGSTOP));
+        CHECK(waitpid(r.pid, NULL, WUNTRACED) == r.pid);
+        CHECK_OK(kill(r.pid, SIGCONT));
+        sonde__causes_look(r.causes, &r.sample, &cause);
+        not_back += cause.kind == SONDE__CAUSE_NONE;
+        sonde__causes_await_returns(r.causes, (uint64_t)60 * 1000000000);
+        sonde__causes_look(r.causes, &r.sample, &cause);
+        CHECK_EQ(cause.kind, SONDE__CAUSE_PIPE);
+    }
+    if (not_back == 0) {
+        SKIP("it was back each time");
+    }
+    kill(spinner, SIGKILL);
+    waitpid(spinner, NULL, 0);
+    stop(&r);
+}
+
+/* The kernel makes some calls with a time limit again by another number. */
+TEST(a_call_that_the_kernel_made_again)
+{
+    struct reader r;
+    struct sonde__cause cause;
+    start(&r);
+    struct sonde__sample before = r.sample;
+    CHECK(write(r.to, "l", 1) == 1);
+    while (r.sample.capture.syscall == before.capture.syscall) {
+        take(&r);
+    }
+    before = r.sample;
+    before.capture.by = SONDE__CAPTURED_PTRACE;
+    CHECK_OK(kill(r.pid, SIGSTOP));
+    CHECK(waitpid(r.pid, NULL, WUNTRACED) == r.pid);
+    CHECK_OK(kill(r.pid, SIGCONT));
+    take(&r);
+    while (r.sample.capture.syscall == before.capture.syscall) {
+        take(&r);
+    }
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_HOST, r.sample.capture.syscall),
+              "restart_syscall");
+    sonde__causes_look(r.causes, &before, &cause);
+    CHECK_EQ(cause.kind, SONDE__CAUSE_PIPE);
     stop(&r);
 }
 
