@@ -57,6 +57,17 @@ ctest_counts() {
              print P + 0, F + 0, S + 0, D + 0}'
 }
 
+# show_lines LOG PATTERN: prints the lines of programs in a log of ctest -V that match; of a failure,
+# also the lines that follow it, which are what a command printed.
+show_lines() {
+    awk -v pattern="^($2)" '
+        !match($0, /^[0-9]+: /) {next}
+        {n = substr($0, 1, RLENGTH); line = substr($0, RLENGTH + 1)}
+        line ~ /^(ok|skip|again|FAIL) |^[0-9]+ passed, / {left[n] = 0}
+        line ~ pattern {print "    " line; left[n] = line ~ /^FAIL / ? 30 : 0; next}
+        left[n] > 0 {left[n]--; print "        " substr(line, 1, 300)}' "$1"
+}
+
 ctest_bad='s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*(Failed|Timeout|Exception|Not Run).*/\1/p'
 
 # run_ctest PRESET CTEST-ARGUMENT...: run test programs in parallel and add up their counts. Failed
@@ -65,12 +76,12 @@ run_ctest() {
     local preset=$1 log=build/$1.ctest.log p f s crashed bad
     shift
     (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V -j "$(nproc)" "$@") >"$log" 2>&1 || true
-    grep -E '^[0-9]+: ((FAIL|skip|again) |.*: runtime error: |SUMMARY: )' "$log" | sed -E 's/^[0-9]+: /    /' || true
+    show_lines "$log" '(FAIL|skip|again) |.*: runtime error: |SUMMARY: '
     bad=$(sed -nE "$ctest_bad" "$log" | paste -sd'|')
     if [ -n "$bad" ]; then
         (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V -L alone -R "^($bad)\$") >"$log.again" 2>&1 || true
         sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*/    second try: \1/p' "$log.again"
-        grep -E '^[0-9]+: FAIL ' "$log.again" | sed -E 's/^[0-9]+: /    /' || true
+        show_lines "$log.again" 'FAIL '
         cat "$log.again" >>"$log"
     fi
     read -r p f s crashed < <(ctest_counts "$log")
