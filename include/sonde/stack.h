@@ -25,7 +25,9 @@ extern "C" {
  * was found by a scan of the stack and proven: call frame information leads to the root from this
  * word and from no other; or the function's code and the call before the return address agree on
  * its place. If the pc below is not code, the word at sp is taken if it is the address after a
- * call. Frames further out depend on this one and are INFERRED, too, whatever rule found them. */
+ * call. On arm64 also: the function has no entry in a Mach-O image's unwind table, its code returns
+ * by lr, and lr is the address after a call. Frames further out depend on this one and are
+ * INFERRED, too, whatever rule found them. */
 enum sonde_found_by {
 #define SONDE_FOUND_ENUM_(name, text) SONDE_FOUND_##name,
     SONDE_FOUND_MAP(SONDE_FOUND_ENUM_)

@@ -61,6 +61,12 @@ for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
     case_ "stacks of other threads: $flags" 0 '0 mistakes' run threads
 done
 
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" bare "-fno-optimize-sibling-calls $uses $flags" \
+        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/bare.c" || { echo "not ok bare is built"; exit 1; }
+    case_ "threads in code without unwind information: $flags" 0 '0 mistakes' run bare
+done
+
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
     "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port

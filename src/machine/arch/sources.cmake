@@ -1,1 +1,1 @@
-set(sources arch_regs.c arch_call.c arch_flow.c arch_insn.c arch_insn_aarch64.c arch_insn_aarch64_memory.c arch_insn_x86.c arch_plt.c arch_prologue.c arch_raw_call.c arch_raw_site.c arch_shape.c arch_sigframe.c arch_stack.c arch_syscall.c arch_x86_form.c arch_x86_insn.c)
+set(sources arch_regs.c arch_ahead.c arch_call.c arch_flow.c arch_insn.c arch_insn_aarch64.c arch_insn_aarch64_memory.c arch_insn_x86.c arch_plt.c arch_prologue.c arch_raw_call.c arch_raw_site.c arch_shape.c arch_sigframe.c arch_stack.c arch_syscall.c arch_x86_form.c arch_x86_insn.c)

@@ -1,4 +1,5 @@
 set(sources
+    unwind_ahead.c
     unwind_async.c
     unwind_build.c
     unwind_compact.c

@@ -28,6 +28,9 @@ static enum sonde__step search(struct sonde__walker *walker)
     if (!walker->frame.exact && sonde__step_is_entry(walker)) {
         return sonde__step_end(walker, SONDE_END_ROOT, walker->frame.pc);
     }
+    if (sonde__step_is_frame_unknown(walker)) {
+        return sonde__step_end(walker, SONDE_END_NO_RULE, walker->frame.pc);
+    }
     return sonde__step_by_link(walker) ? SONDE__STEP_ON : sonde__step_scan(walker);
 }
 

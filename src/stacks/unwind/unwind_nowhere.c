@@ -38,7 +38,7 @@ bool sonde__step_is_nowhere(struct sonde__walker *walker)
     return !walk->find_code(walk->code_ctx, pc, &start, &end) && start < end;
 }
 
-static bool is_return_address(struct sonde__walker *walker, uint64_t pc)
+bool sonde__walker_is_behind_call(struct sonde__walker *walker, uint64_t pc)
 {
     struct sonde__walker looker = *walker;
     uint64_t target = 0;
@@ -57,7 +57,7 @@ enum sonde__step sonde__step_from_nowhere(struct sonde__walker *walker)
     bool is_there = frame->exact &&
                     (is_x86 ? sonde__reader_word(walker->reader, frame->sp, &pc) : frame->lr_known);
     pc = is_x86 ? pc : sonde__arch_strip_pac(walker->arch, frame->lr);
-    if (!is_there || pc == frame->pc || !is_return_address(walker, pc)) {
+    if (!is_there || pc == frame->pc || !sonde__walker_is_behind_call(walker, pc)) {
         return sonde__step_end(walker, SONDE_END_NO_CODE, frame->pc);
     }
     frame->pc = pc;

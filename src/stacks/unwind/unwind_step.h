@@ -110,6 +110,9 @@ bool sonde__step_is_start(struct sonde__walker *walker);
 bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde__walker *looker,
                                      uint64_t pc, uint64_t *ret_target);
 
+/* The same for a word that may be anything. Keeps the walker's place, which may be asked anew. */
+bool sonde__walker_is_behind_call(struct sonde__walker *walker, uint64_t pc);
+
 /* Step from code without CFI by a scan of the stack (unwind_scan.c). OTHER: no proof. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker);
 
@@ -146,6 +149,13 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
 
 /* Step from code without CFI by lr. False: lr is not known to be the return address. */
 bool sonde__step_by_link(struct sonde__walker *walker);
+
+/* arm64, frame 0, __unwind_info: is lr proven to be the return address, where the rule of the
+ * function does not hold or is missing? True: *ret_step is the step. */
+bool sonde__step_ahead(struct sonde__walker *walker, enum sonde__step *ret_step);
+/* The same frame without a rule: may the frame record be that of the caller? Then lr is not known
+ * to be the return address either. */
+bool sonde__step_is_frame_unknown(struct sonde__walker *walker);
 
 /* A copy of `from` for steps by recorded rules only. */
 struct sonde__walker sonde__proof_begin(const struct sonde__walker *from);

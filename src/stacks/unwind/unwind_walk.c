@@ -162,7 +162,11 @@ static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *
 static inline enum sonde__step step_by_rule(struct sonde__walker *w, const struct sonde__rule *rule)
 {
     struct sonde__frame before = w->frame;
-    enum sonde__step step = sonde__rule_apply(w, rule);
+    enum sonde__step step = SONDE__STEP_ON;
+    if (before.exact && sonde__step_ahead(w, &step)) {
+        return step;
+    }
+    step = sonde__rule_apply(w, rule);
     if (step == SONDE__STEP_NO_CFI) {
         step = sonde__step_without_cfi(w);
     }
@@ -178,8 +182,12 @@ enum sonde__step sonde__walker_step(struct sonde__walker *walker)
 enum sonde__step sonde__walker_step_full(struct sonde__walker *walker)
 {
     bool was_exact = walker->frame.exact;
+    enum sonde__step step = SONDE__STEP_ON;
+    if (was_exact && sonde__step_ahead(walker, &step)) {
+        return step;
+    }
     sonde__walker_locate(walker, sonde__frame_lookup_pc(&walker->frame));
-    enum sonde__step step = sonde__step_full(walker);
+    step = sonde__step_full(walker);
     if (step == SONDE__STEP_NO_CFI) {
         step = sonde__step_without_cfi(walker);
     }

@@ -77,6 +77,130 @@ TEST(frames_of_arm64)
     CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
 }
 
+static void put_words(uint32_t at, const uint32_t *words, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        sonde__base_put_le32(sim.code + at + (size_t)i * 4, words[i]);
+    }
+}
+#define PUT_WORDS(at_, ...)                                                                        \
+    put_words(at_, (const uint32_t[]){__VA_ARGS__},                                                \
+              sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+enum {
+    STP_PUSH = 0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+    SET_UP = 0x910003fd,   /* mov x29, sp */
+    SUB_SP = 0xd10083ff,   /* sub sp, sp, #32 */
+    STP_PAIR = 0xa9004ff4, /* stp x20, x19, [sp] */
+    STP_HIGH = 0xa9017bfd, /* stp x29, x30, [sp, #16] */
+    SET_HIGH = 0x910043fd, /* add x29, sp, #16 */
+    LDP_HIGH = 0xa9417bfd, /* ldp x29, x30, [sp, #16] */
+    LDP_PAIR = 0xa8c24ff4, /* ldp x20, x19, [sp], #32 */
+    LDP_POP = 0xa8c17bfd,  /* ldp x29, x30, [sp], #16 */
+    LDR = 0xb9400401,      /* ldr w1, [x0, #4] */
+    LOOP = 0x35ffffe1,     /* cbnz w1, .-4 */
+    BL = 0x94000004,       /* bl .+16 */
+    SET_LR = 0xaa0203fe,   /* mov x30, x2 */
+    RET = 0xd65f03c0,
+};
+
+/* The function at 0x000, of the encoding, was called at 0x110 from one with a frame, whose record
+ * is at 0x180 and leads to 0x220. A frame of the first one is at 0x100. */
+static void open_called(uint32_t encoding)
+{
+    sim_open(&sim, SONDE_ARCH_AARCH64);
+    SET_ENCODINGS(encoding, 0x04000000, 0x04000000);
+    PUT_WORDS(0x10c, 0x97ffffbd); /* bl 0 */
+    PUT_WORDS(0x21c, BL);
+    sim_poke(&sim, 0x180, STACK(0x200));
+    sim_poke(&sim, 0x188, CODE(0x220));
+    sim_poke(&sim, 0x100, STACK(0x180));
+    sim_poke(&sim, 0x108, CODE(0x110));
+}
+
+static void walk_at(uint32_t pc, uint32_t sp, uint32_t fp, uint64_t lr)
+{
+    sim_start(&sim, pc, sp);
+    sim_set(&sim, SONDE__AARCH64_FP, STACK(fp));
+    sim_set(&sim, SONDE__AARCH64_LR, lr);
+    sim_walk(&sim, 16, 0);
+}
+
+TEST(before_and_after_its_frame_a_function_of_arm64_returns_by_lr)
+{
+    open_called(0x04000001);
+    PUT_WORDS(0, LDR, SUB_SP, STP_PAIR, STP_HIGH, SET_HIGH, LDR, BL, LDP_HIGH, LDP_PAIR, RET);
+    walk_at(0, 0x110, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
+    walk_at(0x10, 0xf0, 0x180, CODE(0x110)); /* at the set-up */
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x110, 0x220);
+    walk_at(0x14, 0xf0, 0x100, CODE(0x110)); /* in the body: lr may be anything there */
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x14, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    walk_at(0x1c, 0xf0, 0x100, CODE(0x1c));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x1c, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    walk_at(0x20, 0xf0, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x20, 0x110, 0x220);
+    walk_at(0x24, 0x110, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x24, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
+}
+
+TEST(a_leaf_of_arm64_without_an_encoding_returns_by_lr)
+{
+    open_called(0);
+    PUT_WORDS(0, LDR, LOOP, RET);
+    walk_at(4, 0x130, 0x180, CODE(0x110) | (uint64_t)0x2b << 48);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 4, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    walk_at(4, 0x130, 0x180, CODE(0x114)); /* no call ends there */
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 4);
+    walk_at(4, 0x130, 0x180, 0x1234);
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 4);
+    PUT_WORDS(0, LDR, LOOP, SET_LR, RET);
+    walk_at(4, 0x130, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 4);
+}
+
+TEST(jumps_of_arm64_are_followed_to_the_return)
+{
+    open_called(0);
+    /* a loop that ends by its first branch; the jump back is no end */
+    PUT_WORDS(0, LDR, 0x340000a1 /* cbz w1, .+20 */, LDR, 0x17fffffd /* b .-12 */, BL, BL, RET);
+    walk_at(8, 0x130, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 8, 0x110, 0x220);
+    walk_at(4, 0x130, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 4, 0x110, 0x220);
+    /* a jump to another function: a tail call; and one by x16, as in linkage stubs */
+    PUT_WORDS(0, LDR, 0x14000080 /* b .+0x200 */);
+    walk_at(0, 0x130, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0, 0x110, 0x220);
+    PUT_WORDS(0, LDR, 0xd61f0200 /* br x16 */);
+    walk_at(0, 0x130, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0, 0x110, 0x220);
+    PUT_WORDS(0, LDR, 0xd61f0120 /* br x9 */);
+    walk_at(0, 0x130, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0);
+}
+
+TEST(a_frame_of_arm64_without_an_encoding_is_used_if_its_set_up_is_seen)
+{
+    open_called(0);
+    PUT_WORDS(0, STP_PUSH, SET_UP, LDR, LOOP, LDP_POP, RET);
+    walk_at(8, 0x100, 0x100, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 8, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_FP);
+    /* before it, the record is the caller's, and lr leads to the caller */
+    walk_at(4, 0x100, 0x180, CODE(0x110));
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 4, 0x110, 0x220);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    PUT_WORDS(0, LDR, LDR, BL);
+    walk_at(4, 0x100, 0x180, CODE(0x110)); /* nothing shows where lr is saved */
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 4);
+}
+
 /* The CFA of the second function is in rbx, which the first one has saved. */
 TEST(saved_registers_are_followed)
 {
