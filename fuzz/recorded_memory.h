@@ -29,8 +29,8 @@ static inline bool recorded_open(const uint8_t *data, size_t size, struct record
     return true;
 }
 
-/* The bytes from `address` on, from the last piece that contains the first of them. */
-static inline uint32_t recorded_copy(const struct recorded_memory *m, uint64_t address,
+/* The bytes from `address` on that one piece has, the last of the longest. */
+static inline uint32_t recorded_part(const struct recorded_memory *m, uint64_t address,
                                      uint8_t *ret, uint32_t size)
 {
     uint32_t got = 0;
@@ -50,6 +50,18 @@ static inline uint32_t recorded_copy(const struct recorded_memory *m, uint64_t a
             }
         }
         at += bytes;
+    }
+    return got;
+}
+
+/* The bytes from `address` on. Pieces may continue each other. */
+static inline uint32_t recorded_copy(const struct recorded_memory *m, uint64_t address,
+                                     uint8_t *ret, uint32_t size)
+{
+    uint32_t got = 0, more = 1;
+    while (got < size && more != 0) {
+        more = recorded_part(m, address + got, ret + got, size - got);
+        got += more;
     }
     return got;
 }

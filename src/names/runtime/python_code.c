@@ -142,20 +142,63 @@ static bool is_code(struct python_codes *codes, struct sonde__view *view, const 
     return python_is_of_type(codes, view, head, "code", &codes->types.code);
 }
 
-/* Compare the type, and the members for names and lines. Counters in the object's head change
- * (references, warm-up). */
-static bool is_same(const struct python_codes *codes, const uint8_t *a, const uint8_t *b)
+/* Where the code object points to a part of it. */
+static uint64_t address_of(const struct python_layout *l, const uint8_t *head, unsigned part)
 {
-    const struct python_layout *l = codes->layout;
-    const uint16_t words[] = {l->object_type, l->code_filename, l->code_name, l->code_linetable};
+    switch (part) {
+    case PYTHON_NAME:
+        return word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name);
+    case PYTHON_FILE:
+        return word(head, l->code_filename);
+    default:
+        return word(head, l->code_linetable);
+    }
+}
+
+/* Compare the type, and the members that we use. Counters in the object's head change (references,
+ * warm-up). */
+static bool is_same_head(const struct python_layout *l, const uint8_t *a, const uint8_t *b)
+{
+    enum { OB_SIZE = 16 }; /* instructions, 3.11 on */
+    const uint16_t words[] = {l->object_type, l->code_filename, l->code_name, l->code_linetable,
+                              OB_SIZE};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (word(a, words[i]) != word(b, words[i])) {
             return false;
         }
     }
-    return memcmp(a + l->code_firstline, b + l->code_firstline, 4) == 0 &&
-           memcmp(a + l->code_flags, b + l->code_flags, 4) == 0;
+    return address_of(l, a, PYTHON_NAME) == address_of(l, b, PYTHON_NAME) &&
+           memcmp(a + l->code_firstline, b + l->code_firstline, 4) == 0 &&
+           memcmp(a + l->code_flags, b + l->code_flags, 4) == 0 &&
+           (l->code_first_traced == PYTHON_NO ||
+            memcmp(a + l->code_first_traced, b + l->code_first_traced, 4) == 0);
 }
+
+static bool is_same_part(struct sonde__view *view, const struct python_copy *part)
+{
+    const uint8_t *bytes = sonde__view_at(view, part->address, part->size, false);
+    return bytes != NULL && memcmp(bytes, part->bytes, part->size) == 0;
+}
+
+/* Is the object what it was? Compared once for each look. */
+static bool is_same(const struct python_codes *codes, struct sonde__view *view,
+                    struct python_code *code, const uint8_t *head)
+{
+    if (code->look != view->looks) {
+        if (!is_same_head(codes->layout, code->head, head)) {
+            return false;
+        }
+        for (unsigned i = 0; i < PYTHON_PARTS; i++) {
+            if (!is_same_part(view, &code->parts[i])) {
+                return false;
+            }
+        }
+        code->look = view->looks;
+    }
+    return true;
+}
+
+/* --- reading one --- */
 
 static char *put(char *to, const void *from, size_t size)
 {
@@ -171,12 +214,77 @@ static void read_ahead(const struct python_codes *codes, struct sonde__view *vie
     enum { NAME = 128, PATH = 256, LINES = 768 };
     const struct python_layout *l = codes->layout;
     const struct sonde__view_block wanted[] = {
-        {.address = word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
-         .size = NAME},
-        {.address = word(head, l->code_filename), .size = PATH},
-        {.address = word(head, l->code_linetable), .size = LINES},
+        {.address = address_of(l, head, PYTHON_NAME), .size = NAME},
+        {.address = address_of(l, head, PYTHON_FILE), .size = PATH},
+        {.address = address_of(l, head, PYTHON_LINES), .size = LINES},
     };
     sonde__view_ahead(view, wanted, sizeof wanted / sizeof *wanted);
+}
+
+enum { OBJECT_HEAD = 16 };
+
+/* Get the place of a str's characters, as far as we decode it. Its head was checked. */
+static uint32_t text_bytes(const struct python_layout *l, const uint8_t *head)
+{
+    uint64_t length = word(head, l->text_length);
+    uint32_t state = sonde__base_le32(head + l->text_state) >> l->text_kind_shift;
+    uint32_t count = length < PYTHON_TEXT_MAX ? (uint32_t)length : PYTHON_TEXT_MAX;
+    bool is_ascii = (state >> 4 & 1) != 0;
+    return (is_ascii ? l->text_ascii_bytes : l->text_compact_bytes) + count * (state & 7);
+}
+
+/* Find a part that was decoded. `lines_size`: bytes of the line table */
+static bool find_part(const struct python_layout *l, struct sonde__view *view, uint64_t address,
+                      unsigned part, uint32_t lines_size, struct python_copy *ret_part,
+                      const uint8_t **ret_bytes)
+{
+    uint32_t size = l->bytes_start + lines_size;
+    if (part != PYTHON_LINES) {
+        const uint8_t *head = sonde__view_at(view, address, l->text_ascii_bytes, false);
+        if (head == NULL) {
+            return false;
+        }
+        size = text_bytes(l, head);
+    }
+    *ret_part = (struct python_copy){.address = address + OBJECT_HEAD, .size = size - OBJECT_HEAD};
+    *ret_bytes = sonde__view_at(view, ret_part->address, ret_part->size, false);
+    return *ret_bytes != NULL;
+}
+
+/* Make a code object of its head, decoded texts and parts. Null: a part cannot be read, or out of
+ * memory. */
+static struct python_code *make_code(const struct python_layout *l, struct sonde__view *view,
+                                     const uint8_t *head, uint32_t lines_size, const char *function,
+                                     const char *file)
+{
+    const uint8_t *bytes[PYTHON_PARTS];
+    size_t function_size = strlen(function), file_size = strlen(file);
+    size_t size = (size_t)l->code_bytes + function_size + file_size + 3 + PYTHON_PARTS;
+    struct python_code *code = sonde__mem_alloc_zeroed(sizeof *code);
+    bool found = code != NULL;
+    for (unsigned i = 0; i < PYTHON_PARTS && found; i++) {
+        found =
+            find_part(l, view, address_of(l, head, i), i, lines_size, &code->parts[i], &bytes[i]);
+        size += found ? code->parts[i].size : 0;
+    }
+    char *at = found ? sonde__mem_alloc(size) : NULL;
+    if (at == NULL) {
+        sonde__mem_free(code);
+        return NULL;
+    }
+    code->head = (uint8_t *)at;
+    at = put(at, head, l->code_bytes);
+    code->function = at;
+    at = put(at, function, function_size);
+    code->file = at;
+    at = put(at, file, file_size);
+    for (unsigned i = 0; i < PYTHON_PARTS; i++) {
+        code->parts[i].bytes = (uint8_t *)at;
+        at = put(at, bytes[i], code->parts[i].size);
+    }
+    code->lines = code->parts[PYTHON_LINES].bytes + (l->bytes_start - OBJECT_HEAD);
+    code->lines_size = lines_size;
+    return code;
 }
 
 /* Read a whole code object. Null: not code, unreadable, or out of memory. */
@@ -185,7 +293,7 @@ static struct python_code *read_code(struct python_codes *codes, struct sonde__v
 {
     const struct python_layout *l = codes->layout;
     char function[4 * PYTHON_TEXT_MAX + 4], file[4 * PYTHON_TEXT_MAX + 4];
-    size_t function_size = 0, file_size = 0;
+    size_t size = 0;
     uint64_t lines = 0;
     uint32_t lines_size = 0;
     const uint8_t *head = sonde__view_at(view, address, l->code_bytes, false);
@@ -193,32 +301,17 @@ static struct python_code *read_code(struct python_codes *codes, struct sonde__v
         return NULL;
     }
     read_ahead(codes, view, head);
-    if (!python_text(codes, view,
-                     word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
-                     function, &function_size) ||
-        !python_text(codes, view, word(head, l->code_filename), file, &file_size) ||
-        !find_bytes(codes, view, word(head, l->code_linetable), &lines, &lines_size)) {
+    if (!python_text(codes, view, address_of(l, head, PYTHON_NAME), function, &size) ||
+        !python_text(codes, view, address_of(l, head, PYTHON_FILE), file, &size) ||
+        !find_bytes(codes, view, address_of(l, head, PYTHON_LINES), &lines, &lines_size)) {
         return NULL;
     }
-    const uint8_t *table = sonde__view_at(view, lines, lines_size, false);
-    struct python_code *code = sonde__mem_alloc_zeroed(sizeof *code);
-    size_t bytes = (size_t)l->code_bytes + lines_size + function_size + file_size + 3;
-    uint8_t *block = code != NULL ? sonde__mem_alloc(bytes) : NULL;
-    if ((table == NULL && lines_size != 0) || block == NULL) {
-        sonde__mem_free(block);
-        sonde__mem_free(code);
+    struct python_code *code = make_code(l, view, head, lines_size, function, file);
+    if (code == NULL) {
         return NULL;
     }
-    char *at = put((char *)block, head, l->code_bytes);
-    *code = (struct python_code){.address = address, .head = block, .function = at};
-    at = put(at, function, function_size);
-    code->file = at;
-    at = put(at, file, file_size);
-    code->lines = (const uint8_t *)at;
-    code->lines_size = lines_size;
-    if (lines_size != 0) {
-        memcpy(at, table, lines_size);
-    }
+    code->address = address;
+    code->look = view->looks;
     code->first_line = sonde__base_le32(head + l->code_firstline);
     code->flags = sonde__base_le32(head + l->code_flags);
     if (l->code_first_traced != PYTHON_NO) {
@@ -241,7 +334,7 @@ const struct python_code *python_codes_find(struct python_codes *codes, struct s
     uint32_t known = SONDE__TABLE_FIND(&codes->table, hash, i, codes->list[i]->address == address);
     const uint8_t *head = sonde__view_at(view, address, codes->layout->code_bytes, false);
     if (head != NULL && known != SONDE__TABLE_NONE &&
-        is_same(codes, codes->list[known]->head, head)) {
+        is_same(codes, view, codes->list[known], head)) {
         return codes->list[known];
     }
     struct python_code *code = read_code(codes, view, address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code objects of a Python interpreter: name, file, line table. Each is read once, and recognized
- * by its address and contents. Context: any thread, one at a time. */
+/* Code objects of a Python interpreter: name, file, line table. Each is decoded once, and
+ * recognized by its address and the contents of these objects: a program that makes functions anew
+ * gives them the same addresses. Context: any thread, one at a time. */
 #ifndef SONDE_PYTHON_CODE_H
 #define SONDE_PYTHON_CODE_H
 
@@ -20,9 +21,20 @@ struct python_types {
     uint64_t code, text, bytes, number, task, coroutine, bound;
 };
 
+/* A copy of an object without its head (PyObject). */
+struct python_copy {
+    uint64_t address;
+    uint8_t *bytes;
+    uint32_t size;
+};
+
+enum python_parts { PYTHON_NAME, PYTHON_FILE, PYTHON_LINES, PYTHON_PARTS };
+
 struct python_code {
     uint64_t address;
-    uint8_t *head; /* copy of the object's head; the texts below are in the same block */
+    uint64_t look; /* when it was last compared */
+    struct python_copy parts[PYTHON_PARTS];
+    uint8_t *head; /* copy of the object's head; the texts and copies are in the same block */
     const char *function, *file;
     const uint8_t *lines;
     uint32_t lines_size, first_line, flags;

@@ -85,9 +85,9 @@ static void sort_runs(struct python_chain *chain)
 /* Read the code objects of all frames by one call. */
 static const char *touch_codes(struct sonde__runtime *r)
 {
-    struct sonde__view_block wanted[SONDE__VIEW_BLOCKS];
+    struct sonde__view_block wanted[SONDE__VIEW_BATCH];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < r->chain.count && count < SONDE__VIEW_BLOCKS; i++) {
+    for (uint32_t i = 0; i < r->chain.count && count < SONDE__VIEW_BATCH; i++) {
         if (i == 0 || r->chain.frames[i].code != r->chain.frames[i - 1].code) {
             wanted[count++] = (struct sonde__view_block){.address = r->chain.frames[i].code,
                                                          .size = r->python.layout.code_bytes};

@@ -17,18 +17,13 @@ static struct sonde__view_block *place(struct sonde__view *view, uint64_t addres
     return block;
 }
 
-/* Read the blocks from `first` on; the size of a block becomes what could be read. */
-static void read_from(struct sonde__view *view, uint32_t first)
+static void read_batch(struct sonde__view *view, uint32_t first, uint32_t count)
 {
-    struct sonde__runtime_piece pieces[SONDE__VIEW_BLOCKS];
-    uint32_t count = view->count - first;
+    struct sonde__runtime_piece pieces[SONDE__VIEW_BATCH];
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__view_block *block = &view->blocks[first + i];
         pieces[i] = (struct sonde__runtime_piece){block->address, view->bytes + block->offset,
                                                   block->size, 0};
-    }
-    if (count == 0) {
-        return;
     }
     view->reads++;
     view->memory.read(view->memory.ctx, pieces, count);
@@ -37,10 +32,22 @@ static void read_from(struct sonde__view *view, uint32_t first)
     }
 }
 
+/* Read the blocks from `first` on; the size of a block becomes what could be read. */
+static void read_from(struct sonde__view *view, uint32_t first)
+{
+    while (first < view->count) {
+        uint32_t left = view->count - first;
+        uint32_t count = left < SONDE__VIEW_BATCH ? left : SONDE__VIEW_BATCH;
+        read_batch(view, first, count);
+        first += count;
+    }
+}
+
 void sonde__view_begin(struct sonde__view *view, const struct sonde__view_block *ahead,
                        uint32_t count)
 {
-    view->count = view->bytes_used = view->last = 0;
+    view->count = view->bytes_used = view->last = view->other = 0;
+    view->looks++;
     for (uint32_t i = 0; i < count; i++) {
         if (place(view, ahead[i].address, ahead[i].size) == NULL) {
             break;
@@ -55,21 +62,33 @@ static bool holds(const struct sonde__view_block *block, uint64_t address, uint3
            size <= block->size - (uint32_t)(address - block->address);
 }
 
+static bool is_at(const struct sonde__view *view, uint32_t index, uint64_t address, uint32_t size)
+{
+    return index < view->count && holds(&view->blocks[index], address, size);
+}
+
+/* Requests come in the order of the last look, or alternate between two places of that order. */
 static struct sonde__view_block *find(struct sonde__view *view, uint64_t address, uint32_t size)
 {
-    if (view->last < view->count && holds(&view->blocks[view->last], address, size)) {
-        return &view->blocks[view->last];
+    const uint32_t near[] = {view->last, view->last + 1, view->other, view->other + 1};
+    uint32_t i = 0;
+    while (i < 4 && !is_at(view, near[i], address, size)) {
+        i++;
     }
-    if (view->last + 1 < view->count && holds(&view->blocks[view->last + 1], address, size)) {
-        return &view->blocks[++view->last]; /* same order as in the last look */
+    if (i < 2) {
+        view->last = near[i];
+        return &view->blocks[near[i]];
     }
-    for (uint32_t i = 0; i < view->count; i++) {
-        if (holds(&view->blocks[i], address, size)) {
-            view->last = i;
-            return &view->blocks[i];
-        }
+    uint32_t found = i < 4 ? near[i] : 0;
+    while (found < view->count && !holds(&view->blocks[found], address, size)) {
+        found++;
     }
-    return NULL;
+    if (found == view->count) {
+        return NULL;
+    }
+    view->other = view->last;
+    view->last = found;
+    return &view->blocks[found];
 }
 
 void sonde__view_ahead(struct sonde__view *view, const struct sonde__view_block *wanted,

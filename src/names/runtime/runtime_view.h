@@ -10,7 +10,8 @@
 
 /* Python's data stack at its recursion limit has some 200 KiB. */
 #define SONDE__VIEW_BYTES  524288u
-#define SONDE__VIEW_BLOCKS 1024u /* limit of one system call (IOV_MAX) */
+#define SONDE__VIEW_BLOCKS 4096u
+#define SONDE__VIEW_BATCH  1024u /* blocks read by one call: the system's limit (IOV_MAX) */
 /* Frames are close together, so they are read by pages. */
 #define SONDE__VIEW_PAGE 4096u
 
@@ -26,6 +27,8 @@ struct sonde__view {
     uint32_t count;
     uint32_t bytes_used;
     uint32_t last;  /* the block of the last request */
+    uint32_t other; /* that before the last jump */
+    uint64_t looks; /* number of the current look */
     uint64_t reads; /* calls of the callback so far */
     uint8_t bytes[SONDE__VIEW_BYTES];
 };
@@ -33,7 +36,7 @@ struct sonde__view {
 /* Begin a look, and read the blocks `ahead`. */
 void sonde__view_begin(struct sonde__view *view, const struct sonde__view_block *ahead,
                        uint32_t count);
-/* Read the addresses and sizes in `wanted` by one call. */
+/* Read the addresses and sizes in `wanted`, by one call for each SONDE__VIEW_BATCH. */
 void sonde__view_ahead(struct sonde__view *view, const struct sonde__view_block *wanted,
                        uint32_t count);
 

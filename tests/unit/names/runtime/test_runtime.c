@@ -170,6 +170,49 @@ TEST(frames_beyond_the_top_are_not_taken)
     }
 }
 
+/* The program drops a function and makes another: the same addresses have other texts. */
+TEST(code_that_took_the_place_of_other_code_is_read_again)
+{
+    static const char *const names[] = {"python3.8", "python3.10", "python3.11", "python3.13"};
+    static const char *const wanted[] = {"xarts", "xarts", "Xrder.parts", "Xrder.parts"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        struct recorded_memory recorded;
+        struct sonde__runtime *runtime;
+        struct sonde__script script;
+        uint8_t *data = load(names[n], &recorded);
+        const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+        CHECK_OK(
+            sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL));
+        sonde__runtime_read(runtime, recorded.tid, &script);
+        CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+        CHECK_EQ(script.frames[0].line, 18);
+        const struct python_layout *l = &runtime->python.layout;
+        uint64_t code = runtime->chain.frames[0].code, name = 0, file = 0, lines = 0, word = 0;
+        recorded_copy(&recorded,
+                      code + (l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name),
+                      (uint8_t *)&name, 8);
+        recorded_copy(&recorded, code + l->code_filename, (uint8_t *)&file, 8);
+        recorded_copy(&recorded, code + l->code_linetable, (uint8_t *)&lines, 8);
+
+        recorded_copy(&recorded, name + l->text_ascii_bytes, (uint8_t *)&word, 8);
+        poke(&recorded, data, name + l->text_ascii_bytes, word ^ (n < 2 ? 'p' ^ 'x' : 'O' ^ 'X'));
+        sonde__runtime_read(runtime, recorded.tid, &script);
+        CHECK_STR(script.frames[0].function, wanted[n]);
+
+        recorded_copy(&recorded, file + l->text_ascii_bytes, (uint8_t *)&word, 8);
+        poke(&recorded, data, file + l->text_ascii_bytes, word ^ ((uint64_t)('s' ^ 'S') << 8));
+        sonde__runtime_read(runtime, recorded.tid, &script);
+        CHECK_STR(script.frames[0].file, "/Srv/app/app.py");
+
+        recorded_copy(&recorded, lines + l->bytes_start, (uint8_t *)&word, 8);
+        poke(&recorded, data, lines + l->bytes_start, 0);
+        sonde__runtime_read(runtime, recorded.tid, &script);
+        CHECK(script.state == SONDE__SCRIPT_DAMAGED || script.frames[0].line != 18);
+        sonde__runtime_close(runtime);
+        free(data);
+    }
+}
+
 /* --- tasks --- */
 
 /* A program whose task "save order 7" blocks; "client 3" awaits it, and Task-1 that. */
