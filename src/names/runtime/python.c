@@ -47,6 +47,17 @@ static uint32_t own_line(const struct python_layout *l, const uint8_t *bytes)
     return l->frame_lineno != PYTHON_NO ? sonde__base_le32(bytes + l->frame_lineno) : 0;
 }
 
+struct python_frame python_object_frame(const struct python_layout *l, const uint8_t *bytes,
+                                        uint64_t at)
+{
+    return (struct python_frame){
+        .at = at,
+        .code = word(bytes, l->frame_code),
+        .instr = (uint64_t)(int64_t)(int32_t)sonde__base_le32(bytes + l->frame_instr),
+        .line = own_line(l, bytes),
+    };
+}
+
 static const char *read_objects(const struct python *python, struct sonde__view *view,
                                 uint64_t first, struct python_chain *chain)
 {
@@ -56,13 +67,8 @@ static const char *read_objects(const struct python *python, struct sonde__view 
         if (bytes == NULL) {
             return unreadable;
         }
-        struct python_frame frame = {
-            .at = at,
-            .code = word(bytes, l->frame_code),
-            .instr = (uint64_t)(int64_t)(int32_t)sonde__base_le32(bytes + l->frame_instr),
-            .run = chain->run_count++,
-            .line = own_line(l, bytes),
-        };
+        struct python_frame frame = python_object_frame(l, bytes, at);
+        frame.run = chain->run_count++;
         if (!add(chain, &frame)) {
             return endless;
         }

@@ -34,14 +34,22 @@ struct python_task {
     uint64_t coroutine, task;
 };
 
+/* Up to 3.10: the dict of running tasks, once it is found. */
+struct python_running {
+    uint64_t interp, dict;
+    uint32_t pause, left; /* looks between two searches, and until the next one */
+};
+
 struct python {
     struct python_layout layout;
     uint64_t runtime; /* address of _PyRuntime */
+    uint64_t interp;  /* of the thread that is read */
     struct python_codes codes;
     struct python_thread *threads;
     size_t thread_count, thread_capacity;
     struct python_task tasks[PYTHON_TASKS_KEPT];
     uint32_t next_task;
+    struct python_running running;
     uint64_t heads; /* hash of the heads of the thread lists when they were read */
 };
 
@@ -50,6 +58,30 @@ void python_done(struct python *python);
 /* Fill `chain` with the frames of a thread's state. Null: done; else why it failed. */
 const char *python_read_chain(const struct python *python, struct sonde__view *view,
                               uint64_t thread_state, struct python_chain *chain);
+
+/* Up to 3.10: a frame from its object's bytes. */
+struct python_frame python_object_frame(const struct python_layout *layout, const uint8_t *bytes,
+                                        uint64_t at);
+
+/* --- python_coroutine.c --- */
+
+/* The coroutine of a frame; 0: it is no coroutine's. */
+uint64_t python_coroutine_of(struct python *python, struct sonde__view *view, uint64_t frame);
+/* Get the frames of a suspended Task's coroutine and of the coroutines that it awaits, outermost
+ * first. Returns their number. */
+uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
+                            struct python_frame *ret_frames, uint32_t capacity);
+
+/* --- python_dict.c: dicts, up to 3.10 --- */
+
+/* Larger dicts are not read. */
+#define PYTHON_DICT_MAX 16384u
+/* Get a dict's values. Returns their number; 0: none, or it cannot be read. */
+uint32_t python_dict_values(struct python *python, struct sonde__view *view, uint64_t dict,
+                            uint64_t *ret_values, uint32_t capacity);
+/* The value of an ASCII key; 0: none. */
+uint64_t python_dict_find(struct python *python, struct sonde__view *view, uint64_t dict,
+                          const char *key);
 
 /* --- python_moment.c --- */
 
@@ -60,18 +92,20 @@ bool python_agrees(const struct python *python, const struct python_chain *chain
 
 /* --- python_task.c --- */
 
+/* Bytes of a Task that we read. */
+static inline uint32_t python_task_bytes(const struct python *python)
+{
+    return python->layout.task_coroutine + 16u;
+}
+
 /* Find the Task that runs the coroutine of an outermost frame; 0: not found. The native stack from
  * `low` to `high` has the calls that run it. */
 uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_t frame,
                         uint64_t low, uint64_t high);
-/* The Task that awaits a Task; 0: none, or something else awaits it. */
-uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task);
+/* bytes: of an object, at least its head */
+bool python_is_task(struct python *python, struct sonde__view *view, const uint8_t *bytes);
 bool python_task_name(struct python *python, struct sonde__view *view, uint64_t task,
                       char *ret_name, size_t capacity);
-/* Get the frames of a suspended Task's coroutine and of the coroutines that it awaits, outermost
- * first. Returns their number. */
-uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
-                            struct python_frame *ret_frames, uint32_t capacity);
 
 /* --- python_threads.c --- */
 
@@ -89,5 +123,11 @@ void python_lock_of(const struct python *python, struct sonde__view *view,
                     const struct python_thread *thread, struct sonde__script *script);
 /* Does the runtime have this layout? Its lists must lead back to it. */
 bool python_is_consistent(const struct python *python, struct sonde__view *view);
+
+/* --- python_waiter.c --- */
+
+/* The Task that awaits a Task, also through futures of asyncio's gather, wait, wait_for and shield,
+ * or that opened its group; 0: none, or something else awaits it. */
+uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task);
 
 #endif

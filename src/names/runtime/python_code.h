@@ -18,7 +18,9 @@
 
 /* Addresses of expected types; 0: not met yet. */
 struct python_types {
-    uint64_t code, text, bytes, number, task, coroutine, bound;
+    uint64_t code, text, bytes, number, task, coroutine, bound, dict, tuple, list, future,
+        gathering;
+    uint64_t function, method, partial, wrapper, group;
 };
 
 /* A copy of an object without its head (PyObject). */

@@ -46,9 +46,10 @@ struct python_layout {
     uint16_t text_kind_shift; /* bits in the state: 3 of kind, then compact, ascii */
     uint16_t bytes_size, bytes_start;
     uint16_t object_type;
-    /* a coroutine's frame in its object; in _asyncio.Task the coroutine, then the name. PYTHON_NO:
-     * tasks are not searched */
-    uint16_t coroutine_frame, task_coroutine;
+    /* a coroutine's frame in its object (up to 3.10: a pointer to it, and back from the frame); in
+     * _asyncio.Task the coroutine, then the name. PYTHON_NO: tasks are not searched */
+    uint16_t coroutine_frame, frame_generator, task_coroutine;
+    uint16_t interp_modules; /* up to 3.10 */
 };
 
 /* The layout of 3.`minor`; null: unknown. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* asyncio tasks, CPython 3.11 to 3.13: which task runs a coroutine, and which task awaits it.
+/* asyncio tasks, CPython 3.8 to 3.13: which task runs a coroutine.
  *
- * No list that a symbol leads to has the running task. But the _asyncio calls that run its
- * coroutine keep the task in a saved register or another word of the native stack: an object there
- * that is an _asyncio.Task with this coroutine is the task. */
+ * Up to 3.10, _asyncio has a dict of running tasks. Later no list that a symbol leads to has them.
+ * But the _asyncio calls that run its coroutine keep the task in a saved register or another word
+ * of the native stack: an object there that is an _asyncio.Task with this coroutine is the task. */
 #include "python.h"
 
 #include <stdio.h>
@@ -12,16 +12,9 @@
 #include "base_bytes.h"
 
 enum {
-    TASK_CALLBACK = 24,  /* the first one */
-    TASK_BYTES = 160,    /* that we read */
-    BOUND_SELF = 24,     /* in a built-in method */
-    NUMBER_TAG = 16,     /* in an int, 3.12 on: digits * 8, sign */
-    NUMBER_DIGITS = 24,  /* of 30 bits each */
-    FRAME_TOP = 64,      /* number of values */
-    FRAME_VALUES = 72,   /* the first one */
-    STATE_BEFORE = 5,    /* bytes from a coroutine's state to its frame */
-    STATE_AWAITS = 0xff, /* suspended */
-    VALUES_MAX = 65536,
+    MODULE_DICT = 16,
+    NUMBER_TAG = 16,    /* in an int, 3.12 on: digits * 8, sign */
+    NUMBER_DIGITS = 24, /* of 30 bits each */
 };
 
 static uint64_t word(const uint8_t *bytes, unsigned offset)
@@ -29,7 +22,7 @@ static uint64_t word(const uint8_t *bytes, unsigned offset)
     return sonde__base_le64(bytes + offset);
 }
 
-static bool is_task(struct python *python, struct sonde__view *view, const uint8_t *bytes)
+bool python_is_task(struct python *python, struct sonde__view *view, const uint8_t *bytes)
 {
     return python_is_of_type(&python->codes, view, bytes, "_asyncio.Task",
                              &python->codes.types.task);
@@ -37,16 +30,58 @@ static bool is_task(struct python *python, struct sonde__view *view, const uint8
 
 static bool runs(struct python *python, struct sonde__view *view, uint64_t task, uint64_t coroutine)
 {
-    const uint8_t *bytes = sonde__view_at(view, task, TASK_BYTES, false);
+    const uint8_t *bytes = sonde__view_at(view, task, python_task_bytes(python), false);
     return bytes != NULL && word(bytes, python->layout.task_coroutine) == coroutine &&
-           is_task(python, view, bytes);
+           python_is_task(python, view, bytes);
 }
 
-/* --- the running task --- */
+/* --- the running task, up to 3.10 --- */
+
+static uint64_t find_running(struct python *python, struct sonde__view *view)
+{
+    const uint8_t *bytes =
+        sonde__view_at(view, python->interp + python->layout.interp_modules, 8, false);
+    uint64_t module =
+        bytes != NULL ? python_dict_find(python, view, word(bytes, 0), "_asyncio") : 0;
+    bytes = module != 0 ? sonde__view_at(view, module + MODULE_DICT, 8, false) : NULL;
+    return bytes != NULL ? python_dict_find(python, view, word(bytes, 0), "_current_tasks") : 0;
+}
+
+/* The address of the dict of running tasks; 0: there is none. A program that has coroutines and no
+ * asyncio is searched less and less often. */
+static uint64_t running_of(struct python *python, struct sonde__view *view)
+{
+    enum { PAUSE_MAX = 4096 };
+    struct python_running *running = &python->running;
+    if (running->interp != python->interp) {
+        *running = (struct python_running){.interp = python->interp};
+    }
+    if (running->dict == 0 && running->left-- == 0) {
+        running->dict = find_running(python, view);
+        running->pause = running->pause < PAUSE_MAX ? 2 * running->pause + 1 : PAUSE_MAX;
+        running->left = running->pause;
+    }
+    return running->dict;
+}
+
+static uint64_t search_running(struct python *python, struct sonde__view *view, uint64_t coroutine)
+{
+    enum { LOOPS_MAX = 256 };
+    uint64_t tasks[LOOPS_MAX], dict = running_of(python, view);
+    uint32_t count = dict != 0 ? python_dict_values(python, view, dict, tasks, LOOPS_MAX) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (runs(python, view, tasks[i], coroutine)) {
+            return tasks[i];
+        }
+    }
+    return 0;
+}
+
+/* --- the running task, from 3.11 on --- */
 
 /* Collect words of the stack that may be addresses of objects. */
 static uint32_t candidates(const uint8_t *stack, uint32_t size, uint64_t low, uint64_t high,
-                           struct sonde__view_block *ret, uint32_t capacity)
+                           struct sonde__view_block *ret, uint32_t capacity, uint32_t bytes)
 {
     enum { LOWEST = 65536 };
     uint32_t count = 0;
@@ -58,20 +93,25 @@ static uint32_t candidates(const uint8_t *stack, uint32_t size, uint64_t low, ui
             is_known = ret[i].address == value;
         }
         if (!is_known) {
-            ret[count++] = (struct sonde__view_block){.address = value, .size = TASK_BYTES};
+            ret[count++] = (struct sonde__view_block){.address = value, .size = bytes};
         }
     }
     return count;
 }
 
-static uint64_t search(struct python *python, struct sonde__view *view, uint64_t coroutine,
-                       uint64_t low, uint64_t high)
+static uint64_t search_stack(struct python *python, struct sonde__view *view, uint64_t coroutine,
+                             uint64_t low, uint64_t high)
 {
     enum { CANDIDATES_MAX = 256, STACK_MAX = 8192 };
     struct sonde__view_block wanted[CANDIDATES_MAX];
+    if (low == 0 || high <= low) {
+        return 0;
+    }
     uint32_t size = high - low < STACK_MAX ? (uint32_t)(high - low) : STACK_MAX;
     const uint8_t *stack = sonde__view_at(view, low, size, false);
-    uint32_t count = stack != NULL ? candidates(stack, size, low, high, wanted, CANDIDATES_MAX) : 0;
+    uint32_t count = stack != NULL ? candidates(stack, size, low, high, wanted, CANDIDATES_MAX,
+                                                python_task_bytes(python))
+                                   : 0;
     sonde__view_ahead(view, wanted, count);
     for (uint32_t i = 0; i < count; i++) {
         if (runs(python, view, wanted[i].address, coroutine)) {
@@ -81,12 +121,13 @@ static uint64_t search(struct python *python, struct sonde__view *view, uint64_t
     return 0;
 }
 
+/* --- both --- */
+
 uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_t frame,
                         uint64_t low, uint64_t high)
 {
-    const struct python_layout *l = &python->layout;
-    uint64_t coroutine = frame - l->coroutine_frame;
-    if (l->task_coroutine == PYTHON_NO || frame < l->coroutine_frame || low == 0 || high <= low) {
+    uint64_t coroutine = python_coroutine_of(python, view, frame);
+    if (python->layout.task_coroutine == PYTHON_NO || coroutine == 0) {
         return 0;
     }
     for (unsigned i = 0; i < PYTHON_TASKS_KEPT; i++) {
@@ -96,7 +137,9 @@ uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_
             return known->task;
         }
     }
-    uint64_t task = search(python, view, coroutine, low, high);
+    uint64_t task = python->layout.frames == PYTHON_FRAME_OBJECTS
+                        ? search_running(python, view, coroutine)
+                        : search_stack(python, view, coroutine, low, high);
     if (task != 0) {
         python->tasks[python->next_task++ % PYTHON_TASKS_KEPT] =
             (struct python_task){coroutine, task};
@@ -104,24 +147,7 @@ uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_
     return task;
 }
 
-/* --- the awaiting task --- */
-
-uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task)
-{
-    const uint8_t *bytes = sonde__view_at(view, task, TASK_BYTES, false);
-    uint64_t callback = bytes != NULL ? word(bytes, TASK_CALLBACK) : 0;
-    bytes = callback != 0 ? sonde__view_at(view, callback, BOUND_SELF + 8, false) : NULL;
-    if (bytes == NULL ||
-        !python_is_of_type(&python->codes, view, bytes, "builtin_function_or_method",
-                           &python->codes.types.bound)) {
-        return 0;
-    }
-    uint64_t waiter = word(bytes, BOUND_SELF);
-    bytes = sonde__view_at(view, waiter, TASK_BYTES, false);
-    return bytes != NULL && is_task(python, view, bytes) ? waiter : 0;
-}
-
-/* --- its name and frames --- */
+/* --- its name --- */
 
 /* 3.12 on: a default name is stored as a number until it is read. */
 static bool number_name(struct python *python, struct sonde__view *view, uint64_t address,
@@ -141,7 +167,7 @@ bool python_task_name(struct python *python, struct sonde__view *view, uint64_t 
 {
     char text[4 * PYTHON_TEXT_MAX + 4];
     size_t size = 0;
-    const uint8_t *bytes = sonde__view_at(view, task, TASK_BYTES, false);
+    const uint8_t *bytes = sonde__view_at(view, task, python_task_bytes(python), false);
     uint64_t name = bytes != NULL ? word(bytes, python->layout.task_coroutine + 8u) : 0;
     if (name == 0) {
         return false;
@@ -156,42 +182,4 @@ bool python_task_name(struct python *python, struct sonde__view *view, uint64_t 
     memcpy(ret_name, text, size);
     ret_name[size] = '\0';
     return size > 0;
-}
-
-/* Get the frame of a suspended coroutine, and what it awaits. False: not a suspended coroutine. */
-static bool suspended(struct python *python, struct sonde__view *view, uint64_t coroutine,
-                      struct python_frame *ret_frame, uint64_t *ret_awaited)
-{
-    const struct python_layout *l = &python->layout;
-    uint32_t size = l->coroutine_frame + l->frame_bytes;
-    const uint8_t *bytes = sonde__view_at(view, coroutine, size, false);
-    if (bytes == NULL || bytes[l->coroutine_frame - STATE_BEFORE] != STATE_AWAITS ||
-        !python_is_of_type(&python->codes, view, bytes, "coroutine",
-                           &python->codes.types.coroutine)) {
-        return false;
-    }
-    const uint8_t *frame = bytes + l->coroutine_frame;
-    uint32_t top = sonde__base_le32(frame + FRAME_TOP);
-    *ret_frame = (struct python_frame){.at = coroutine + l->coroutine_frame,
-                                       .code = word(frame, l->frame_code),
-                                       .instr = word(frame, l->frame_instr),
-                                       .owner = frame[l->frame_owner]};
-    const uint8_t *last =
-        top > 0 && top < VALUES_MAX
-            ? sonde__view_at(view, ret_frame->at + FRAME_VALUES + (top - 1) * 8ull, 8, false)
-            : NULL;
-    *ret_awaited = last != NULL ? word(last, 0) : 0;
-    return true;
-}
-
-uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
-                            struct python_frame *ret_frames, uint32_t capacity)
-{
-    const uint8_t *bytes = sonde__view_at(view, task, TASK_BYTES, false);
-    uint64_t at = bytes != NULL ? word(bytes, python->layout.task_coroutine) : 0;
-    uint32_t count = 0;
-    while (at != 0 && count < capacity && suspended(python, view, at, &ret_frames[count], &at)) {
-        count++;
-    }
-    return count;
 }

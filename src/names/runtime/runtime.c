@@ -115,6 +115,7 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sond
         why = python_read_chain(&r->python, &r->view, states[i].state, &r->chain);
         if (why == NULL && (r->chain.count > before || count == 1)) {
             with_frames++;
+            r->python.interp = states[i].interp;
             if (script->lock != SONDE__SCRIPT_LOCK_HELD) {
                 python_lock_of(&r->python, &r->view, &states[i], script);
             }

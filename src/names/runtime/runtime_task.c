@@ -2,10 +2,13 @@
 /* Finds the tasks of a thread's frames, and the tasks that await the innermost one. */
 #include "runtime_private.h"
 
-/* Is frame i the outermost of its run? */
-static bool is_outermost(const struct sonde__script_frame *frames, uint32_t count, uint32_t i)
+/* Is frame i the outermost of its run? Where each frame has its own run, of its coroutines. */
+static bool is_outermost(const struct sonde__runtime *r, uint32_t count, uint32_t i)
 {
-    return i + 1 == count || frames[i + 1].run != frames[i].run;
+    const struct sonde__script_frame *f = &r->frames[i];
+    bool is_alone = r->python.layout.frames == PYTHON_FRAME_OBJECTS;
+    return i + 1 == count ||
+           (f[1].run != f->run && !(is_alone && f[1].kind == SONDE__SCRIPT_COROUTINE));
 }
 
 static const char *name_of(struct sonde__runtime *r, uint64_t task)
@@ -62,7 +65,7 @@ void sonde__runtime_add_tasks(struct sonde__runtime *r, struct sonde__script *sc
     r->task_count = 0;
     for (uint32_t i = 0; i < script->count; i++) {
         struct sonde__script_frame *f = &r->frames[i];
-        if (f->kind != SONDE__SCRIPT_COROUTINE || !is_outermost(r->frames, script->count, i)) {
+        if (f->kind != SONDE__SCRIPT_COROUTINE || !is_outermost(r, script->count, i)) {
             continue;
         }
         uint64_t high = i + 1 < script->count ? f[1].anchor : f->anchor + STACK;

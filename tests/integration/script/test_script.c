@@ -151,3 +151,53 @@ TEST_TIMEOUT(doctor_names_the_interpreter, 60)
     CHECK(strstr(strstr(run.out, "then"), "script frames") == NULL);
     test_run_done(&run);
 }
+
+/* --- asyncio --- */
+
+/* Names of tasks that await each other by gather, wait_for, shield, wait and a group. */
+static void check_tasks(const char *version)
+{
+    char python[1024], script[4096], sonde[4096], tasks[4096];
+    const char *home = getenv("HOME");
+    const char *argv[] = {"/usr/bin/python3", script, sonde, python, tasks, NULL};
+    snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
+             version);
+    if (access(version[0] == '/' ? version : python, X_OK) != 0) {
+        SKIP("no python %s", version);
+    }
+    argv[3] = version[0] == '/' ? version : python;
+    snprintf(script, sizeof script, "%s/tests/integration/script/tasks_are_named.py",
+             test_source_dir());
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    snprintf(tasks, sizeof tasks, "%s/tests/integration/script/tasks.py", test_source_dir());
+    struct test_run run = test_run(argv, NULL, NULL, 50);
+    if (run.status != 0) {
+        FAIL("status %d: %s%s", run.status, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(tasks_are_named, 60)
+{
+    check_tasks("/usr/bin/python3");
+}
+TEST_TIMEOUT(tasks_are_named_3_8, 60)
+{
+    check_tasks("3.8.18");
+}
+TEST_TIMEOUT(tasks_are_named_3_9, 60)
+{
+    check_tasks("3.9.18");
+}
+TEST_TIMEOUT(tasks_are_named_3_10, 60)
+{
+    check_tasks("3.10.13");
+}
+TEST_TIMEOUT(tasks_are_named_3_12, 60)
+{
+    check_tasks("3.12.1");
+}
+TEST_TIMEOUT(tasks_are_named_3_13, 60)
+{
+    check_tasks("3.13.0");
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Frames of coroutines that wait. A coroutine has its frame in itself, or (up to 3.10) points to a
+ * frame object. What it awaits is the last value on its frame's stack. */
+#include "base_bytes.h"
+#include "python.h"
+
+enum {
+    FRAME_TOP = 64,      /* number of values */
+    FRAME_VALUES = 72,   /* the first one */
+    STATE_BEFORE = 5,    /* bytes from a coroutine's state to its frame */
+    STATE_AWAITS = 0xff, /* suspended */
+    OBJECT_VALUES = 64,  /* up to 3.10: address of the first value */
+    OBJECT_END = 72,     /* 3.8, 3.9: address after the last value; 0: it runs */
+    OBJECT_DEPTH = 80,   /* 3.10: number of values */
+    OBJECT_STATE = 108,  /* 3.10 */
+    VALUES_MAX = 65536,
+};
+
+static uint64_t word(const uint8_t *bytes, unsigned offset)
+{
+    return sonde__base_le64(bytes + offset);
+}
+
+static bool is_coroutine(struct python *python, struct sonde__view *view, const uint8_t *bytes)
+{
+    return python_is_of_type(&python->codes, view, bytes, "coroutine",
+                             &python->codes.types.coroutine);
+}
+
+uint64_t python_coroutine_of(struct python *python, struct sonde__view *view, uint64_t frame)
+{
+    const struct python_layout *l = &python->layout;
+    if (l->frames != PYTHON_FRAME_OBJECTS) {
+        return frame > l->coroutine_frame ? frame - l->coroutine_frame : 0;
+    }
+    const uint8_t *bytes = sonde__view_at(view, frame, l->frame_bytes, false);
+    return bytes != NULL ? word(bytes, l->frame_generator) : 0;
+}
+
+/* Up to 3.10: where the last value of a frame object is; 0: it does not wait. */
+static uint64_t last_of_object(const struct python_layout *l, const uint8_t *frame)
+{
+    if (l->minor < 10) {
+        uint64_t end = word(frame, OBJECT_END);
+        return end > word(frame, OBJECT_VALUES) ? end - 8 : 0;
+    }
+    uint32_t depth = sonde__base_le32(frame + OBJECT_DEPTH);
+    return frame[OBJECT_STATE] == STATE_AWAITS && depth > 0 && depth < VALUES_MAX
+               ? word(frame, OBJECT_VALUES) + (depth - 1) * 8ull
+               : 0;
+}
+
+static bool find_object(struct python *python, struct sonde__view *view, uint64_t coroutine,
+                        struct python_frame *ret_frame, uint64_t *ret_last)
+{
+    const struct python_layout *l = &python->layout;
+    const uint8_t *bytes = sonde__view_at(view, coroutine, l->coroutine_frame + 8u, false);
+    if (bytes == NULL || !is_coroutine(python, view, bytes)) {
+        return false;
+    }
+    uint64_t at = word(bytes, l->coroutine_frame);
+    bytes = at != 0 ? sonde__view_at(view, at, l->frame_bytes, false) : NULL;
+    *ret_last = bytes != NULL ? last_of_object(l, bytes) : 0;
+    if (*ret_last != 0) {
+        *ret_frame = python_object_frame(l, bytes, at);
+    }
+    return *ret_last != 0;
+}
+
+static bool find_embedded(struct python *python, struct sonde__view *view, uint64_t coroutine,
+                          struct python_frame *ret_frame, uint64_t *ret_last)
+{
+    const struct python_layout *l = &python->layout;
+    uint32_t size = l->coroutine_frame + l->frame_bytes;
+    const uint8_t *bytes = sonde__view_at(view, coroutine, size, false);
+    if (bytes == NULL || bytes[l->coroutine_frame - STATE_BEFORE] != STATE_AWAITS ||
+        !is_coroutine(python, view, bytes)) {
+        return false;
+    }
+    const uint8_t *frame = bytes + l->coroutine_frame;
+    uint32_t top = sonde__base_le32(frame + FRAME_TOP);
+    *ret_frame = (struct python_frame){.at = coroutine + l->coroutine_frame,
+                                       .code = word(frame, l->frame_code),
+                                       .instr = word(frame, l->frame_instr),
+                                       .owner = frame[l->frame_owner]};
+    *ret_last = top > 0 && top < VALUES_MAX ? ret_frame->at + FRAME_VALUES + (top - 1) * 8ull : 0;
+    return true;
+}
+
+/* Get the frame of a suspended coroutine, and what it awaits. False: not a suspended coroutine. */
+static bool find_suspended(struct python *python, struct sonde__view *view, uint64_t coroutine,
+                           struct python_frame *ret_frame, uint64_t *ret_awaited)
+{
+    uint64_t last = 0;
+    bool found = python->layout.frames == PYTHON_FRAME_OBJECTS
+                     ? find_object(python, view, coroutine, ret_frame, &last)
+                     : find_embedded(python, view, coroutine, ret_frame, &last);
+    const uint8_t *bytes = found && last != 0 ? sonde__view_at(view, last, 8, false) : NULL;
+    *ret_awaited = bytes != NULL ? word(bytes, 0) : 0;
+    return found;
+}
+
+uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
+                            struct python_frame *ret_frames, uint32_t capacity)
+{
+    const uint8_t *bytes = sonde__view_at(view, task, python_task_bytes(python), false);
+    uint64_t at = bytes != NULL ? word(bytes, python->layout.task_coroutine) : 0;
+    uint32_t count = 0;
+    while (at != 0 && count < capacity &&
+           find_suspended(python, view, at, &ret_frames[count], &at)) {
+        count++;
+    }
+    return count;
+}
