@@ -67,6 +67,12 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
     case_ "threads in code without unwind information: $flags" 0 '0 mistakes' run bare
 done
 
+for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" busy "-fno-optimize-sibling-calls $uses $flags" \
+        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/busy.c" || { echo "not ok busy is built"; exit 1; }
+    case_ "threads stopped anywhere in small functions: $flags" 0 ', 0 mistakes' run busy
+done
+
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
     "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port

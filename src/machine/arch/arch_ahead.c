@@ -111,7 +111,7 @@ static bool read_branch(uint32_t insn, uint64_t pc, bool *ret_is_jump, uint64_t 
 }
 
 /* Go on behind the jump. A jump back may be that of a loop: then by the branch out of it. */
-static enum sonde__ahead_kind follow_jump(struct sonde__ahead *ahead, uint64_t target)
+enum sonde__ahead_kind sonde__ahead_jump(struct sonde__ahead *ahead, uint64_t target)
 {
     bool is_back = target <= ahead->pc;
     if (target < ahead->start || target >= ahead->end) {
@@ -126,13 +126,15 @@ static enum sonde__ahead_kind follow_jump(struct sonde__ahead *ahead, uint64_t t
     return SONDE__AHEAD_MORE;
 }
 
-static void note_branch(struct sonde__ahead *ahead, uint64_t target)
+enum sonde__ahead_kind sonde__ahead_branch(struct sonde__ahead *ahead, uint64_t target,
+                                           uint64_t next)
 {
     if (ahead->other == 0 && target > ahead->pc && target < ahead->end) {
         ahead->other = target;
         ahead->other_depth = ahead->depth;
     }
-    ahead->pc += 4;
+    ahead->pc = next;
+    return SONDE__AHEAD_MORE;
 }
 
 /* Of calls, indirect jumps, exceptions and other ends. MORE: it is none of these. */
@@ -162,11 +164,8 @@ enum sonde__ahead_kind sonde__arch_ahead(struct sonde__ahead *ahead, uint32_t in
         return kind;
     }
     if (read_branch(insn, ahead->pc, &is_jump, &target)) {
-        if (is_jump) {
-            return follow_jump(ahead, target);
-        }
-        note_branch(ahead, target);
-        return SONDE__AHEAD_MORE;
+        return is_jump ? sonde__ahead_jump(ahead, target)
+                       : sonde__ahead_branch(ahead, target, ahead->pc + 4);
     }
     if (is_add_to_sp(insn, FP, &value)) {
         ahead->depth += value;

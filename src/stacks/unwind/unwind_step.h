@@ -150,11 +150,11 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
 /* Step from code without CFI by lr. False: lr is not known to be the return address. */
 bool sonde__step_by_link(struct sonde__walker *walker);
 
-/* arm64, frame 0, __unwind_info: is lr proven to be the return address, where the rule of the
- * function does not hold or is missing? True: *ret_step is the step. */
+/* Frame 0, __unwind_info: does the code ahead show where the return address is, where the rule of
+ * the function does not hold or (arm64) is missing? True: *ret_step is the step. */
 bool sonde__step_ahead(struct sonde__walker *walker, enum sonde__step *ret_step);
-/* The same frame without a rule: may the frame record be that of the caller? Then lr is not known
- * to be the return address either. */
+/* arm64. The same frame without a rule: may the frame record be that of the caller? Then lr is not
+ * known to be the return address either. */
 bool sonde__step_is_frame_unknown(struct sonde__walker *walker);
 
 /* A copy of `from` for steps by recorded rules only. */

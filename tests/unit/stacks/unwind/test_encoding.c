@@ -148,6 +148,64 @@ TEST(before_and_after_its_frame_a_function_of_arm64_returns_by_lr)
     CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
 }
 
+static void walk_x86_at(uint32_t pc, uint32_t sp, uint32_t rbp)
+{
+    sim_start(&sim, pc, sp);
+    sim_set(&sim, SONDE__X86_64_RBP, STACK(rbp));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, pc, 0x110, 0x220);
+}
+
+/* The return address of the innermost function is at 0x100; its caller's record is at 0x180. */
+static void open_called_x86(uint32_t encoding, const char *code, size_t size)
+{
+    sim_open(&sim, SONDE_ARCH_X86_64);
+    SET_ENCODINGS(encoding, 0x01000000, 0x01000000);
+    memcpy(sim.code, code, size);
+    sim_call(&sim, 0x110, 0);
+    sim_call(&sim, 0x220, 0x100);
+    sim_poke(&sim, 0x100, CODE(0x110));
+    sim_poke(&sim, 0xf8, STACK(0x180));
+    sim_poke(&sim, 0x180, STACK(0x200));
+    sim_poke(&sim, 0x188, CODE(0x220));
+}
+
+TEST(before_and_after_its_frame_a_function_of_x86_64_returns_by_the_stack)
+{
+    /* push %rbp; mov %rsp,%rbp; sub $16,%rsp; call; add $16,%rsp; pop %rbp; ret */
+    static const char code[] =
+        "\x55\x48\x89\xe5\x48\x83\xec\x10\xe8\x10\0\0\0\x48\x83\xc4\x10\x5d\xc3";
+    open_called_x86(0x01000000, code, sizeof code - 1);
+    walk_x86_at(0, 0x100, 0x180);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    walk_x86_at(1, 0xf8, 0x180);
+    walk_x86_at(4, 0xf8, 0xf8);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    walk_x86_at(13, 0xe8, 0xf8);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    walk_x86_at(18, 0x100, 0x180);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+}
+
+TEST(frames_of_x86_64_without_frame_pointer_are_followed_while_they_change)
+{
+    /* push %rbp; push %rbx; push %rax; call; pop %rcx; pop %rbx; pop %rbp; ret */
+    static const char code[] = "\x55\x53\x50\xe8\x10\0\0\0\x59\x5b\x5d\xc3";
+    open_called_x86(0x02040000 | 2 << 10 | 4, code, sizeof code - 1); /* rbx at -24, rbp at -16 */
+    walk_x86_at(0, 0x100, 0x180);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    walk_x86_at(1, 0xf8, 7); /* rbp is saved, and may have another value */
+    walk_x86_at(2, 0xf0, 7);
+    walk_x86_at(3, 0xe8, 7);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    walk_x86_at(8, 0xe8, 7);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    walk_x86_at(9, 0xf0, 7);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    walk_x86_at(10, 0xf8, 7);
+    walk_x86_at(11, 0x100, 0x180);
+}
+
 TEST(a_leaf_of_arm64_without_an_encoding_returns_by_lr)
 {
     open_called(0);
