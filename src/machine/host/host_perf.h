@@ -67,9 +67,23 @@ struct sonde__host_switches {
     bool lost; /* records are missing: nothing is known */
 };
 
-/* Follow the switches of thread `tid` of process `pid`. Returns as sonde__host_perf_open(). Costs
- * the thread some tenths of a microsecond per switch. Ownership: close it. */
+/* Where a running thread was, without its stack: the words from its stack pointer on, among which
+ * are the return addresses of the inner frames. */
+#define SONDE__HOST_TICK_WORDS 32u
+struct sonde__host_tick {
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint64_t pc;
+    uint64_t words[SONDE__HOST_TICK_WORDS];
+    uint32_t count;
+};
+/* The tick is valid during the call. Returns 0 to continue. */
+typedef int sonde__host_on_tick(void *ctx, const struct sonde__host_tick *tick);
+
+/* Follow the switches of thread `tid` of process `pid`, and where it runs each tick_ns of its CPU
+ * time. Returns as sonde__host_perf_open(). Costs the thread some tenths of a microsecond per
+ * switch, and some microseconds per tick. Ownership: close it. */
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(int32_t pid, uint64_t tid,
+                                                                 uint64_t tick_ns,
                                                                  struct sonde__host_perf *ret_perf,
                                                                  int32_t *ret_os_error);
 /* The same, paused, with an fd that becomes readable at the next switch after a restart: it wakes
@@ -77,9 +91,10 @@ SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(int32_t pid, ui
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
                                                               struct sonde__host_perf *ret_perf,
                                                               int32_t *ret_os_error);
-/* Get the switches since the last call or restart, up to until_ns; later ones remain for the next
- * call. */
+/* Get the switches and ticks since the last call or restart, up to until_ns; later ones remain for
+ * the next call. on_tick may be null. */
 void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
-                               struct sonde__host_switches *ret_switches);
+                               struct sonde__host_switches *ret_switches,
+                               sonde__host_on_tick *on_tick, void *ctx);
 
 #endif

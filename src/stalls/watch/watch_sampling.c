@@ -8,6 +8,7 @@
 #include "base_math.h"
 #include "host_clock.h"
 #include "host_run.h"
+#include "image_cfi.h"
 #include "probe_turn.h"
 #include "report_model.h"
 #include "watch_cause.h"
@@ -109,15 +110,52 @@ static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
                : moved_ns;
 }
 
-/* counted_ns is the decision's time at at_ns. */
-static void find_borders(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                         uint64_t at_ns, uint64_t counted_ns, struct sonde__watch_gap *gap)
+/* Where is the function at `pc`? ctx: the images. */
+static bool find_bounds(const void *ctx, uint64_t pc, uint64_t *ret_start, uint64_t *ret_end)
 {
-    struct sonde__host_switches switches;
-    if (sonde__watch_trace_read(&s->trace, loop, at_ns, &switches) &&
-        at_ns - switches.first_ns < counted_ns) {
-        gap->left_ns = counted_ns - (at_ns - switches.first_ns);
-        gap->came_ns = counted_ns - (at_ns - switches.last_ns);
+    const struct sonde__image *image = sonde__image_find(ctx, pc);
+    if (image == NULL ||
+        !sonde__cfi_fde_bounds(&image->cfi, image->arch, pc - image->bias, ret_start, ret_end)) {
+        return false;
+    }
+    *ret_start += image->bias;
+    *ret_end += image->bias;
+    return true;
+}
+
+static void begin_border(const struct sonde__watch_session *s,
+                         const struct sonde__watch_stall *stall, const struct sonde__sample *sample,
+                         struct sonde__watch_border *border)
+{
+    static const struct sonde_stack none;
+    const struct sonde__image_set *images = sonde__watch_sampler_images(s->sampler);
+    bool known = stall->count > 0 && sample != NULL && images != NULL;
+    const struct sonde_stack *from = known ? &stall->samples[stall->count - 1].sample.stack : &none;
+    sonde__watch_border_begin(border, from, known ? &sample->stack : &none, find_bounds, images);
+}
+
+/* Find when the thread left the place of the last sample, and came to that of the next one (null:
+ * the stall ends). counted_ns is the decision's time at at_ns. */
+static void find_borders(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+                         const struct sonde__sample *sample, uint64_t at_ns, uint64_t counted_ns,
+                         struct sonde__watch_gap *gap)
+{
+    struct sonde__host_switches moves;
+    struct sonde__watch_border border;
+    begin_border(s, &loop->stall, sample, &border);
+    if (!sonde__watch_trace_read(&s->trace, loop, at_ns, &border, &moves)) {
+        return;
+    }
+    if (moves.count > 0 && at_ns - moves.first_ns < counted_ns) {
+        gap->left_ns = counted_ns - (at_ns - moves.first_ns);
+        gap->came_ns = counted_ns - (at_ns - moves.last_ns);
+    } else if (moves.count == 0 &&
+               sonde__watch_border_find(&border, &moves.first_ns, &moves.last_ns)) {
+        uint64_t left_ago_ns = at_ns - moves.first_ns;
+        uint64_t came_ago_ns = at_ns - sonde__base_min(moves.last_ns, at_ns);
+        gap->left_ns =
+            sonde__base_max(sonde__base_minus(counted_ns, left_ago_ns), loop->stall.last_ns);
+        gap->came_ns = sonde__base_minus(counted_ns, came_ago_ns);
     }
 }
 
@@ -148,7 +186,7 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     }
     gap.moved_ns = with_more(gap.moved_ns, s, loop, &sample);
     uint64_t counted_ns = loop->decision.counted_ns + (taken_ns - now_ns);
-    find_borders(s, loop, taken_ns, counted_ns, &gap);
+    find_borders(s, loop, &sample, taken_ns, counted_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);
     loop->sampled = loop->look;
     loop->unread = false;
@@ -305,7 +343,7 @@ static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop
         gap.moved_ns = UINT64_MAX;
     }
     const struct sonde__watch_decision *d = &loop->decision;
-    find_borders(s, loop, d->since_ns + duration_ns + d->excluded_ns, duration_ns, &gap);
+    find_borders(s, loop, NULL, d->since_ns + duration_ns + d->excluded_ns, duration_ns, &gap);
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
 }
 

@@ -143,7 +143,8 @@ static uint64_t cover_gap(struct sonde__watch_stall *stall, uint64_t counted_ns,
     uint64_t between_ns = counted_ns - stall->last_ns, step_ns = stall->last_step_ns;
     uint64_t end_ns = counted_ns, from_ns = counted_ns;
     if (knows_borders(stall, counted_ns, gap)) {
-        bool near = gap->came_ns - gap->left_ns <= (same ? NEAR_STEPS : 1) * step_ns;
+        bool ran_on = gap->moved_ns != UINT64_MAX;
+        bool near = gap->came_ns - gap->left_ns <= (same || ran_on ? NEAR_STEPS : 1) * step_ns;
         uint64_t half_ns = (gap->came_ns - gap->left_ns) / 2;
         end_ns = near ? gap->left_ns + half_ns : gap->left_ns;
         from_ns = near ? end_ns : gap->came_ns;

@@ -5,11 +5,11 @@
  * A sample covers the time halfway to each neighbour if the neighbour is within four planned
  * intervals. Otherwise it covers the planned interval, and the rest is uncovered. A thread that has
  * not run is still where it was: then nothing is uncovered, however late the next sample is. If it
- * is known when the thread left the place of one sample and came to the next, the samples cover
- * those times, and not what the thread did between. The first sample also covers the time before
- * the first look if the thread waited, or ran, all that time. A sample that equals the previous one
- * extends it, so an unchanged thread costs one element however long it hangs. Times are effective
- * times since the thread became busy. Context: any thread, one at a time. */
+ * is known when the thread left the place of one sample and came to the next (watch_trace.h), the
+ * samples cover those times, and not what the thread did between. The first sample also covers the
+ * time before the first look if the thread waited, or ran, all that time. A sample that equals the
+ * previous one extends it, so an unchanged thread costs one element however long it hangs. Times
+ * are effective times since the thread became busy. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_STALL_H
 #define SONDE_WATCH_STALL_H
 
@@ -78,8 +78,8 @@ struct sonde__watch_gap {
     uint64_t still_ns; /* when the turn was first looked at */
     bool even;         /* until then, the thread did the same all the time */
     uint64_t apart_ns; /* between samples of a thread that keeps running */
-    /* when the thread left the place of the last sample, and came to that of this one; 0: not
-     * known */
+    /* when the thread left the place of the last sample, and came to that of this one: by the
+     * scheduler, or for a thread that ran on by ticks of its CPU time; 0: not known */
     uint64_t left_ns, came_ns;
     uint32_t reason;              /* enum sonde__report_uncovered_reason, if the sample is late */
     uint64_t cpu_ns, runqueue_ns; /* of the time before the first sample */

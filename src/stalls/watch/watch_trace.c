@@ -9,7 +9,8 @@ void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who,
     }
     if (trace->tid != tid) {
         sonde__watch_trace_close(trace);
-        enum sonde_status status = sonde__host_perf_open_switches(pid, tid, &trace->perf, NULL);
+        enum sonde_status status =
+            sonde__host_perf_open_switches(pid, tid, SONDE__WATCH_TICK_NS, &trace->perf, NULL);
         trace->refused = status != SONDE_OK && status != SONDE_ABSENT;
         trace->tid = status == SONDE_OK ? tid : 0;
     }
@@ -37,12 +38,13 @@ void sonde__watch_trace_close(struct sonde__watch_trace *trace)
 }
 
 bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, uint64_t until_ns,
-                             struct sonde__host_switches *ret)
+                             struct sonde__watch_border *border, struct sonde__host_switches *ret)
 {
     *ret = (struct sonde__host_switches){0};
     if (trace->who == NULL || trace->who != who) {
         return false;
     }
-    sonde__host_perf_switches(&trace->perf, until_ns, ret);
-    return !ret->lost && ret->count > 0 && ret->count <= SONDE__WATCH_TRACE_MOVES;
+    sonde__host_perf_switches(&trace->perf, until_ns, ret,
+                              border != NULL ? sonde__watch_border_tick : NULL, border);
+    return !ret->lost && ret->count <= SONDE__WATCH_TRACE_MOVES;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The scheduler's records of the thread that is sampled. They show to the microsecond when a phase
- * of its turn began and ended, however late the looks are. Only one thread has the trace at a time;
+ * of its turn began and ended, however late the looks are; between two phases in which it runs,
+ * ticks show it to some ms (watch_border.h). Only one thread has the trace at a time;
  * phases of others are found by looks alone. Without perf events there is no trace. Context: the
  * thread that samples. */
 #ifndef SONDE_WATCH_TRACE_H
 #define SONDE_WATCH_TRACE_H
 
-#include "host_perf.h"
+#include "watch_border.h"
 
 /* With more switches than this between two samples, the thread waits again and again, and there is
  * no single border. */
@@ -25,8 +26,10 @@ void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who,
 /* `who` stops sampling. The event is paused, not closed: opening it again would cost more. */
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);
-/* The switches from the last call to until_ns. False: not known. */
+/* The switches from the last call to until_ns. Without any, the thread ran on or slept on: the
+ * ticks are added to `border` (may be null). False: not known. */
 bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, uint64_t until_ns,
+                             struct sonde__watch_border *border,
                              struct sonde__host_switches *ret_switches);
 
 #endif

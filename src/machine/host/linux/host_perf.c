@@ -15,8 +15,8 @@
 /* A power of two, larger than one record: 64 KiB holds more than one sample. Unprivileged users may
  * lock about half a megabyte per CPU for rings. */
 enum { RING_DATA_BYTES = 65536 };
-/* Some three hundred switch records. */
-enum { SWITCH_DATA_BYTES = 8192 };
+/* Some two hundred ticks, or a thousand switch records. */
+enum { TRACE_DATA_BYTES = 65536 };
 
 /* Bit numbers of sample_regs_user, in the kernel's order (ascending), and their DWARF numbers. */
 #define PC 255u
@@ -122,29 +122,35 @@ enum sonde_status sonde__host_perf_open(int32_t pid, uint64_t tid, uint64_t peri
     return open_event(&attr, pid, tid, RING_DATA_BYTES, ret_perf, ret_os_error);
 }
 
-static struct perf_event_attr switches(void)
+static struct perf_event_attr switches(uint64_t tick_ns)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_DUMMY};
     attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+    if (tick_ns != 0) {
+        attr.config = PERF_COUNT_SW_TASK_CLOCK;
+        attr.sample_period = tick_ns;
+        attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_STACK_USER;
+        attr.sample_stack_user = SONDE__HOST_TICK_WORDS * sizeof(uint64_t);
+    }
     attr.sample_id_all = 1;
     attr.context_switch = 1;
     attr.disabled = 1;
     return attr;
 }
 
-enum sonde_status sonde__host_perf_open_switches(int32_t pid, uint64_t tid,
+enum sonde_status sonde__host_perf_open_switches(int32_t pid, uint64_t tid, uint64_t tick_ns,
                                                  struct sonde__host_perf *ret_perf,
                                                  int32_t *ret_os_error)
 {
-    struct perf_event_attr attr = switches();
-    return open_event(&attr, pid, tid, SWITCH_DATA_BYTES, ret_perf, ret_os_error);
+    struct perf_event_attr attr = switches(tick_ns);
+    return open_event(&attr, pid, tid, TRACE_DATA_BYTES, ret_perf, ret_os_error);
 }
 
 enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
                                               struct sonde__host_perf *ret_perf,
                                               int32_t *ret_os_error)
 {
-    struct perf_event_attr attr = switches();
+    struct perf_event_attr attr = switches(0);
     attr.watermark = 1; /* records that are no samples wake only by bytes: one is enough */
     attr.wakeup_watermark = 1;
     return open_event(&attr, pid, tid, 0, ret_perf, ret_os_error);
@@ -321,8 +327,55 @@ static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t t
     perf->waits = waits;
 }
 
+/* tid and time, in the order of the sample_type bits; switch records end with the same. */
+struct record_id {
+    uint32_t pid, tid;
+    uint64_t time_ns;
+};
+
+/* The body of a tick: pc, tid, time, and the stack as in take_sample(). */
+static bool take_tick(struct ring *r, struct sonde__host_tick *ret)
+{
+    struct record_id id;
+    uint64_t size, copied;
+    if (!take_bytes(r, &ret->pc, 8) || !take_bytes(r, &id, sizeof id) || !take_bytes(r, &size, 8)) {
+        return false;
+    }
+    ret->time_ns = id.time_ns;
+    ret->count = 0;
+    if (size != 0 && size <= sizeof ret->words && take_bytes(r, ret->words, (size_t)size) &&
+        take_bytes(r, &copied, 8)) {
+        ret->count = (uint32_t)((copied < size ? copied : size) / sizeof ret->words[0]);
+    }
+    return true;
+}
+
+/* Consume one record, unless it is later than until_ns: then return false. */
+static bool note_record(struct sonde__host_perf *perf, struct ring *r,
+                        const struct perf_event_header *header, uint64_t until_ns,
+                        struct sonde__host_switches *ret, sonde__host_on_tick **on_tick, void *ctx)
+{
+    struct record_id id;
+    struct sonde__host_tick tick;
+    if (header->type == PERF_RECORD_SWITCH && take_bytes(r, &id, sizeof id)) {
+        if (id.time_ns > until_ns) {
+            return false;
+        }
+        note_switch(perf, header->misc, id.time_ns, ret);
+    } else if (header->type == PERF_RECORD_SAMPLE && take_tick(r, &tick)) {
+        if (tick.time_ns > until_ns) {
+            return false;
+        }
+        *on_tick = *on_tick != NULL && (*on_tick)(ctx, &tick) != 0 ? NULL : *on_tick;
+    } else if (header->type == PERF_RECORD_LOST) {
+        ret->lost = true;
+    }
+    return true;
+}
+
 void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
-                               struct sonde__host_switches *ret)
+                               struct sonde__host_switches *ret, sonde__host_on_tick *on_tick,
+                               void *ctx)
 {
     struct perf_event_mmap_page *page = perf->ring;
     struct ring r = ring_of(perf);
@@ -330,10 +383,6 @@ void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
     *ret = (struct sonde__host_switches){0};
     while (tail < head) {
         struct perf_event_header header;
-        struct {
-            uint32_t pid, tid;
-            uint64_t time_ns;
-        } id;
         uint64_t next;
         if (!take_header(&r, &header, &next)) {
             ret->lost = true;
@@ -341,13 +390,8 @@ void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
             break;
         }
         r.end = next;
-        if (header.type == PERF_RECORD_SWITCH && take_bytes(&r, &id, sizeof id)) {
-            if (id.time_ns > until_ns) {
-                break;
-            }
-            note_switch(perf, header.misc, id.time_ns, ret);
-        } else if (header.type == PERF_RECORD_LOST) {
-            ret->lost = true;
+        if (!note_record(perf, &r, &header, until_ns, ret, &on_tick, ctx)) {
+            break;
         }
         r.at = tail = next;
         r.end = head;

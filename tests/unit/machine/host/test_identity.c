@@ -156,7 +156,7 @@ TEST(a_perf_event_is_for_the_thread_meant)
     number = pid;
     CHECK_EQ(sonde__host_perf_open(pid, (uint64_t)pid, 1000000, &perf, NULL), SONDE_ABSENT);
     number = pid;
-    CHECK_EQ(sonde__host_perf_open_switches(pid, (uint64_t)pid, &perf, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde__host_perf_open_switches(pid, (uint64_t)pid, 0, &perf, NULL), SONDE_ABSENT);
     CHECK_EQ(number, 0);
     end(pid);
 }

@@ -269,7 +269,7 @@ TEST(switches_tell_when_a_thread_waited)
     CHECK_OK(pipe(pipes));
     CHECK_OK(pipe(pipes + 2));
     pid_t child = start_sleeper(pipes);
-    if (sonde__host_perf_open_switches(child, (uint64_t)child, &perf, &os_error) != SONDE_OK) {
+    if (sonde__host_perf_open_switches(child, (uint64_t)child, 0, &perf, &os_error) != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         SKIP("perf events are refused here: errno %d", os_error);
@@ -281,17 +281,17 @@ TEST(switches_tell_when_a_thread_waited)
     CHECK_EQ(read(pipes[2], times, sizeof times), (ssize_t)sizeof times);
     await_sleep(child);
     /* it woke, slept */
-    sonde__host_perf_switches(&perf, (times[0] + times[1]) / 2, &is);
+    sonde__host_perf_switches(&perf, (times[0] + times[1]) / 2, &is, NULL, NULL);
     CHECK(!is.lost);
     CHECK_EQ(is.count, 2);
     CHECK(is.first_ns >= begin_ns && is.first_ns <= times[0]);
     CHECK(is.last_ns >= times[0] && is.last_ns < times[1]);
     /* woke again, reads */
-    sonde__host_perf_switches(&perf, UINT64_MAX, &is);
+    sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL, NULL);
     CHECK_EQ(is.count, 2);
     CHECK(is.first_ns > times[0] + 20000000 && is.first_ns <= times[1]);
     CHECK(is.last_ns >= times[1]);
-    sonde__host_perf_switches(&perf, UINT64_MAX, &is);
+    sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL, NULL);
     CHECK_EQ(is.count, 0);
     sonde__host_perf_close(&perf);
     CHECK_EQ(write(pipes[1], "x", 1), 1);
@@ -299,7 +299,7 @@ TEST(switches_tell_when_a_thread_waited)
     for (int i = 0; i < 4; i++) {
         close(pipes[i]);
     }
-    CHECK_EQ(sonde__host_perf_open_switches(0x7ffffff0, 0x7ffffff0, &perf, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde__host_perf_open_switches(0x7ffffff0, 0x7ffffff0, 0, &perf, NULL), SONDE_ABSENT);
 }
 
 TEST(ptrace_reads_registers)

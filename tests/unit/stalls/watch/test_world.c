@@ -281,6 +281,29 @@ TEST(weights_between_switches)
     sonde__watch_stall_done(&stall);
 }
 
+/* Ticks of a thread that ran on show its places less exactly: what lies between is divided. */
+TEST(weights_between_ticks)
+{
+    struct sonde__watch_stall stall;
+    struct sonde__watch_gap gap = {
+        .step_ns = 10 * MS, .moved_ns = UINT64_MAX, .reason = SONDE__REPORT_UNCOVERED_LATE};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 10, &gap);
+    gap.moved_ns = 90 * MS;
+    gap.left_ns = 20 * MS;
+    gap.came_ns = 40 * MS;
+    add_sample(&stall, 2, 100, &gap);
+    gap.left_ns = 110 * MS;
+    gap.came_ns = 160 * MS; /* too far apart */
+    add_sample(&stall, 3, 200, &gap);
+    CHECK_EQ(stall.count, 3);
+    CHECK_EQ(stall.samples[1].time_ns, 30 * MS);
+    CHECK_EQ(stall.samples[1].weight_ns, 80 * MS);
+    CHECK_EQ(stall.samples[2].time_ns, 160 * MS);
+    CHECK_EQ(stall.uncovered[1].duration_ns, 50 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
 /* Between two waits the thread did something that no sample shows. */
 TEST(time_between_two_waits_is_not_theirs)
 {
@@ -385,7 +408,7 @@ TEST(a_first_phase_that_leads_is_blamed)
     unsigned right = 0, count = 0;
     for (uint64_t i = 0; i < STALLS; i++, count++) {
         struct world w = make(i);
-        uint64_t part = 60 + world_random(&w, 60);
+        uint64_t part = 40 + world_random(&w, 60);
         w.phase_count = 5;
         for (unsigned phase = 0; phase < 5; phase++) {
             w.phases_ns[phase] = (phase == 0 ? part + part / 10 + 1 : part) * MS;

@@ -5,6 +5,7 @@
 
 #include "report_model.h"
 #include "test.h"
+#include "watch_border.h"
 
 uint64_t world_random(struct world *world, uint64_t below)
 {
@@ -68,6 +69,21 @@ static uint64_t cpu_after(const struct world *w, uint64_t done_ns)
     return cpu;
 }
 
+/* Ticks of the thread's CPU time in the phases of two samples, between which it ran. */
+static void find_ticks(const struct world *w, uint64_t from_ns, uint64_t to_ns,
+                       struct sonde__watch_gap *gap)
+{
+    unsigned from = phase_at(w, from_ns), to = phase_at(w, to_ns);
+    gap->left_ns = from_ns;
+    gap->came_ns = to_ns;
+    for (uint64_t at = from_ns; at < to_ns && from < to; at++) {
+        at += SONDE__WATCH_TICK_NS - 1 - (cpu_after(w, at) + w->tick_ns) % SONDE__WATCH_TICK_NS;
+        unsigned phase = phase_at(w, at);
+        gap->left_ns = phase == from && at < to_ns ? at : gap->left_ns;
+        gap->came_ns = phase == to && at < gap->came_ns ? at : gap->came_ns;
+    }
+}
+
 /* The first and the last switch after a moment of the turn, until another one. */
 static void find_borders(const struct world *w, uint64_t from_ns, uint64_t to_ns,
                          struct sonde__watch_gap *gap)
@@ -79,6 +95,9 @@ static void find_borders(const struct world *w, uint64_t from_ns, uint64_t to_ns
             gap->left_ns = gap->left_ns == 0 ? border : gap->left_ns;
             gap->came_ns = border;
         }
+    }
+    if (w->traced && w->stall.count > 0 && gap->left_ns == 0 && gap->moved_ns != UINT64_MAX) {
+        find_ticks(w, from_ns, to_ns, gap);
     }
 }
 
@@ -188,6 +207,7 @@ static uint64_t when_awake(const struct world *w, uint64_t now_ns)
 void world_play(struct world *w)
 {
     struct watcher at = {0};
+    w->tick_ns = world_random(w, SONDE__WATCH_TICK_NS);
     sonde__watch_decide_init(&w->decision, w->threshold_ns);
     sonde__watch_stall_init(&w->stall);
     w->begun = w->ended = w->looks = w->samples = 0;

@@ -18,7 +18,8 @@ struct world {
     uint64_t threshold_ns, begin_ns;
     uint64_t phases_ns[PHASES_MAX];
     bool blocks[PHASES_MAX]; /* the thread waits in this phase; else it runs */
-    bool traced;             /* the switches of the thread are known */
+    bool traced;             /* the switches of the thread are known, and ticks of its CPU time */
+    uint64_t tick_ns;        /* since the last tick when the turn begins */
     unsigned phase_count;
     /* The program is stopped in these intervals, in which phases stand still. machine: the watcher
      * is stopped, too, without a trace in its counters. */

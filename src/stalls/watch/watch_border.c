@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_border.h"
+
+/* One of so many ticks may be on the wrong side of a border. */
+#define WRONG_PART 4u
+
+/* The inner frames of a stack that the other one does not share. */
+struct inner {
+    const struct sonde_stack *stack;
+    uint32_t count;
+};
+
+/* Outer frames are return addresses, which may be just behind their function. */
+static uint64_t pc_at(const struct sonde_stack *stack, uint32_t i)
+{
+    return stack->pcs[i] - (i > 0);
+}
+
+static bool has_frame(const struct inner *inner, uint64_t start, uint64_t end)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < inner->count && !found; i++) {
+        uint64_t pc = pc_at(inner->stack, i);
+        found = pc >= start && pc < end;
+    }
+    return found;
+}
+
+/* Add the functions that only `inner` has. The outer ones say most. */
+static void add_functions(struct sonde__watch_border *b, const struct inner *inner,
+                          const struct inner *other, int8_t place, sonde__watch_bounds *bounds,
+                          const void *ctx)
+{
+    uint32_t room = b->function_count + SONDE__WATCH_BORDER_FUNCTIONS / 2;
+    for (uint32_t i = inner->count; i > 0 && b->function_count < room; i--) {
+        struct sonde__watch_border_function f = {.place = place};
+        if (bounds(ctx, pc_at(inner->stack, i - 1), &f.start, &f.end) &&
+            !has_frame(other, f.start, f.end)) {
+            b->functions[b->function_count++] = f;
+        }
+    }
+}
+
+void sonde__watch_border_begin(struct sonde__watch_border *border, const struct sonde_stack *from,
+                               const struct sonde_stack *to, sonde__watch_bounds *bounds,
+                               const void *ctx)
+{
+    struct inner a = {from, from->count}, b = {to, to->count};
+    while (a.count > 0 && b.count > 0 && from->pcs[a.count - 1] == to->pcs[b.count - 1]) {
+        a.count--;
+        b.count--;
+    }
+    border->function_count = border->count = 0;
+    add_functions(border, &a, &b, -1, bounds, ctx);
+    add_functions(border, &b, &a, 1, bounds, ctx);
+}
+
+/* 0: in both places, in neither, or not known. */
+static int8_t place_of(const struct sonde__watch_border *b, uint64_t pc)
+{
+    int8_t place = 0;
+    for (uint32_t i = 0; i < b->function_count && place == 0; i++) {
+        const struct sonde__watch_border_function *f = &b->functions[i];
+        place = pc >= f->start && pc < f->end ? f->place : 0;
+    }
+    return place;
+}
+
+int sonde__watch_border_tick(void *ctx, const struct sonde__host_tick *tick)
+{
+    struct sonde__watch_border *b = ctx;
+    if (b->function_count == 0 || b->count == SONDE__WATCH_TICKS_MAX) {
+        return 1;
+    }
+    int8_t place = place_of(b, tick->pc);
+    for (uint32_t i = 0; i < tick->count && place == 0; i++) {
+        place = place_of(b, tick->words[i] - 1);
+    }
+    if (place != 0) {
+        b->times_ns[b->count] = tick->time_ns;
+        b->places[b->count++] = place;
+    }
+    return 0;
+}
+
+bool sonde__watch_border_find(const struct sonde__watch_border *b, uint64_t *ret_left_ns,
+                              uint64_t *ret_came_ns)
+{
+    uint32_t wrong = 0, least, at = 0, left = UINT32_MAX, came = UINT32_MAX;
+    for (uint32_t i = 0; i < b->count; i++) {
+        wrong += b->places[i] < 0; /* if all belonged to the second place */
+    }
+    least = wrong;
+    for (uint32_t i = 0; i < b->count; i++) {
+        wrong = b->places[i] < 0 ? wrong - 1 : wrong + 1;
+        at = wrong < least ? i + 1 : at;
+        least = wrong < least ? wrong : least;
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        left = i < at && b->places[i] < 0 ? i : left;
+        came = i >= at && b->places[i] > 0 && came == UINT32_MAX ? i : came;
+    }
+    if (b->count == 0 || least * WRONG_PART > b->count) {
+        return false;
+    }
+    *ret_left_ns = left != UINT32_MAX ? b->times_ns[left] : 0;
+    *ret_came_ns = came != UINT32_MAX ? b->times_ns[came] : UINT64_MAX;
+    return true;
+}

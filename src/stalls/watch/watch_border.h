@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* When a running thread left the place of one sample for that of the next.
+ *
+ * Between two samples the scheduler tells nothing, because the thread ran on, but ticks of its CPU
+ * time tell in which function it was (sonde__host_tick). A function that only one of the two stacks
+ * has, below their common callers, shows which of the two places a tick belongs to; if the
+ * innermost function is in neither or both, a return address on the stack does. Some ticks may be
+ * wrong: old return addresses, functions that both places call. So the border is where fewest ticks
+ * are on the wrong side, and with too many of them there is none. A tick costs a hundredth of a
+ * sample. Context: any thread. */
+#ifndef SONDE_WATCH_BORDER_H
+#define SONDE_WATCH_BORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/stack.h>
+
+#include "host_perf.h"
+
+/* Ticks are this far apart. */
+#define SONDE__WATCH_TICK_NS 2000000u
+/* As many ticks as fit between two samples (SONDE__WATCH_SAMPLE_LAST_NS); later ones are ignored.
+ */
+#define SONDE__WATCH_TICKS_MAX 128u
+
+/* Functions that only one of the stacks has; further inner ones are ignored. */
+#define SONDE__WATCH_BORDER_FUNCTIONS 64u
+
+/* Find start and end of the function at `pc`. False: not known. */
+typedef bool sonde__watch_bounds(const void *ctx, uint64_t pc, uint64_t *ret_start,
+                                 uint64_t *ret_end);
+
+struct sonde__watch_border {
+    struct sonde__watch_border_function {
+        uint64_t start, end;
+        int8_t place; /* -1: of the first sample, 1: of the second one */
+    } functions[SONDE__WATCH_BORDER_FUNCTIONS];
+    uint32_t function_count;
+    uint64_t times_ns[SONDE__WATCH_TICKS_MAX]; /* of ticks whose place is known */
+    int8_t places[SONDE__WATCH_TICKS_MAX];
+    uint32_t count;
+};
+
+/* from, to: stacks of the samples. */
+void sonde__watch_border_begin(struct sonde__watch_border *border, const struct sonde_stack *from,
+                               const struct sonde_stack *to, sonde__watch_bounds *bounds,
+                               const void *ctx);
+/* ctx: a struct sonde__watch_border. Ticks come in the order of time. */
+int sonde__watch_border_tick(void *ctx, const struct sonde__host_tick *tick);
+/* Get the last tick in the first place and the first one in the second place. False: not known. */
+bool sonde__watch_border_find(const struct sonde__watch_border *border, uint64_t *ret_left_ns,
+                              uint64_t *ret_came_ns);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The scheduler's records and the ticks of a child that runs on. */
+#include "watch_trace.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host_run.h"
+#include "os.h"
+#include "test.h"
+
+static volatile unsigned sink;
+
+#define PLAIN __attribute__((noinline, no_sanitize_address, no_sanitize_thread))
+
+/* The two functions must not be one, nor jump to each other. */
+PLAIN static void work(unsigned number)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        sink += number;
+    }
+    sink++;
+}
+
+PLAIN static void outer(unsigned number)
+{
+    work(number);
+    sink += number;
+}
+
+static pid_t start_child(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        for (unsigned i = 0;; i++) {
+            outer(i);
+        }
+    }
+    return child;
+}
+
+static uint64_t cpu_ms_of(pid_t child)
+{
+    struct sonde__host_thread_look look = {0};
+    CHECK(sonde__host_look_thread(child, (uint64_t)child, &look));
+    return look.cpu_ns / 1000000;
+}
+
+static void await_cpu(pid_t child, uint64_t more_ms)
+{
+    uint64_t from_ms = cpu_ms_of(child);
+    while (cpu_ms_of(child) < from_ms + more_ms) {
+        usleep(1000);
+    }
+}
+
+struct seen {
+    uint64_t last_ns;
+    unsigned ticks, inside, called;
+};
+
+static bool is_in(uint64_t pc, void (*function)(unsigned))
+{
+    return pc - (uintptr_t)function < 256;
+}
+
+static int see_tick(void *ctx, const struct sonde__host_tick *tick)
+{
+    struct seen *seen = ctx;
+    bool called = is_in(tick->pc, outer);
+    CHECK(tick->time_ns >= seen->last_ns);
+    CHECK(tick->count > 0 && tick->count <= SONDE__HOST_TICK_WORDS);
+    for (uint32_t i = 0; i < tick->count; i++) {
+        called = called || is_in(tick->words[i], outer);
+    }
+    seen->last_ns = tick->time_ns;
+    seen->ticks++;
+    seen->inside += is_in(tick->pc, work) || is_in(tick->pc, outer);
+    seen->called += called;
+    return 0;
+}
+
+TEST(ticks_show_functions_and_their_callers)
+{
+    pid_t child = start_child();
+    struct sonde__host_perf perf;
+    struct sonde__host_switches moves;
+    struct seen seen = {0};
+    bool allowed =
+        sonde__host_perf_open_switches(child, (uint64_t)child, 1000000, &perf, NULL) == SONDE_OK;
+    if (allowed) {
+        sonde__host_perf_restart(&perf);
+        await_cpu(child, 60);
+        uint64_t until_ns = sonde__os_now_ns();
+        sonde__host_perf_switches(&perf, until_ns, &moves, see_tick, &seen);
+        sonde__host_perf_close(&perf);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    if (!allowed) {
+        SKIP("perf events are refused here");
+    }
+    CHECK(seen.ticks >= 30);
+    CHECK(seen.inside * 10 >= seen.ticks * 9);
+    CHECK(seen.called * 10 >= seen.ticks * 9);
+}
