@@ -46,7 +46,7 @@ static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_l
     loop->unread = false;
     if (s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
         s->options.sampler == SONDE__WATCH_SAMPLER_PERF) {
-        sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid);
+        sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, loop->look.state == 'R');
     }
     sonde__watch_load_begin(&loop->load, s->pid, loop->tid, sonde__host_monotonic_ns());
     if (sonde__watch_open_sampler(s, now_ns)) {

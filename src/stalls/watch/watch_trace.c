@@ -2,7 +2,7 @@
 #include "watch_trace.h"
 
 void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
-                              uint64_t tid)
+                              uint64_t tid, bool runs)
 {
     if (trace->refused || (trace->who != NULL && trace->who != who)) {
         return;
@@ -17,6 +17,7 @@ void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who,
     if (trace->tid != 0) {
         trace->who = who;
         sonde__host_perf_restart(&trace->perf);
+        trace->perf.waits = !runs; /* else the end of a preemption would be that of a wait */
     }
 }
 

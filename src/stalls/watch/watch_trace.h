@@ -20,9 +20,10 @@ struct sonde__watch_trace {
     bool refused;    /* perf events are refused */
 };
 
-/* `who` begins to sample thread `tid` of process `pid`. */
+/* `who` begins to sample thread `tid` of process `pid`. runs: it runs now, or waits only for a
+ * processor. */
 void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
-                              uint64_t tid);
+                              uint64_t tid, bool runs);
 /* `who` stops sampling. The event is paused, not closed: opening it again would cost more. */
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);

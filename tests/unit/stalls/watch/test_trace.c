@@ -55,6 +55,50 @@ static void await_cpu(pid_t child, uint64_t more_ms)
     }
 }
 
+static void stop_child(pid_t child)
+{
+    int status;
+    kill(child, SIGSTOP);
+    CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+}
+
+/* The switches since the trace began, with the child off its processor. */
+static uint32_t moves_of(pid_t child, bool runs)
+{
+    struct sonde__watch_trace trace = {0};
+    struct sonde__host_switches moves;
+    sonde__watch_trace_begin(&trace, &trace, child, (uint64_t)child, runs);
+    kill(child, SIGCONT);
+    await_cpu(child, 10);
+    bool known = sonde__watch_trace_read(&trace, &trace, sonde__os_now_ns(), NULL, &moves) ||
+                 moves.count > 0;
+    sonde__watch_trace_close(&trace);
+    return known ? moves.count : UINT32_MAX;
+}
+
+TEST(a_thread_that_only_lacked_a_processor_has_not_moved)
+{
+    pid_t child = start_child();
+    struct sonde__host_perf perf;
+    await_cpu(child, 2);
+    stop_child(child);
+    bool allowed =
+        sonde__host_perf_open_switches(child, (uint64_t)child, 0, &perf, NULL) == SONDE_OK;
+    if (allowed) {
+        sonde__host_perf_close(&perf);
+        uint32_t waited = moves_of(child, false);
+        stop_child(child);
+        uint32_t ran = moves_of(child, true);
+        CHECK_EQ(waited, 1);
+        CHECK_EQ(ran, 0);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    if (!allowed) {
+        SKIP("perf events are refused here");
+    }
+}
+
 struct seen {
     uint64_t last_ns;
     unsigned ticks, inside, called;
