@@ -7,6 +7,7 @@
  * before and after. */
 #include "base_mem.h"
 #include "base_status.h"
+#include "capture_park.h"
 #include "capture_thread.h"
 #include "capture_walk.h"
 #include "os.h"
@@ -97,14 +98,20 @@ static void walk_look(const struct look *look, struct sonde_stack *stack)
     sonde__capture_walk_counted(stack, &regs, true, 0, SONDE__CAPTURE_DOUBT);
 }
 
-static enum sonde_status try_read(const struct files *files, struct sonde_stack *stack,
-                                  struct sonde_captured *captured)
+/* A wait in our handler is not the program's: the thread is about to leave it. */
+static bool is_program_wait(uint64_t tid, const struct look *look)
+{
+    return sonde__os_wait_is_blocked(&look->wait) && !sonde__capture_park_is_inside(tid);
+}
+
+static enum sonde_status try_read(const struct files *files, uint64_t tid,
+                                  struct sonde_stack *stack, struct sonde_captured *captured)
 {
     enum sonde_status status = SONDE_TIMEOUT;
     for (unsigned i = 0; i < TRIES && status == SONDE_TIMEOUT; i++) {
         struct look before, after;
         SONDE_TRY(read_wait(files, &before));
-        if (!sonde__os_wait_is_blocked(&before.wait)) {
+        if (!is_program_wait(tid, &before)) {
             return SONDE_BUSY;
         }
         walk_look(&before, stack);
@@ -127,7 +134,7 @@ enum sonde_status sonde__capture_blocked(uint64_t tid, struct sonde_stack *stack
     struct files files;
     enum sonde_status status = open_files(tid, &files);
     if (status == SONDE_OK) {
-        status = try_read(&files, stack, ret_captured);
+        status = try_read(&files, tid, stack, ret_captured);
         close_files(&files);
     }
     return status;

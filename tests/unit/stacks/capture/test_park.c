@@ -145,6 +145,10 @@ TEST(a_thread_that_has_not_left_the_handler_runs)
     struct worker w = {.ready = 0};
     struct sonde__roster roster = {0};
     struct sonde__roster_thread thread = {.wait_fd = -1, .schedstat_fd = -1, .stat_fd = -1};
+    struct sonde_captured captured;
+    struct sonde_stack alone;
+    uint64_t pcs[64];
+    uint8_t how[64];
     uint32_t slot;
     if (sonde__capture_passive_check() != SONDE_OK) {
         SKIP("the system does not show where this process' threads wait");
@@ -159,6 +163,9 @@ TEST(a_thread_that_has_not_left_the_handler_runs)
         CHECK(!sonde__capture_roster_look(&roster, &thread));
         CHECK_EQ(thread.phase, SONDE__ROSTER_RUNNING);
     } while (!sonde__os_wait_is_blocked(&thread.wait));
+    /* a capture of this thread alone asks it instead */
+    sonde_stack_init(&alone, pcs, how, 64, 0);
+    CHECK_EQ(sonde__capture_blocked(w.tid, &alone, &captured), SONDE_BUSY);
     sonde__capture_park_release();
     end(&w);
 }
