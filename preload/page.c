@@ -23,6 +23,9 @@
 #define EXIT_WAIT_S 2
 /* With a record: names of a large program take seconds. */
 #define EXIT_WAIT_RECORD_S 30
+/* A confined program may not be allowed any call that sleeps. It spins for as long as a report
+ * takes on an idle machine; the supervisor completes a late one after the program's end. */
+#define EXIT_SPIN_NS 200000000
 
 struct preload_guard *preload_guard;
 
@@ -111,11 +114,33 @@ static bool supervisor_is_gone(const struct sonde__probe_page *page)
     return (kill(pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
 }
 
+static void begin_wait(const struct sonde__probe_page *page, bool confined, struct timespec *limit)
+{
+    clock_gettime(CLOCK_MONOTONIC, limit);
+    if (!confined) {
+        limit->tv_sec += page->plugin != 0 ? EXIT_WAIT_RECORD_S : EXIT_WAIT_S;
+        return;
+    }
+    limit->tv_nsec += EXIT_SPIN_NS;
+    if (limit->tv_nsec >= 1000000000) {
+        limit->tv_sec++;
+        limit->tv_nsec -= 1000000000;
+    }
+}
+
+static bool is_over(const struct timespec *limit)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > limit->tv_sec ||
+           (now.tv_sec == limit->tv_sec && now.tv_nsec >= limit->tv_nsec);
+}
+
 /* Wait for the supervisor, so that the report of a short-lived program is complete. */
 static void wait_for_report(int status, void *unused)
 {
     struct sonde__probe_page *page = preload_page();
-    struct timespec now, limit;
+    struct timespec limit;
     int saved = errno;
     (void)status, (void)unused;
     if (page == NULL) {
@@ -127,15 +152,9 @@ static void wait_for_report(int status, void *unused)
         (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, true);
     }
     bool confined = atomic_load_explicit(&page->confined, memory_order_acquire) != 0;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += page->plugin != 0 ? EXIT_WAIT_RECORD_S : EXIT_WAIT_S;
-    while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0) {
+    begin_wait(page, confined, &limit);
+    while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0 && !is_over(&limit)) {
         struct timespec slice = {0, 100000000};
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec > limit.tv_sec ||
-            (now.tv_sec == limit.tv_sec && now.tv_nsec >= limit.tv_nsec)) {
-            break;
-        }
         long waited = confined ? 0 : linux_call(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice);
         if (waited < 0 && waited != -EAGAIN && waited != -EINTR &&
             (waited != -ETIMEDOUT || supervisor_is_gone(page))) {

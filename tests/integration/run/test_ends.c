@@ -42,6 +42,27 @@ TIMED_TEST(supervisor_is_killed, 60)
     test_run_done(&run);
 }
 
+/* A program that confined itself cannot sleep in exit(): it may be allowed no call for that. It
+ * burns 400 ms itself, and at most 200 ms for the wait. */
+TEST(a_confined_program_does_not_spin_for_long)
+{
+    char script[1024];
+    snprintf(script, sizeof script,
+             "cd $FOLDER; TIMEFORMAT='%%U'\n"
+             "{ time $SONDE run -v --report report -- %s deny >printed 2>said; } 2>used & p=$!\n"
+             "until grep -q rested printed; do sleep 0.02; done\n"
+             "kill -KILL $(sed -n 's/.*supervisor \\([0-9]*\\) .*/\\1/p' said)\n"
+             "wait $p; echo $?; cat printed used\n",
+             program_built("compat/compat_confined"));
+    struct test_run run = run_script(script);
+    double used_s = 9;
+    if (sscanf(run.out, "5\nturned\nrested\nburnt\n%lf", &used_s) != 1) {
+        FAIL("unexpected: %s%s", run.out, run.err);
+    }
+    CHECK(used_s < 1);
+    test_run_done(&run);
+}
+
 /* With --record the supervisor has a spare, which takes over when it is killed. Here one signal
  * kills both, while a ptrace stop of the program is due: it comes when the program's system call
  * ends. Nobody reaps them, as in a container whose first process does not. */
