@@ -101,46 +101,6 @@ static bool capture_all(struct sonde__target *target, const struct sonde__thread
     return ok;
 }
 
-/* List the threads before the stop: afterwards all are "stopped by a tracer". */
-static enum sonde_status list_before_stop(struct sonde__target *target,
-                                          struct sonde__thread **ret_before, uint32_t *ret_count,
-                                          struct sonde_error *ret_error)
-{
-    const struct sonde__thread *threads = NULL;
-    uint32_t count = 0;
-    struct sonde__thread *copy;
-    enum sonde_status status = sonde__target_threads(target, &threads, &count, ret_error);
-    if (status != SONDE_OK) {
-        return status;
-    }
-    copy = sonde__mem_alloc_array((size_t)count + 1, sizeof *copy);
-    if (copy == NULL) {
-        return SONDE_MEMORY;
-    }
-    memcpy(copy, threads, count * sizeof *copy);
-    *ret_before = copy;
-    *ret_count = count;
-    return SONDE_OK;
-}
-
-/* Both lists are sorted alike: main thread first, then by tid. */
-static void restore_states(struct sonde__stacks *stacks, const struct sonde__thread *before,
-                           uint32_t count)
-{
-    uint32_t b = 0;
-    for (uint32_t i = 0; i < stacks->count && b < count; i++) {
-        struct sonde__thread *thread = &stacks->list[i].thread;
-        while (b < count && before[b].tid != thread->tid &&
-               (before[b].main || before[b].tid < thread->tid)) {
-            b++;
-        }
-        if (b < count && before[b].tid == thread->tid && thread->letter == 't') {
-            thread->letter = before[b].letter;
-            thread->state = before[b].state;
-        }
-    }
-}
-
 static int capture_wanted(const struct sonde__cli_command *command, struct sonde__target *target,
                           const struct sonde__stacks_wanted *wanted, struct sonde__stacks *stacks)
 {
@@ -169,21 +129,16 @@ int sonde__stacks_capture(const struct sonde__cli_command *command, struct sonde
 {
     struct sonde_error error = {SONDE_OK, 0, 0, ""};
     struct sonde__stacks stacks = {0};
-    struct sonde__thread *before = NULL;
-    uint32_t before_count = 0;
     enum sonde_status status = SONDE_OK;
     int exit_code;
     if (wanted->stop) {
-        status = list_before_stop(target, &before, &before_count, &error);
-        status = status == SONDE_OK ? sonde__target_stop(target, &error) : status;
+        status = sonde__target_stop(target, &error);
     }
     exit_code = status == SONDE_OK ? capture_wanted(command, target, wanted, &stacks)
                                    : sonde__cli_fail(command, NULL, status, &error);
     if (wanted->stop && status == SONDE_OK) {
         sonde__target_resume(target, &stacks.pause_ns);
-        restore_states(&stacks, before, before_count);
     }
-    sonde__mem_free(before);
     if (exit_code != SONDE__CLI_OK) {
         sonde__stacks_done(&stacks);
         return exit_code;

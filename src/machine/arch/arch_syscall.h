@@ -28,4 +28,10 @@ unsigned sonde__arch_syscall_reg(unsigned arch, unsigned index);
 bool sonde__arch_call_ended_early(const struct sonde__regs *regs, const uint8_t *code,
                                   unsigned size);
 
+/* Was the thread waiting in a system call, which a tracer's stop has interrupted? `code`: the
+ * `size` bytes from 4 before its pc on, at most 8. Source: Linux, errno.h and each architecture's
+ * signal.c: x86-64 shows the tracer ERESTARTSYS and its like, aarch64 the call to be made again. */
+bool sonde__arch_call_was_interrupted(const struct sonde__regs *regs, const uint8_t *code,
+                                      unsigned size);
+
 #endif

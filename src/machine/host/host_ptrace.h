@@ -35,6 +35,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_ptrace_registers(uint64_t tid,
                                                                struct sonde__regs *ret_regs,
                                                                int64_t *ret_syscall,
                                                                uint64_t ret_args[6]);
+/* Is it stopped by job control, too (SIGSTOP and its like)? */
+bool sonde__host_ptrace_group_stop(uint64_t tid);
 /* False: not stopped, so it stays traced; or gone, and perhaps traced under another tid. */
 bool sonde__host_ptrace_detach(uint64_t tid, int32_t signal);
 

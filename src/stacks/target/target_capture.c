@@ -491,7 +491,9 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
             return;
         }
         if (outcome == DONE && sonde__host_identity_holds(&p->process)) {
-            ret_capture->letter = now.letter;
+            if (ret_capture->by != SONDE__CAPTURED_PTRACE) {
+                ret_capture->letter = now.letter;
+            }
             if (now.letter == 'D') {
                 sonde__target_note(ret_capture, "in an uninterruptible wait of the kernel (D)");
             }

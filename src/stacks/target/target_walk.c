@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The walk of a target's stack, from registers already read. */
+#include "arch_syscall.h"
 #include "host_ptrace.h"
+#include "os.h"
 #include "target_process.h"
 #include "unwind_walk.h"
 
@@ -47,6 +49,18 @@ void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *byt
     p->window->copy = NULL;
 }
 
+/* The state that the stop found it in. That of a moment before may have changed since. */
+static char letter_of_stopped(const struct sonde__target_process *p, uint64_t tid,
+                              const struct sonde__regs *regs)
+{
+    uint8_t code[8];
+    if (sonde__host_ptrace_group_stop(tid)) {
+        return 'T';
+    }
+    size_t size = sonde__os_read_process(p->base.pid, regs->pc - 4, code, sizeof code, NULL);
+    return sonde__arch_call_was_interrupted(regs, code, (unsigned)size) ? 'S' : 'R';
+}
+
 void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
                                 struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
@@ -59,6 +73,7 @@ void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
         return;
     }
     ret_capture->by = SONDE__CAPTURED_PTRACE;
+    ret_capture->letter = letter_of_stopped(p, tid, &ret_capture->regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
     sonde__target_read_script(&p->base, tid);

@@ -98,6 +98,14 @@ enum sonde_status sonde__host_ptrace_registers(uint64_t tid, struct sonde__regs 
                : SONDE_UNSUPPORTED;
 }
 
+/* ptrace(2), PTRACE_EVENT_STOP: the signal is that of the group stop, and else SIGTRAP. */
+bool sonde__host_ptrace_group_stop(uint64_t tid)
+{
+    siginfo_t info;
+    return ptrace(PTRACE_GETSIGINFO, (pid_t)tid, NULL, &info) == 0 &&
+           info.si_code >> 8 == PTRACE_EVENT_STOP && info.si_signo != SIGTRAP;
+}
+
 bool sonde__host_ptrace_detach(uint64_t tid, int32_t signal)
 {
     return ptrace(PTRACE_DETACH, (pid_t)tid, NULL, (void *)(intptr_t)signal) == 0;

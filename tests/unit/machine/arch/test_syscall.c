@@ -94,3 +94,32 @@ TEST(syscall_that_ended_early)
     CHECK(!sonde__arch_call_ended_early(&regs, arm, 3));
     CHECK(!sonde__arch_call_ended_early(&regs, x86, 4));
 }
+
+/* A wait that a tracer's stop has interrupted; not a call that is over, nor a register by chance.
+ */
+TEST(syscall_that_was_interrupted)
+{
+    static const uint8_t x86[] = {0x00, 0x00, 0x0f, 0x05, 0x48, 0x3d, 0x00, 0xf0};
+    static const uint8_t other[] = {0x00, 0x00, 0x0f, 0x0b, 0x0f, 0x05, 0x00, 0x00};
+    static const uint8_t after[] = {0x01, 0x00, 0x00, 0xd4, 0x1f, 0x20, 0x03, 0xd5};
+    static const uint8_t at[] = {0x1f, 0x20, 0x03, 0xd5, 0x01, 0x00, 0x00, 0xd4};
+    static const int results[] = {-4, -512, -513, -514, -516};
+    struct sonde__regs regs = {.arch = SONDE_ARCH_X86_64};
+    CHECK(!sonde__arch_call_was_interrupted(&regs, x86, 8)); /* rax is not known */
+    for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
+        sonde__regs_set(&regs, 0, (uint64_t)(int64_t)results[i]);
+        CHECK(sonde__arch_call_was_interrupted(&regs, x86, 8));
+        CHECK(sonde__arch_call_was_interrupted(&regs, x86, 4));
+        CHECK(!sonde__arch_call_was_interrupted(&regs, x86, 3));
+        CHECK(!sonde__arch_call_was_interrupted(&regs, other, 8));
+    }
+    sonde__regs_set(&regs, 0, 7);
+    CHECK(!sonde__arch_call_was_interrupted(&regs, x86, 8));
+    regs = (struct sonde__regs){.arch = SONDE_ARCH_AARCH64};
+    CHECK(sonde__arch_call_was_interrupted(&regs, at, 8));
+    CHECK(!sonde__arch_call_was_interrupted(&regs, at, 7));
+    CHECK(!sonde__arch_call_was_interrupted(&regs, after, 8));
+    sonde__regs_set(&regs, 0, (uint64_t)-4);
+    CHECK(sonde__arch_call_was_interrupted(&regs, after, 4));
+    CHECK(!sonde__arch_call_was_interrupted(&regs, after, 3));
+}

@@ -61,6 +61,9 @@ static void obey(unsigned i)
     case TAKE_SIGNAL:
         signal(SIGURG, ignore);
         break;
+    case REST:
+        pause();
+        break;
     case NAP:
         for (volatile int n = 0; n < 100000; n++) {
         }

@@ -21,6 +21,7 @@ enum order {
     EXEC,         /* a program that ends at once, with 0 */
     BLOCK_SIGNAL, /* the one by which it is asked */
     TAKE_SIGNAL,  /* it gets a handler that does nothing */
+    REST,         /* until a SIGUSR1 comes */
     NAP,          /* for a moment, again and again between counts */
 };
 

@@ -329,6 +329,54 @@ TEST_TIMEOUT(a_group_stop_before_a_late_stop_lasts, 120)
     end_program();
 }
 
+/* --- the state that the stop finds --- */
+
+static void begin_rest(uint64_t tid)
+{
+    order(tid, REST);
+    (void)await_letter(tid, 'S');
+}
+
+static void end_rest(unsigned i)
+{
+    syscall(SYS_tgkill, program, shared->tid[i], SIGUSR1);
+    check_goes_on(i);
+}
+
+TEST_TIMEOUT(a_thread_that_begins_to_wait_before_the_stop_is_shown_waiting, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, begin_rest);
+    struct sonde__capture captured = capture_stopping(0);
+    CHECK_EQ(captured.by, SONDE__CAPTURED_PTRACE);
+    CHECK_EQ(captured.letter, 'S');
+    end_rest(0);
+    end_program();
+}
+
+TEST_TIMEOUT(stopped_threads_are_shown_as_the_stop_found_them, 120)
+{
+    start_program();
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
+    struct sonde_error error;
+    uint64_t pause_ns;
+    begin_rest(shared->tid[0]);
+    CHECK_OK(sonde__target_stop(target, &error));
+    CHECK_EQ(capture(target, 0).letter, 'S');
+    CHECK_EQ(capture(target, 1).letter, 'R');
+    sonde__target_resume(target, &pause_ns);
+    end_rest(0);
+    kill(program, SIGSTOP);
+    CHECK(await_letter(shared->tid[0], 'T'));
+    CHECK_OK(sonde__target_stop(target, &error));
+    CHECK_EQ(capture(target, 0).letter, 'T');
+    sonde__target_resume(target, &pause_ns);
+    kill(program, SIGCONT);
+    check_goes_on(0);
+    sonde__target_close(target);
+    end_program();
+}
+
 /* --- ended before the stop --- */
 
 /* The tracer lives on: a thread that it still traced would stay a zombie, and the program's parent
