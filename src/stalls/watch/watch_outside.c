@@ -144,6 +144,23 @@ static void list_threads(struct sonde__watch_session *s, uint64_t now_ns)
     sonde__mem_free(tids);
 }
 
+bool sonde__watch_outside_lists_all(struct sonde__watch_session *s)
+{
+    struct sonde__watch_outside *o = s->outside;
+    uint64_t *tids;
+    size_t count;
+    if (sonde__host_tids_read(s->pid, &tids, &count, NULL) != SONDE_OK) {
+        return false;
+    }
+    bool all = true;
+    for (size_t i = 0; all && i < count; i++) {
+        all = is_listed(o, tids[i]);
+    }
+    sonde__mem_free(tids);
+    o->listed_ns = all ? o->listed_ns : 0;
+    return all;
+}
+
 /* --- one look --- */
 
 struct look {

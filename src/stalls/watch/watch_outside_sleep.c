@@ -62,6 +62,8 @@ bool sonde__watch_outside_sleep(struct sonde__watch_session *s, uint64_t now_ns)
         sleeps = arm(s, &o->threads[i]);
         o->counts.never_sleeps = !sleeps;
     }
+    /* a thread that was started since the last list would wake nobody */
+    sleeps = sleeps && sonde__watch_outside_lists_all(s);
     for (uint32_t i = 0; sleeps && i < o->count; i++) {
         sleeps = o->threads[i].wakes && has_not_run(&o->threads[i]); /* before it was armed */
     }

@@ -50,4 +50,7 @@ struct sonde__watch_outside {
     struct sonde__watch_outside_counts counts;
 };
 
+/* Is each thread of the process known? If not, the next look lists them. */
+bool sonde__watch_outside_lists_all(struct sonde__watch_session *s);
+
 #endif

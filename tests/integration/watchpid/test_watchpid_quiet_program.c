@@ -65,32 +65,10 @@ static void compare(const struct json *stalls, const char *output)
     CHECK_EQ(count, 3);
 }
 
-TIMED_TEST(a_quiet_program_does_not_wake_the_watch, 240)
+/* Compare the report with what the program has printed. */
+static void compare_report(const char *report, struct program *program)
 {
-    char number[16], report[256], quiet[16];
-    snprintf(report, sizeof report, "%s/report", test_folder());
-    snprintf(quiet, sizeof quiet, "%u", QUIET_MS * test_slack());
-    struct program program = program_start(
-        (const char *[]){program_built("watchpid/watchpid_quiet"), quiet, zoo_ms(400), NULL});
-    program_await(&program, "started", 30);
-    snprintf(number, sizeof number, "%d", program.pid);
-    struct program watch =
-        program_start((const char *[]){program_sonde(), "watch", "--equal=0", "--stall",
-                                       zoo_stall(), "--report", report, number, NULL});
-    unsigned long wakeups[3];
-    for (unsigned round = 0; round < 3; round++) {
-        wakeups[round] = count_wakeups(&program, watch.pid, round + 1);
-    }
-    CHECK_EQ(program_end(&program, 60), 0);
-    CHECK_EQ(program_end(&watch, 30), 0);
-    char *said = program_output(&watch), *output = program_output(&program);
-    if (strstr(said, "perf events are refused") != NULL) {
-        SKIP("perf events are refused");
-    }
-    fprintf(stderr, "  wake-ups in 3 s: %lu, %lu, %lu\n", wakeups[0], wakeups[1], wakeups[2]);
-    for (unsigned round = 0; round < 3; round++) {
-        CHECK(wakeups[round] <= WAITS_MAX);
-    }
+    char *output = program_output(program);
     struct test_run show =
         test_run((const char *[]){program_sonde(), "show", "--json", report, NULL}, NULL, NULL, 60);
     CHECK_EQ(show.status, 0);
@@ -98,6 +76,55 @@ TIMED_TEST(a_quiet_program_does_not_wake_the_watch, 240)
     compare(json_get(parsed, "stalls"), output);
     json_free(parsed);
     test_run_done(&show);
-    free(said);
     free(output);
+}
+
+/* Start the quiet program, and a watch of it. kind: NULL, or "thread". */
+static void start(const char *kind, const char *report, struct program *ret_program,
+                  struct program *ret_watch)
+{
+    char number[16], quiet[16];
+    snprintf(quiet, sizeof quiet, "%u", QUIET_MS * test_slack());
+    *ret_program = program_start(
+        (const char *[]){program_built("watchpid/watchpid_quiet"), quiet, zoo_ms(400), kind, NULL});
+    program_await(ret_program, "started", 30);
+    snprintf(number, sizeof number, "%d", ret_program->pid);
+    *ret_watch = program_start((const char *[]){program_sonde(), "watch", "--equal=0", "--stall",
+                                                zoo_stall(), "--report", report, number, NULL});
+}
+
+TIMED_TEST(a_quiet_program_does_not_wake_the_watch, 240)
+{
+    char report[256];
+    struct program program, watch;
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    start(NULL, report, &program, &watch);
+    unsigned long wakeups[3];
+    for (unsigned round = 0; round < 3; round++) {
+        wakeups[round] = count_wakeups(&program, watch.pid, round + 1);
+    }
+    CHECK_EQ(program_end(&program, 60), 0);
+    CHECK_EQ(program_end(&watch, 30), 0);
+    char *said = program_output(&watch);
+    if (strstr(said, "perf events are refused") != NULL) {
+        SKIP("perf events are refused");
+    }
+    fprintf(stderr, "  wake-ups in 3 s: %lu, %lu, %lu\n", wakeups[0], wakeups[1], wakeups[2]);
+    for (unsigned round = 0; round < 3; round++) {
+        CHECK(wakeups[round] <= WAITS_MAX);
+    }
+    compare_report(report, &program);
+    free(said);
+}
+
+/* The watch must not sleep while it does not know a thread. */
+TIMED_TEST(stalls_of_threads_that_a_quiet_program_starts, 240)
+{
+    char report[256];
+    struct program program, watch;
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    start("thread", report, &program, &watch);
+    CHECK_EQ(program_end(&program, 120), 0);
+    CHECK_EQ(program_end(&watch, 30), 0);
+    compare_report(report, &program);
 }
