@@ -97,7 +97,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_
 /* Wait for events, at most timeout_ns (UINT64_MAX: forever). Returns SONDE__HOST_ bits; 0:
  * time-out. sleeping: set the sleep word to 1 first, and return when the program clears it. */
 uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
-/* Return from waits also when fd is readable, until it is closed. False: the system refuses. */
+/* Return from waits also when fd is readable, until it is closed or hangs up. False: the system
+ * refuses. */
 bool sonde__host_waiter_heed(struct sonde__host_waiter *waiter, int32_t fd);
 
 /* The signal that ended the process; 0: none, or unknown. */

@@ -252,6 +252,18 @@ static uint32_t wait_once(struct sonde__host_waiter *w, struct pollfd p[4], uint
     }
 }
 
+/* An event of an ended thread hangs up for good, and would end every wait. */
+static void leave_hung_up(struct sonde__host_waiter *w)
+{
+    struct epoll_event events[16];
+    int count = epoll_wait(w->wakes, events, sizeof events / sizeof *events, 0);
+    for (int i = 0; i < count; i++) {
+        if ((events[i].events & (EPOLLHUP | EPOLLERR)) != 0) {
+            (void)epoll_ctl(w->wakes, EPOLL_CTL_DEL, events[i].data.fd, NULL);
+        }
+    }
+}
+
 uint32_t sonde__host_wait(struct sonde__host_waiter *w, uint64_t timeout_ns, bool sleeping)
 {
     struct pollfd p[4] = {{w->pidfd, POLLIN, 0},
@@ -269,7 +281,10 @@ uint32_t sonde__host_wait(struct sonde__host_waiter *w, uint64_t timeout_ns, boo
     if (p[2].revents != 0 && read(w->event, &count, sizeof count) > 0) {
         events |= SONDE__HOST_WOKEN;
     }
-    events |= p[3].revents != 0 ? (uint32_t)SONDE__HOST_WOKEN : 0;
+    if (p[3].revents != 0) {
+        leave_hung_up(w);
+        events |= SONDE__HOST_WOKEN;
+    }
     if (!sleeping && __atomic_exchange_n(w->word, 0, __ATOMIC_SEQ_CST) == 1) {
         wake_word(w->word);
     }
@@ -278,7 +293,7 @@ uint32_t sonde__host_wait(struct sonde__host_waiter *w, uint64_t timeout_ns, boo
 
 bool sonde__host_waiter_heed(struct sonde__host_waiter *w, int32_t fd)
 {
-    struct epoll_event event = {.events = EPOLLIN};
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
     if (w->wakes < 0) {
         w->wakes = epoll_create1(EPOLL_CLOEXEC);
     }

@@ -196,3 +196,32 @@ TEST_TIMEOUT(the_end_of_the_main_thread_is_not_the_end, 120)
     run_apart(check_main_thread, 0);
     run_apart(check_main_thread, SYS_pidfd_open);
 }
+
+/* --- descriptors that end a wait --- */
+
+/* A pipe without a writer hangs up, as an event of an ended thread does. */
+static void check_hung_up(unsigned refused)
+{
+    int fds[2];
+    char c;
+    pid_t pid = start();
+    struct sonde__host_waiter *waiter = wait_for(pid);
+    (void)refused;
+    CHECK_OK(pipe(fds));
+    CHECK(sonde__host_waiter_heed(waiter, fds[0]));
+    CHECK_EQ(sonde__host_wait(waiter, 1, false), 0);
+    CHECK_EQ(write(fds[1], "x", 1), 1);
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_WOKEN);
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_WOKEN); /* not read yet */
+    CHECK_EQ(read(fds[0], &c, 1), 1);
+    CHECK_EQ(sonde__host_wait(waiter, 1, false), 0);
+    CHECK_OK(close(fds[1]));
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_WOKEN);
+    CHECK_EQ(sonde__host_wait(waiter, 1, false), 0);
+    end(pid);
+}
+
+TEST_TIMEOUT(a_descriptor_that_hangs_up_ends_one_wait, 120)
+{
+    run_apart(check_hung_up, 0);
+}
