@@ -155,7 +155,8 @@ struct sonde__probe_page {
     _Alignas(64) _Atomic uint32_t unfinished;
     _Atomic uint32_t exiting; /* 1: the program is in exit() */
     /* 1: a thread runs under a seccomp filter, which may end the program for any system call that
-     * it does not expect: the probe makes none, the supervisor never sleeps for good. */
+     * it does not expect: the program's side makes none, and the supervisor never sleeps for good.
+     */
     _Atomic uint32_t confined;
     _Atomic uint32_t replaced;   /* 1: the program executes another one in this process */
     _Atomic uint32_t finished;   /* 1: the supervisor has written everything */
