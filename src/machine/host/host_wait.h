@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sonde__os_wait;
+
 /* --- descriptors --- */
 
 enum sonde__host_fd_kind {
@@ -138,6 +140,10 @@ uint64_t sonde__host_thread_of_inner(int32_t pid, uint64_t inner);
 bool sonde__host_has_thread(int32_t pid, uint64_t tid);
 /* The kernel function that a thread waits in; "": unknown. */
 void sonde__host_wait_channel(int32_t pid, uint64_t tid, char *ret_text, size_t capacity);
+/* After a stop (a signal, a tracer, a frozen container), the kernel resumes calls with a time limit
+ * by restart_syscall. Give such a wait, just read, the number of its own call; others, and those
+ * whose call is not known, are left as they are. */
+void sonde__host_wait_resumed(int32_t pid, uint64_t tid, struct sonde__os_wait *wait);
 
 /* --- load --- */
 

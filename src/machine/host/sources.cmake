@@ -35,6 +35,7 @@ set(sources
     ${SONDE_PORT}/host_wait_fd.c
     ${SONDE_PORT}/host_wait_lock.c
     ${SONDE_PORT}/host_wait_process.c
+    ${SONDE_PORT}/host_wait_resumed.c
     ${SONDE_PORT}/host_wait_socket.c
     ${SONDE_PORT}/host_waiter.c
     ${SONDE_PORT}/host_writer.c

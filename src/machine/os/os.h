@@ -133,6 +133,8 @@ struct sonde__os_call {
     uint64_t args[6];
 };
 struct sonde__os_call sonde__os_wait_call(const struct sonde__os_wait *wait);
+/* Replace the number of the call that it waits in. */
+void sonde__os_wait_renumber(struct sonde__os_wait *wait, int64_t number);
 
 /* Parse a thread's `syscall` file. False: malformed. */
 bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *ret_wait);

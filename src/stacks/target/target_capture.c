@@ -18,6 +18,7 @@
 #include "host_pin.h"
 #include "host_process.h"
 #include "host_ptrace.h"
+#include "host_wait.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "os_context.h"
@@ -37,6 +38,8 @@ enum outcome { DONE, AGAIN, REFUSED };
 /* --- blocked --- */
 
 struct proof {
+    int32_t pid;
+    uint64_t tid;
     int32_t syscall_fd, schedstat_fd; /* schedstat: -1: the kernel has none */
     struct sonde__os_wait wait;
     struct sonde__os_schedstat schedstat;
@@ -48,7 +51,11 @@ static enum sonde_status look(struct proof *proof)
         sonde__os_read_schedstat(proof->schedstat_fd, &proof->schedstat, NULL) != SONDE_OK) {
         memset(&proof->schedstat, 0, sizeof proof->schedstat);
     }
-    return sonde__os_read_wait(proof->syscall_fd, &proof->wait, NULL);
+    enum sonde_status status = sonde__os_read_wait(proof->syscall_fd, &proof->wait, NULL);
+    if (status == SONDE_OK) {
+        sonde__host_wait_resumed(proof->pid, proof->tid, &proof->wait);
+    }
+    return status;
 }
 
 static bool unchanged(const struct proof *a, const struct proof *b)
@@ -124,7 +131,7 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
 static enum outcome capture_blocked(struct sonde__target_process *p, uint64_t tid,
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {
-    struct proof proof = {.schedstat_fd = -1};
+    struct proof proof = {.pid = p->base.pid, .tid = tid, .schedstat_fd = -1};
     enum outcome outcome;
     enum sonde_status status =
         sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SYSCALL, &proof.syscall_fd, NULL);

@@ -65,6 +65,9 @@ static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait
     }
     enum sonde_status status = sonde__os_read_wait(fd, ret_wait, NULL);
     sonde__os_close(fd);
+    if (status == SONDE_OK) {
+        sonde__host_wait_resumed(pid, tid, ret_wait);
+    }
     return status == SONDE_OK;
 }
 
@@ -79,17 +82,6 @@ static bool read_schedstat(int32_t pid, uint64_t tid, struct sonde__os_schedstat
     return status == SONDE_OK;
 }
 
-static bool is_same_call(const struct sonde__causes *causes, const struct sonde__os_call *now,
-                         const struct sonde__capture *capture)
-{
-    const char *name = sonde__arch_syscall_name(causes->arch, now->number);
-    /* the kernel resumes some calls with a time limit by another number */
-    bool resumed = capture->by == SONDE__CAPTURED_PTRACE && name != NULL &&
-                   strcmp(name, "restart_syscall") == 0;
-    return (now->number == capture->syscall || resumed) &&
-           memcmp(now->args, capture->syscall_args, sizeof now->args) == 0;
-}
-
 /* Is the thread still in the call in which it was captured? *ret_returns: not now, but it runs, and
  * may be on its way back. */
 static bool is_still_in(const struct sonde__causes *causes, uint64_t tid,
@@ -102,7 +94,8 @@ static bool is_still_in(const struct sonde__causes *causes, uint64_t tid,
     }
     struct sonde__os_call call = sonde__os_wait_call(&now);
     *ret_returns = call.number < 0;
-    return is_same_call(causes, &call, capture);
+    return call.number == capture->syscall &&
+           memcmp(call.args, capture->syscall_args, sizeof call.args) == 0;
 }
 
 /* CPU time of a thread; 0: not known. */

@@ -11,6 +11,7 @@
 #include "host_perf.h"
 #include "host_process.h"
 #include "host_run.h"
+#include "host_wait.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "watch_capture.h"
@@ -189,6 +190,7 @@ static bool read_thread(const struct sonde__watch_session *s, const struct watch
             sonde__os_read_wait(t->wait_fd, &look.wait, NULL) != SONDE_OK) {
             return false;
         }
+        sonde__host_wait_resumed(s->pid, t->tid, &look.wait);
         look.blocked = sonde__os_wait_is_blocked(&look.wait);
         bool is_back = look.blocked && sonde__watch_outside_is_same(&look.wait, &t->idle_wait);
         if (t->counts) {

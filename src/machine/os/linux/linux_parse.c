@@ -76,6 +76,13 @@ struct sonde__os_call sonde__os_wait_call(const struct sonde__os_wait *wait)
     return call;
 }
 
+void sonde__os_wait_renumber(struct sonde__os_wait *wait, int64_t number)
+{
+    if (wait->words[STATE] == IN_CALL) {
+        wait->words[NUMBER] = (uint64_t)number;
+    }
+}
+
 bool sonde__os_schedstat_is_same(const struct sonde__os_schedstat *a,
                                  const struct sonde__os_schedstat *b)
 {

@@ -215,14 +215,20 @@ static const bool stacks_may_be_cut = true;
 static const bool stacks_may_be_cut = false;
 #endif
 
+/* A thread that gets no CPU for half a second does not stop in time. */
+static void check_late(unsigned late, unsigned all)
+{
+    CHECK(late == 0 || (test_slack() > 1 && late * 2 < all));
+}
+
 /* Busy, blocked and alternating threads: every stack is whole, whichever threads ran meanwhile. */
-TEST_TIMEOUT(threads_in_all_states, 120)
+TIMED_TEST(threads_in_all_states, 120)
 {
     static void *(*const run[])(void *) = {nap, nap, spin};
     struct sonde__target *target;
     const struct sonde__thread *threads;
     struct sonde_error error;
-    unsigned whole = 0, all = 0, perf_or_ptrace = 0;
+    unsigned whole = 0, all = 0, perf_or_ptrace = 0, late = 0;
     uint32_t count;
     pid_t child;
     need_native();
@@ -238,8 +244,12 @@ TEST_TIMEOUT(threads_in_all_states, 120)
             uint8_t how[FRAMES];
             sonde_stack_init(&stack, pcs, how, FRAMES, 0);
             sonde__target_capture(target, &threads[i], &stack, &capture);
-            CHECK_OK(capture.status);
             all++;
+            if (capture.status == SONDE_TIMEOUT) {
+                late++;
+                continue;
+            }
+            CHECK_OK(capture.status);
             whole += stack.end == SONDE_END_ROOT;
             if (stack.end == SONDE_END_NO_REGISTERS && stacks_may_be_cut) {
                 whole++; /* reported, not guessed */
@@ -254,9 +264,10 @@ TEST_TIMEOUT(threads_in_all_states, 120)
                 capture.by == SONDE__CAPTURED_PERF || capture.by == SONDE__CAPTURED_PTRACE;
         }
     }
+    check_late(late, all);
     /* slow builds lose the race against the naps */
-    CHECK(whole * 10 >= all * 9 || stacks_may_be_cut);
-    CHECK(perf_or_ptrace >= 15); /* the spinning thread, except while preempted */
+    CHECK(whole * 10 >= (all - late) * 9 || stacks_may_be_cut);
+    CHECK(perf_or_ptrace + late >= 15); /* the spinning thread, except while preempted */
     sonde__target_close(target);
     end(child);
 }
@@ -268,7 +279,7 @@ static char state_of(pid_t pid, uint64_t tid)
     return t.letter;
 }
 
-TEST_TIMEOUT(stop_all_and_go_on, 120)
+TIMED_TEST(stop_all_and_go_on, 120)
 {
     static void *(*const run[])(void *) = {nap, spin, spin, spawn};
     const struct sonde__target_options options = {.mode = SONDE__TARGET_STOP};
@@ -277,6 +288,7 @@ TEST_TIMEOUT(stop_all_and_go_on, 120)
     struct sonde_error error = {0};
     uint64_t pause_ns = 0;
     uint32_t count;
+    unsigned late = 0, all = 0;
     bool moves = false;
     pid_t child;
     need_native();
@@ -297,6 +309,11 @@ TEST_TIMEOUT(stop_all_and_go_on, 120)
             if (threads[i].letter == 'Z' || threads[i].letter == 'X') {
                 continue;
             }
+            all++;
+            if (threads[i].letter == 'R') {
+                late++;
+                continue;
+            }
             CHECK_EQ(threads[i].letter, 't');
             sonde_stack_init(&stack, pcs, how, FRAMES, 0);
             sonde__target_capture(target, &threads[i], &stack, &capture);
@@ -307,7 +324,8 @@ TEST_TIMEOUT(stop_all_and_go_on, 120)
         sonde__target_resume(target, &pause_ns);
         CHECK(pause_ns > 0);
     }
-    for (unsigned i = 0; i < 2000 && !moves; i++) {
+    check_late(late, all);
+    for (unsigned i = 0; i < 2000 * test_slack() && !moves; i++) {
         usleep(1000);
         moves = state_of(child, (uint64_t)child) == 'S';
     }
