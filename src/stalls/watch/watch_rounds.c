@@ -224,12 +224,14 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
     return true;
 }
 
-/* How long a thread of the watch waited for a CPU since the last call. */
+/* How long a thread of the watch waited for a CPU since the last call. tid 0: this one. */
 static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
 {
     struct sonde__os_schedstat before = clock->stat;
-    return sonde__watch_clock_read(clock, sonde__os_pid(), tid) &&
-                   clock->stat.runqueue_ns > before.runqueue_ns
+    if (!clock->is_open && tid == 0) {
+        tid = sonde__os_tid();
+    }
+    return sonde__watch_clock_read(clock, 0, tid) && clock->stat.runqueue_ns > before.runqueue_ns
                ? clock->stat.runqueue_ns - before.runqueue_ns
                : 0;
 }
@@ -239,7 +241,7 @@ static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
 static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t cpu_ns = sonde__host_cpu_ns(), spent_ns = cpu_ns - s->cpu_ns;
-    uint64_t delay_ns = delay_of(&s->own, sonde__os_tid());
+    uint64_t delay_ns = delay_of(&s->own, 0);
     if (s->waiter != NULL) {
         delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
     }
@@ -418,8 +420,8 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
                   may_wake(s) && !sonde__watch_expects_workers(s, now_ns);
     if (starting) {
         wait_ns = START_TICK_NS;
-    } else if (runs && !asleep && wait_ns > period) {
-        wait_ns = period; /* also beside a turn with a later deadline: no other one wakes us */
+    } else if (runs && !asleep) { /* also beside a sampled turn: no other turn wakes us */
+        wait_ns = sonde__watch_turns_pause(&s->turns, wait_ns);
     }
     if (asleep) {
         /* A thread may have read the word just before it was set to 1. The look one period later

@@ -6,6 +6,8 @@
 #define NS_PER_S 1000000000u
 /* The probe's clock has no finer steps on most kernels. */
 #define PERIOD_MIN_NS 4000000u
+/* A look may be late by this part of a period: a turn of two periods is still seen. */
+#define STRETCH_PART 3u
 
 void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshold_ns, uint32_t fps)
 {
@@ -17,6 +19,11 @@ void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshol
         turns->period_ns = half < turns->period_ns ? half : turns->period_ns;
         turns->period_ns = turns->period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : turns->period_ns;
     }
+}
+
+uint64_t sonde__watch_turns_pause(const struct sonde__watch_turns *turns, uint64_t due_ns)
+{
+    return due_ns <= turns->period_ns + turns->period_ns / STRETCH_PART ? due_ns : turns->period_ns;
 }
 
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns)

@@ -25,6 +25,9 @@ struct sonde__watch_turns {
 
 /* fps: a refresh rate; 0: none. */
 void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshold_ns, uint32_t fps);
+/* The pause until the next look, if a sample is due in due_ns (UINT64_MAX: none): at most a period,
+ * or a little longer to look only once. Turns of two periods are still seen. */
+uint64_t sonde__watch_turns_pause(const struct sonde__watch_turns *turns, uint64_t due_ns);
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns);
 /* Fill the end's turn_counts (from `ret_counts`), frame_ns and frames_dropped. */
 void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sonde__report_end *end,

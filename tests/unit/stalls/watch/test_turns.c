@@ -35,6 +35,21 @@ TEST(turns_are_counted_by_length)
                "long turns: 2 of 20 ms to 40 ms, 1 of 40 ms to 80 ms, 1 of 20.4 s and more");
 }
 
+TEST(looks_at_other_turns_wait_for_a_sample_that_is_due_soon)
+{
+    struct sonde__watch_turns turns;
+    sonde__watch_turns_init(&turns, 250 * MS, 0);
+    CHECK_EQ(turns.period_ns, 15625000);
+    /* the step of a thread that stays where it is: one look in 20 ms, not two */
+    CHECK_EQ(sonde__watch_turns_pause(&turns, 20 * MS), 20 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, 10 * MS), 10 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, 21 * MS), 15625000);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, UINT64_MAX), 15625000);
+    for (uint64_t due_ns = 0; due_ns < 100 * MS; due_ns += MS) {
+        CHECK(sonde__watch_turns_pause(&turns, due_ns) < turns.period_ns * 3 / 2);
+    }
+}
+
 TEST(frames_that_are_dropped)
 {
     struct sonde__watch_turns turns;
