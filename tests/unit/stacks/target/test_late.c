@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that stop late, never, or end before they stop: no thread stays stopped or traced, and
- * none of a process that got the number.
+/* Threads that stop late, never, or end before they stop: no thread stays stopped or traced.
  *
- * The system calls are real, but a test acts right before one of them: ptrace() is defined here, in
- * libc's place. What is long about the stops is a vfork(): its parent is in an uninterruptible wait
- * until the child ends, which is when the test says so. */
+ * The system calls are real, but a test acts right before one of them (traced.h). What
+ * is long about the stops is a vfork(): its parent is in an uninterruptible wait until the child
+ * ends, which is when the test says so. */
 #include <errno.h>
-#include <linux/sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,48 +18,7 @@
 #include "host_process.h"
 #include "host_run.h"
 #include "test.h"
-
-/* --- acts before a call of ptrace() --- */
-
-static void (*before_call)(uint64_t tid);
-static enum __ptrace_request before_which;
-static int refusal; /* errno with which that call fails; 0: make the call */
-
-long ptrace(enum __ptrace_request request, ...)
-{
-    va_list list;
-    va_start(list, request);
-    pid_t pid = va_arg(list, pid_t);
-    void *address = va_arg(list, void *);
-    void *data = va_arg(list, void *);
-    va_end(list);
-    if (request == before_which && before_call != NULL) {
-        before_call((uint64_t)pid);
-    }
-    if (request == before_which && refusal != 0) {
-        errno = refusal;
-        return -1;
-    }
-    long result = syscall(SYS_ptrace, (long)request, pid, address, data);
-    if (request == PTRACE_INTERRUPT && shared != NULL) {
-        atomic_store(&shared->interrupted, true);
-    }
-    return result;
-}
-
-/* Called once, after a look for a stop that has found none. */
-static void (*after_vain_look)(uint64_t tid);
-
-int waitid(idtype_t which, id_t id, siginfo_t *info, int options)
-{
-    int result = (int)syscall(SYS_waitid, which, id, info, options, NULL);
-    void (*what)(uint64_t tid) = after_vain_look;
-    if (what != NULL && (options & WNOHANG) != 0 && result == 0 && info->si_pid == 0) {
-        after_vain_look = NULL;
-        what((uint64_t)id);
-    }
-    return result;
-}
+#include "traced.h"
 
 /* --- what happens --- */
 
@@ -125,22 +81,7 @@ static void wait_for_its_end(uint64_t tid)
     _exit(0);
 }
 
-static void before(enum __ptrace_request which, void (*what)(uint64_t tid))
-{
-    before_which = which;
-    before_call = what;
-}
-
 /* --- captures --- */
-
-static struct sonde__capture capture_stopping(unsigned i)
-{
-    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PTRACE);
-    struct sonde__capture captured = capture_running(target, i);
-    before(0, NULL);
-    sonde__target_close(target);
-    return captured;
-}
 
 /* In a child that goes on and closes nothing, or is ended meanwhile. */
 static pid_t capture_apart(unsigned i)
@@ -413,128 +354,6 @@ TEST_TIMEOUT(the_thread_exits_before_the_stop, 120)
     check_goes_on(1);
     end_tracer(tracer);
     end_program();
-}
-
-/* --- another process gets the number before the seizure --- */
-
-static pid_t stranger;
-
-static bool start_as(pid_t pid)
-{
-    struct clone_args args = {
-        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
-    long got = syscall(SYS_clone3, &args, sizeof args);
-    while (got == 0) {
-        pause();
-    }
-    return got == pid;
-}
-
-static void need_numbers(void)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        _exit(0);
-    }
-    CHECK_EQ(waitpid(pid, NULL, 0), pid);
-    if (!start_as(pid)) {
-        SKIP("this user may not choose a process' number");
-    }
-    kill(pid, SIGKILL);
-    CHECK_EQ(waitpid(pid, NULL, 0), pid);
-}
-
-/* The system frees the number a moment after the thread is gone. */
-static void await_number(uint64_t tid)
-{
-    bool got = start_as((pid_t)tid);
-    for (unsigned n = 0; n < LOOKS_MAX && !got; n++) {
-        usleep(LOOK_US);
-        got = start_as((pid_t)tid);
-    }
-    CHECK(got);
-    stranger = (pid_t)tid;
-}
-
-static void replace_thread(uint64_t tid)
-{
-    if (tid != shared->tid[0] || stranger != 0) {
-        return;
-    }
-    order(tid, EXIT_THREAD);
-    await_number(tid);
-}
-
-static void replace_process(uint64_t tid)
-{
-    if (stranger != 0) {
-        return;
-    }
-    kill(program, SIGKILL);
-    waitpid(program, NULL, 0);
-    await_number(tid);
-}
-
-/* It was not stopped: it sleeps as before, and nobody traces it. */
-static void check_stranger(void)
-{
-    struct sonde__host_thread now = {.letter = '?'};
-    CHECK(stranger != 0);
-    CHECK_EQ(tracer_of((uint64_t)stranger), 0);
-    for (unsigned n = 0; n < LOOKS_MAX && now.letter != 'S'; n++) {
-        usleep(LOOK_US);
-        CHECK_OK(sonde__host_thread_read(stranger, (uint64_t)stranger, &now));
-    }
-    CHECK_EQ(now.letter, 'S');
-    kill(stranger, SIGKILL);
-    CHECK_EQ(waitpid(stranger, NULL, 0), stranger);
-}
-
-TEST_TIMEOUT(a_thread_that_got_the_number_is_released, 120)
-{
-    need_numbers();
-    start_program();
-    before(PTRACE_SEIZE, replace_thread);
-    struct sonde__capture captured = capture_stopping(0);
-    CHECK_EQ(captured.status, SONDE_ABSENT);
-    check_stranger();
-    check_goes_on(1);
-    end_program();
-}
-
-TEST_TIMEOUT(a_thread_that_got_the_number_is_released_before_all_are_stopped, 120)
-{
-    need_numbers();
-    start_program();
-    before(PTRACE_SEIZE, replace_thread);
-    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
-    struct sonde_error error;
-    uint64_t pause_ns;
-    CHECK_OK(sonde__target_stop(target, &error));
-    check_stranger();
-    CHECK_EQ(letter_of(shared->tid[1]), 't');
-    CHECK_EQ(letter_of((uint64_t)program), 't');
-    CHECK_EQ(capture(target, 0).status, SONDE_ABSENT);
-    CHECK_EQ(capture(target, 1).by, SONDE__CAPTURED_PTRACE);
-    sonde__target_resume(target, &pause_ns);
-    sonde__target_close(target);
-    check_goes_on(1);
-    end_program();
-}
-
-TEST_TIMEOUT(a_process_that_got_the_number_is_not_stopped, 120)
-{
-    need_numbers();
-    start_program();
-    before(PTRACE_SEIZE, replace_process);
-    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
-    struct sonde_error error;
-    CHECK_EQ(sonde__target_stop(target, &error), SONDE_ABSENT);
-    before(0, NULL);
-    check_stranger();
-    CHECK_EQ(capture(target, 0).status, SONDE_ABSENT);
-    sonde__target_close(target);
-    munmap(shared, sizeof *shared);
 }
 
 /* --- a signal meets the stop --- */
