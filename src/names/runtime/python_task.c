@@ -175,9 +175,11 @@ bool python_task_name(struct python *python, struct sonde__view *view, uint64_t 
     if (!python_text(&python->codes, view, name, text, &size)) {
         return number_name(python, view, name, ret_name, capacity);
     }
-    size = size < capacity ? size : capacity - 1;
-    while (size > 0 && size == capacity - 1 && ((uint8_t)text[size] & 0xc0) == 0x80) {
-        size--; /* do not cut within a character */
+    if (size >= capacity) {
+        size = capacity - 1;
+        while (size > 0 && ((uint8_t)text[size] & 0xc0) == 0x80) {
+            size--; /* do not cut within a character */
+        }
     }
     memcpy(ret_name, text, size);
     ret_name[size] = '\0';

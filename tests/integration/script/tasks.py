@@ -19,7 +19,7 @@ async def by_wait_for():
 
 
 async def by_shield():
-    await asyncio.shield(named(by_wait_for(), "has a limit"))
+    await asyncio.shield(named(by_wait_for(), "has a long name: " + 25 * "\U0001f40d"))
 
 
 async def by_wait():

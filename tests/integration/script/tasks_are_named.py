@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-EXPECTED = ["save order 7", "gathers", "has a limit", "shields", "waits", "groups", "Task-1"]
+EXPECTED = ["save order 7", "gathers", "has a long name: " + 19 * "\U0001f40d", "shields", "waits",
+            "groups", "Task-1"]  # a long name is cut to 95 bytes, between two characters
 
 
 def tasks(frames):
