@@ -71,7 +71,7 @@ static size_t put_utf8(char *to, uint32_t c)
     for (size_t i = more; i > 0; i--, c >>= 6) {
         to[i] = (char)(0x80 | (c & 0x3f));
     }
-    to[0] = (char)((0xf00u >> more & 0xff) | c); /* one high bit for each byte */
+    to[0] = (char)((0xf00u >> (more + 1) & 0xff) | c); /* a high bit for each byte */
     return more + 1;
 }
 

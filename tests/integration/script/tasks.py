@@ -28,10 +28,10 @@ async def by_wait():
 
 async def by_group():
     if sys.version_info < (3, 11):
-        await named(by_wait(), "waits")
+        await named(by_wait(), "waits \u00e9 \u20ac")
     else:
         async with asyncio.TaskGroup() as group:
-            group.create_task(by_wait(), name="waits")
+            group.create_task(by_wait(), name="waits \u00e9 \u20ac")
 
 
 def named(coroutine, name):

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
-EXPECTED = ["save order 7", "gathers", "has a long name: " + 19 * "\U0001f40d", "shields", "waits",
-            "groups", "Task-1"]  # a long name is cut to 95 bytes, between two characters
+EXPECTED = ["save order 7", "gathers", "has a long name: " + 19 * "\U0001f40d", "shields",
+            "waits \u00e9 \u20ac", "groups", "Task-1"]  # a long name is cut between characters
 
 
 def tasks(frames):
