@@ -143,14 +143,28 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
     sonde__report_add_call(r->report, &call);
 }
 
+/* More calls than a processor makes in a day and a half, one in half a nanosecond. */
+#define CALLS_MAX ((uint64_t)1 << 48)
+
+/* Can this be a record of calls? What cannot be is left out, and counted. */
+static bool is_possible(const struct reader *r, uint32_t label, uint64_t calls,
+                        struct sonde__audit_totals *totals)
+{
+    bool possible = label < r->list->count && calls <= CALLS_MAX;
+    totals->impossible += !possible;
+    return possible && calls != 0;
+}
+
 static void add_all(struct reader *r, struct sonde__record_entry *entries,
                     struct sonde__audit_totals *totals)
 {
     uint32_t count = 0, numbers = sonde__record_numbers(r->record);
     for (uint32_t i = 0; i < numbers; i++) {
-        if (sonde__record_entry(r->record, i, &entries[count]) &&
-            entries[count].label < r->list->count && entries[count].count != 0) {
-            totals->calls += entries[count++].count;
+        struct sonde__record_entry *entry = &entries[count];
+        if (sonde__record_entry(r->record, i, entry) &&
+            is_possible(r, entry->label, entry->count, totals)) {
+            totals->calls += entry->count;
+            count++;
         }
     }
     totals->entries = count;
@@ -161,7 +175,7 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     totals->cut = r->cut;
     for (uint32_t i = 0; i < r->list->count; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
-        if (call.count != 0) {
+        if (is_possible(r, i, call.count, totals)) {
             call.function = sonde__report_string(r->report, r->list->names[i]);
             sonde__report_add_call(r->report, &call);
             totals->lost += call.count;

@@ -15,10 +15,11 @@
 
 struct sonde__audit_totals {
     uint64_t calls;
-    uint64_t lost;    /* of these, without room for their stack */
-    uint64_t cut;     /* of these, with a stack cut because its thread's budget was used up */
-    uint64_t entries; /* pairs of function and stack */
-    uint64_t bytes;   /* memory of the stacks, without counters */
+    uint64_t lost;       /* of these, without room for their stack */
+    uint64_t cut;        /* of these, with a stack cut because its thread's budget was used up */
+    uint64_t entries;    /* pairs of function and stack */
+    uint64_t bytes;      /* memory of the stacks, without counters */
+    uint64_t impossible; /* records of calls that cannot be, and are left out: damaged memory */
     uint32_t images_lost;
 };
 

@@ -199,6 +199,13 @@ static void print_totals(const struct sonde__audit *audit, const struct sonde__a
                        (unsigned)audit->listed, sonde__base_plural(audit->listed),
                        (unsigned long long)totals->entries, sonde__base_plural(totals->entries),
                        bytes);
+    if (totals->impossible != 0) {
+        sonde__report_line(lines,
+                           "what was recorded may be wrong: the program has damaged the memory "
+                           "that it shares with sonde (%llu count%s of calls that cannot be)",
+                           (unsigned long long)totals->impossible,
+                           sonde__base_plural(totals->impossible));
+    }
     if (totals->lost != 0) {
         sonde__report_line(
             lines,

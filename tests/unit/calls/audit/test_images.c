@@ -58,12 +58,13 @@ static void call_from(uint64_t pc)
     CHECK(sonde__record_call(record, 0, sonde__depot_put(sonde__record_depot(record), &stack)));
 }
 
+static struct sonde__audit_totals totals;
+
 static struct sonde__report *read_all(void)
 {
     static const struct sonde__audit_list list = {.names = {"f"}, .count = 1};
     struct sonde__record_page *copy;
     struct sonde__report *report;
-    struct sonde__audit_totals totals;
     CHECK_OK(sonde__report_create(&report));
     CHECK_OK(sonde__audit_page_copy(page, &copy));
     CHECK_OK(sonde__audit_read(copy, page, NODES, &list, NULL, report, &totals));
@@ -117,6 +118,30 @@ TEST(image_at_the_place_of_two_later_ones)
     call_from(place(1) + 2);
     call_from(place(0) + 2);
     check_images(4);
+}
+
+/* The program may write anything there. */
+TEST(counts_that_cannot_be_are_left_out)
+{
+    make_record();
+    load_image(0, place(0), PLACE_BYTES);
+    call_from(place(0) + 1);
+    CHECK(!sonde__record_call(record, 0, SONDE__DEPOT_NONE)); /* no room for its stack */
+    sonde__report_destroy(read_all());
+    CHECK_EQ(totals.calls, 2);
+    CHECK_EQ(totals.lost, 1);
+    CHECK_EQ(totals.impossible, 0);
+    uint64_t *words = (uint64_t *)(void *)((char *)page + SONDE__RECORD_OFFSET);
+    uint32_t at = 0;
+    while (sonde__record_lost(record, 0) == 1) { /* its counter is one of the first words */
+        words[at] ^= words[at] == 1 ? (uint64_t)1 << 60 : 0;
+        at++;
+    }
+    sonde__report_destroy(read_all());
+    CHECK_EQ(totals.calls, 1);
+    CHECK_EQ(totals.lost, 0);
+    CHECK_EQ(totals.impossible, 1);
+    CHECK_OK(munmap(page, SONDE__RECORD_OFFSET + sonde__record_size(NODES)));
 }
 
 static double seconds_to_read(uint32_t images)
