@@ -16,7 +16,7 @@
 #include "test.h"
 #include "watches.h"
 
-TEST_TIMEOUT(a_missing_heartbeat_is_reported, 60)
+TIMED_TEST(a_missing_heartbeat_is_reported, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct sonde_watch *watch = start(&told, 100 * MS, -1);

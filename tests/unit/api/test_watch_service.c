@@ -154,7 +154,7 @@ static void on_end(void *ctx, const struct sonde_stall *stall)
     watches_on_stall(&both->ended, stall);
 }
 
-TEST_TIMEOUT(begin_of_a_stall_is_told_with_a_stack, 60)
+TIMED_TEST(begin_of_a_stall_is_told_with_a_stack, 60)
 {
     static struct both both = {.begun = {.mutex = PTHREAD_MUTEX_INITIALIZER},
                                .ended = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
