@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base_status.h"
@@ -33,6 +35,19 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     return status;
 }
 
+/* A supervisor that takes over from another one begins the report anew: wait for its first bytes.
+ */
+static void await_begin(const char *path)
+{
+    static const struct timespec pause = {0, 5000000};
+    struct stat st;
+    for (unsigned i = 0; i < 400 && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+                         st.st_size == 0 && !sonde__host_writer_await(path, 0, 0);
+         i++) {
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* Read a report file. If it has no end record, read it again when its writer has released it: the
  * writer may still be finishing after the program ended. Returns an exit code. */
 static int read_report(const struct sonde__cli_command *command, const char *path,
@@ -42,6 +57,7 @@ static int read_report(const struct sonde__cli_command *command, const char *pat
     struct sonde_error error;
     enum sonde_status status = SONDE_OK;
     bool again = false;
+    await_begin(path);
     do {
         int exit_code = sonde__cli_input_read(command, path, sonde__report_begins, &input);
         if (exit_code != SONDE__CLI_OK) {

@@ -72,6 +72,21 @@ TEST(counts_outlive_the_supervisor)
     }
 }
 
+/* The standby process begins the report anew, and the command may have returned by then. */
+TEST(a_report_that_is_begun_anew_is_awaited)
+{
+    static const char text[] =
+        "cd %s; rm -f locked; %s run --record list --report whole -- true 2>/dev/null; : > begun; "
+        "flock begun sh -c 'echo > locked; sleep 0.5; cat whole > begun' & "
+        "until [ -e locked ]; do sleep 0.02; done; %s show begun; status=$?; wait; exit $status";
+    char script[2048];
+    make_list("getppid\n");
+    snprintf(script, sizeof script, text, test_folder(), program_sonde(), program_sonde());
+    struct test_run run = run_shell(script);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}
+
 /* Counts are printed while the program runs; it goes on. */
 TEST(counts_so_far_on_sigquit)
 {
