@@ -10,11 +10,12 @@
 #include "arch_syscall.h"
 #include "os.h"
 
-/* A clock's id is a small number, or a negative one (a process' CPU clock); nanosleep has the
- * address of its time there. */
+/* A clock's id is a small number, or a negative one (a process' CPU clock), extended by its sign or
+ * by zeros; nanosleep has the address of its time there. */
 static const char *sleep_call(const struct sonde__os_call *call)
 {
-    bool has_clock = call->args[0] < 4096 || (int32_t)call->args[0] < 0;
+    uint64_t first = call->args[0];
+    bool has_clock = first < 4096 || (int64_t)first < 0 || (first >> 32 == 0 && first >> 31 != 0);
     return has_clock && call->args[1] <= 1 ? "clock_nanosleep" : "nanosleep";
 }
 

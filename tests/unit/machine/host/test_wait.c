@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Descriptors, sockets, locks and children of the port: texts of the kernel, and this process. */
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +10,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host_wait.h"
@@ -213,4 +217,75 @@ TEST(load_of_a_thread)
     CHECK(after.io_pressure_ns >= before.io_pressure_ns);
     free((void *)memory);
     CHECK(!sonde__host_load_read(INT32_MAX, INT32_MAX, &after));
+}
+
+static void make_call(unsigned kind, const int ends[2], const struct timespec *time, uint32_t *word)
+{
+    struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+    switch (kind) {
+    case 0:
+        (void)syscall(SYS_nanosleep, time, NULL);
+        break;
+    case 1:
+        (void)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, NULL);
+        break;
+    case 2:
+        (void)syscall(SYS_futex, word, FUTEX_WAIT, 0, time, NULL, 0);
+        break;
+    default:
+        (void)poll(&fd, 1, 1000000);
+    }
+}
+
+static int64_t read_call(pid_t pid, bool resumed)
+{
+    struct sonde__os_wait wait;
+    int32_t fd;
+    CHECK_OK(sonde__os_thread_open(pid, (uint64_t)pid, SONDE__OS_THREAD_SYSCALL, &fd, NULL));
+    CHECK_OK(sonde__os_read_wait(fd, &wait, NULL));
+    sonde__os_close(fd);
+    if (resumed) {
+        sonde__host_wait_resumed(pid, (uint64_t)pid, &wait);
+    }
+    return sonde__os_wait_call(&wait).number;
+}
+
+/* The call that the kernel shows before a stop is the one that is named after it. The time is where
+ * the lower half of its address looks like a negative clock. */
+TEST(calls_that_the_kernel_resumes)
+{
+    int ends[2];
+    CHECK_OK(pipe(ends));
+    struct timespec *time = mmap((void *)(uintptr_t)0x10080000000, 4096, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(time != MAP_FAILED);
+    *time = (struct timespec){.tv_sec = 1000};
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS || (int32_t)(uintptr_t)time >= 0) {
+        SKIP("under an emulator calls are not shown, or the address is taken");
+    }
+    for (unsigned kind = 0; kind < 4; kind++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            uint32_t word = 0;
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            make_call(kind, ends, time, &word);
+            _exit(0);
+        }
+        int64_t made = -1, again = -1;
+        while (made < 0) {
+            made = read_call(pid, false);
+        }
+        CHECK_OK(kill(pid, SIGSTOP));
+        CHECK(waitpid(pid, NULL, WUNTRACED) == pid);
+        CHECK_OK(kill(pid, SIGCONT));
+        while (again < 0 || again == made) { /* restart_syscall */
+            again = read_call(pid, false);
+        }
+        CHECK_EQ(read_call(pid, true), made);
+        CHECK_OK(kill(pid, SIGKILL));
+        CHECK(waitpid(pid, NULL, 0) == pid);
+    }
+    CHECK_OK(munmap(time, 4096));
+    close(ends[0]);
+    close(ends[1]);
 }
