@@ -6,7 +6,6 @@
 #include "host_identity.h"
 
 #include <dlfcn.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -20,60 +19,16 @@
 #include "host_run.h"
 #include "os.h"
 #include "test.h"
+#include "test_live.h"
 
 static pid_t number; /* of a process that another one replaces; 0: it need not be */
 static long before_which;
 
-static void live(void)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) {
-        pause();
-    }
-}
-
-static pid_t start(void)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        live();
-    }
-    return pid;
-}
-
-static void end(pid_t pid)
-{
-    CHECK_OK(kill(pid, SIGKILL));
-    CHECK_EQ(waitpid(pid, NULL, 0), pid);
-}
-
-/* False: this user may not choose numbers. */
-static bool start_as(pid_t pid)
-{
-    struct clone_args args = {
-        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
-    long got = syscall(SYS_clone3, &args, sizeof args);
-    if (got == 0) {
-        live();
-    }
-    return got == pid;
-}
-
-static void need_numbers(void)
-{
-    pid_t pid = start();
-    end(pid);
-    if (!start_as(pid)) {
-        SKIP("this user may not choose a process' number");
-    }
-    end(pid);
-}
-
 static void replace_before(long which)
 {
     if (number != 0 && which == before_which) {
-        end(number);
-        CHECK(start_as(number));
+        test_live_end(number);
+        CHECK(test_live_start_as(number));
         number = 0;
     }
 }
@@ -111,7 +66,7 @@ int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlimit *lim
 TEST(an_identity_holds_until_the_number_is_free)
 {
     struct sonde__host_identity child, other;
-    pid_t pid = start();
+    pid_t pid = test_live_start();
     CHECK_OK(sonde__host_identity_take(pid, (uint64_t)pid, &child, NULL));
     CHECK(sonde__host_identity_holds(&child));
     CHECK_EQ(sonde__host_identity_take(sonde__os_pid(), (uint64_t)pid, &other, NULL), SONDE_ABSENT);
@@ -129,27 +84,27 @@ TEST(an_identity_holds_until_the_number_is_free)
 TEST(an_identity_does_not_pass_to_the_next_owner)
 {
     struct sonde__host_identity child, other;
-    need_numbers();
-    pid_t pid = start();
+    test_live_need_numbers();
+    pid_t pid = test_live_start();
     CHECK_OK(sonde__host_identity_take(pid, (uint64_t)pid, &child, NULL));
-    end(pid);
-    CHECK(start_as(pid));
+    test_live_end(pid);
+    CHECK(test_live_start_as(pid));
     CHECK(!sonde__host_identity_holds(&child));
     CHECK_OK(sonde__host_identity_take(pid, (uint64_t)pid, &other, NULL));
     CHECK(sonde__host_identity_holds(&other));
     sonde__host_identity_drop(&child);
     sonde__host_identity_drop(&other);
-    end(pid);
+    test_live_end(pid);
 }
 
 TEST(a_perf_event_is_for_the_thread_meant)
 {
     struct sonde__host_perf perf;
-    need_numbers();
-    pid_t pid = start();
+    test_live_need_numbers();
+    pid_t pid = test_live_start();
     enum sonde_status status = sonde__host_perf_open(pid, (uint64_t)pid, 1000000, &perf, NULL);
     if (status != SONDE_OK) {
-        end(pid);
+        test_live_end(pid);
         SKIP("perf events are refused here");
     }
     sonde__host_perf_close(&perf);
@@ -159,7 +114,7 @@ TEST(a_perf_event_is_for_the_thread_meant)
     number = pid;
     CHECK_EQ(sonde__host_perf_open_switches(pid, (uint64_t)pid, 0, &perf, NULL), SONDE_ABSENT);
     CHECK_EQ(number, 0);
-    end(pid);
+    test_live_end(pid);
 }
 
 /* In a child: a waiter's thread stays. */
@@ -171,7 +126,7 @@ static void check_limit(void)
     struct sonde__host_waiter *waiter;
     struct sonde_error error;
     CHECK_OK(setrlimit(RLIMIT_CORE, &none));
-    pid_t pid = start();
+    pid_t pid = test_live_start();
     CHECK_OK(sonde__host_waiter_create(pid, &word, &waiter, &error));
     before_which = SYS_prlimit64;
     number = pid;
@@ -181,13 +136,13 @@ static void check_limit(void)
     CHECK_EQ(now.rlim_cur, 0);
     CHECK_EQ(now.rlim_max, 4096);
     CHECK_EQ(waitpid(pid, NULL, WNOHANG), 0);
-    end(pid);
+    test_live_end(pid);
 }
 
 TEST(another_process_keeps_its_limit_of_core_files)
 {
     int status;
-    need_numbers();
+    test_live_need_numbers();
     pid_t pid = fork();
     if (pid == 0) {
         check_limit();

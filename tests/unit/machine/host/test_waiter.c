@@ -3,7 +3,6 @@
  * refuses pidfds. In child processes: a waiter's thread stays. */
 #include <errno.h>
 #include <linux/filter.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include "host_run.h"
 #include "os.h"
 #include "test.h"
+#include "test_live.h"
 
 #define LONG_NS 60000000000u
 
@@ -37,41 +37,6 @@ static void refuse(unsigned call)
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
         _exit(NO_FILTER);
     }
-}
-
-static void live(void)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) {
-        pause();
-    }
-}
-
-static pid_t start(void)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        live();
-    }
-    return pid;
-}
-
-/* Start a process with a pid that was in use. False: this user may not choose pids. */
-static bool start_as(pid_t pid)
-{
-    struct clone_args args = {
-        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
-    long got = syscall(SYS_clone3, &args, sizeof args);
-    if (got == 0) {
-        live();
-    }
-    return got == pid;
-}
-
-static void end(pid_t pid)
-{
-    CHECK_OK(kill(pid, SIGKILL));
-    CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
 static struct sonde__host_waiter *wait_for(pid_t pid)
@@ -109,7 +74,7 @@ static void run_apart(void (*body)(unsigned refused), unsigned refused)
 
 static void check_end(unsigned refused)
 {
-    pid_t pid = start();
+    pid_t pid = test_live_start();
     struct sonde__host_waiter *waiter = wait_for(pid);
     CHECK_EQ(sonde__host_waiter_doubt(waiter)[0] != '\0', refused == SYS_pidfd_open);
     CHECK_EQ(sonde__host_wait(waiter, 1, false), 0);
@@ -138,11 +103,11 @@ TEST_TIMEOUT(the_end_is_seen_and_signals_arrive, 120)
 static void check_number(unsigned refused)
 {
     int status = 0;
-    pid_t pid = start();
+    pid_t pid = test_live_start();
     struct sonde__host_waiter *waiter = wait_for(pid);
     (void)refused;
-    end(pid);
-    if (!start_as(pid)) {
+    test_live_end(pid);
+    if (!test_live_start_as(pid)) {
         _exit(NO_NUMBER);
     }
     sonde__host_waiter_abort(waiter, true);
@@ -204,7 +169,7 @@ static void check_hung_up(unsigned refused)
 {
     int fds[2];
     char c;
-    pid_t pid = start();
+    pid_t pid = test_live_start();
     struct sonde__host_waiter *waiter = wait_for(pid);
     (void)refused;
     CHECK_OK(pipe(fds));
@@ -218,7 +183,7 @@ static void check_hung_up(unsigned refused)
     CHECK_OK(close(fds[1]));
     CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_WOKEN);
     CHECK_EQ(sonde__host_wait(waiter, 1, false), 0);
-    end(pid);
+    test_live_end(pid);
 }
 
 TEST_TIMEOUT(a_descriptor_that_hangs_up_ends_one_wait, 120)

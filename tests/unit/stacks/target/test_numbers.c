@@ -15,6 +15,8 @@
 
 static pid_t stranger;
 
+/* The tracer's thread starts it, so it does not end with the thread that started it as a process of
+ * test_live.h does. */
 static bool start_as(pid_t pid)
 {
     struct clone_args args = {
