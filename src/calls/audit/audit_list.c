@@ -118,6 +118,23 @@ static char *take_version(char *text)
     return version;
 }
 
+const char *sonde__audit_list_wrong(const char *text, size_t *ret_at)
+{
+    struct flaw flaw = {NULL, NULL};
+    char name[SONDE__AUDIT_NAME_MAX + 1];
+    *ret_at = SONDE__AUDIT_NAME_MAX;
+    if (strlen(text) > SONDE__AUDIT_NAME_MAX) {
+        return "the name is too long";
+    }
+    memcpy(name, text, strlen(text) + 1);
+    (void)take_version(name);
+    if (check(name, &flaw)) {
+        return NULL;
+    }
+    *ret_at = (size_t)(flaw.at - name);
+    return flaw.what;
+}
+
 /* Returns OK, or that there are too many. */
 static enum sonde_status add_name(struct sonde__audit_list *list, char *name, uint64_t line,
                                   struct sonde_error *ret_error)

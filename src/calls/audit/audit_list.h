@@ -11,6 +11,7 @@
 
 #include <sonde/status.h>
 
+#include "audit_name.h"
 #include "record_page.h"
 
 /* Bytes of a name, and of that of a method, at most. */
@@ -40,8 +41,6 @@ SONDE_NODISCARD enum sonde_status
 sonde__audit_list_parse(char *text, const struct sonde__audit_list_flaws *flaws,
                         struct sonde__audit_list *ret_list, struct sonde_error *ret_error);
 
-/* Is it a glob, or a C++ name as people write it? */
-bool sonde__audit_list_is_pattern(const char *text);
 bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name);
 
 /* The number of what is listed as a system call; else -1. */
