@@ -224,15 +224,18 @@ static_assert((int)SONDE__NAME_SYMTAB == SONDE_NAME_SYMTAB &&
 static const struct sonde__image *find_image(struct sonde__capture_finder *finder, uint64_t pc,
                                              bool is_current)
 {
-    const struct sonde__image *image = is_current ? sonde__image_find(finder->snapshot, pc) : NULL;
-    return image != NULL && image->build_id.size == 0 ? image
-                                                      : sonde__capture_find_image(finder, pc);
+    const struct sonde__image *image =
+        finder->snapshot != NULL ? sonde__image_find(finder->snapshot, pc) : NULL;
+    return is_current && image != NULL && image->build_id.size == 0
+               ? image
+               : sonde__capture_check_image(finder, image, pc);
 }
 
 bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                 uint64_t lookup_pc, bool may_open, struct names_answer *ret_answer)
 {
-    struct sonde__capture_finder finder = {.snapshot = pin->images};
+    struct sonde__capture_finder finder; /* its image is large, and set when it is used */
+    finder.snapshot = pin->images;
     const struct sonde__image *image = find_image(&finder, lookup_pc, may_open);
     struct names_table *table = atomic_load_explicit(&symbolizer->table, memory_order_acquire);
     const struct sonde__symbol_index *index;

@@ -81,11 +81,12 @@ static bool is_equal(const struct strings_entry *entry, enum sonde_style style, 
 static bool is_current(const struct strings_entry *entry)
 {
     struct sonde__capture_pin pin = sonde__capture_pin();
+    struct sonde__capture_finder finder; /* its image is large, and set when it is used */
     bool current =
         entry->image_count <= IMAGES && pin.images != NULL &&
         pin.images->generation == atomic_load_explicit(&entry->generation, memory_order_relaxed);
+    finder.snapshot = pin.images;
     for (uint32_t i = 0; current && i < entry->image_count; i++) {
-        struct sonde__capture_finder finder = {.snapshot = pin.images};
         const struct sonde__image *image = sonde__capture_find_image(&finder, entry->image_pcs[i]);
         current = image != NULL && image != &finder.made;
     }

@@ -160,16 +160,12 @@ bool sonde__capture_image_is_still_loaded(const struct sonde__memo_image *image)
     return is_same(image->eh_frame_hdr, image->build_id_at, &image->build_id, &found);
 }
 
-const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
+const struct sonde__image *sonde__capture_check_image(struct sonde__capture_finder *finder,
+                                                      const struct sonde__image *image, uint64_t pc)
 {
-    struct sonde__capture_finder *f = finder;
-    const struct sonde__image *image = NULL;
     struct sonde__os_image found;
-    if (f->snapshot != NULL) {
-        image = sonde__image_find(f->snapshot, pc);
-        if (image != NULL && image->is_permanent) {
-            return image;
-        }
+    if (image != NULL && image->is_permanent) {
+        return image;
     }
     if (!sonde__os_find_image(pc, &found)) {
         /* a loader that knows all images says no */
@@ -179,8 +175,15 @@ const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
         is_same(image->cfi.eh_frame_hdr, image->build_id_at, &image->build_id, &found)) {
         return image;
     }
-    make_image(&f->made, &found);
-    return &f->made;
+    make_image(&finder->made, &found);
+    return &finder->made;
+}
+
+const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
+{
+    struct sonde__capture_finder *f = finder;
+    return sonde__capture_check_image(
+        f, f->snapshot != NULL ? sonde__image_find(f->snapshot, pc) : NULL, pc);
 }
 
 /* Like is_same(), for an image that nothing keeps loaded. */

@@ -60,6 +60,11 @@ struct sonde__capture_finder {
 };
 const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc);
 
+/* The same where the snapshot's `image` for the pc, which may be null, is known. */
+const struct sonde__image *sonde__capture_check_image(struct sonde__capture_finder *finder,
+                                                      const struct sonde__image *image,
+                                                      uint64_t pc);
+
 /* The same for a pc that may not belong to a frame, so its image may be unloaded at any moment:
  * an image in the answer refers to readable memory only. For an image that can be unloaded, the
  * answer has its bounds, and its table if the snapshot has one, but no records. */
