@@ -6,9 +6,13 @@
  * be after the call, and the argument registers; r10 and x18 carry a static chain, al the number of
  * vector arguments, x8 where a struct is returned. Its call has its own return and the target is
  * reached by a jump, so a shadow stack stays as it was. At each instruction the call frame
- * information holds, and the frame pointer leads to the caller. Resolver i answers the address of
- * thunk i: it stands where the loader asks a function for the address of another (an ifunc). struct: r[35] at 0, pc at 280, known
- * at 288, arch at 296; 304 bytes (checked in probe_hook.c). */
+ * information holds, and the frame pointer leads to the caller.
+ *
+ * struct sonde__regs: r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes (checked in
+ * probe_hook.c).
+ *
+ * Resolver i returns the address of thunk i. It stands where the loader calls a function to get the
+ * address of another (an ifunc). */
 #include "arch_asm.h"
 
     .set hook, 0
