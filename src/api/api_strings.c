@@ -87,7 +87,9 @@ static bool is_current(const struct strings_entry *entry)
         pin.images->generation == atomic_load_explicit(&entry->generation, memory_order_relaxed);
     finder.snapshot = pin.images;
     for (uint32_t i = 0; current && i < entry->image_count; i++) {
-        const struct sonde__image *image = sonde__capture_find_image(&finder, entry->image_pcs[i]);
+        uint64_t pc = entry->image_pcs[i];
+        const struct sonde__image *image =
+            sonde__capture_check_image(&finder, sonde__image_find(pin.images, pc), pc);
         current = image != NULL && image != &finder.made;
     }
     sonde__capture_unpin(pin);

@@ -179,11 +179,31 @@ const struct sonde__image *sonde__capture_check_image(struct sonde__capture_find
     return &finder->made;
 }
 
-const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
+/* The image of the snapshot. */
+static const struct sonde__image *find_known(const struct sonde__capture_finder *finder,
+                                             uint64_t pc, uint64_t *ret_start, uint64_t *ret_end)
+{
+    const struct sonde__image_set *set = finder->snapshot;
+    const struct sonde__image_range *range = set != NULL ? sonde__image_range_find(set, pc) : NULL;
+    if (range == NULL || range->image >= set->image_count) {
+        return NULL;
+    }
+    *ret_start = range->start;
+    *ret_end = range->end;
+    return &set->images[range->image];
+}
+
+const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc, uint64_t *ret_start,
+                                                     uint64_t *ret_end)
 {
     struct sonde__capture_finder *f = finder;
-    return sonde__capture_check_image(
-        f, f->snapshot != NULL ? sonde__image_find(f->snapshot, pc) : NULL, pc);
+    const struct sonde__image *image =
+        sonde__capture_check_image(f, find_known(f, pc, ret_start, ret_end), pc);
+    if (image == &f->made) {
+        *ret_start = image->start;
+        *ret_end = image->end;
+    }
+    return image;
 }
 
 /* Like is_same(), for an image that nothing keeps loaded. */
@@ -196,19 +216,18 @@ static bool is_same_doubtful(const struct sonde__image *image, const struct sond
            sonde__base_mem_compare(bytes, image->build_id.bytes, size) == 0;
 }
 
-const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc)
+const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc,
+                                                        uint64_t *ret_start, uint64_t *ret_end)
 {
     struct sonde__capture_finder *f = finder;
-    const struct sonde__image *image = NULL;
     struct sonde__os_image found;
     if (!sonde__os_loader_answers()) {
-        return sonde__capture_find_image(finder, pc); /* musl, static: nothing is ever unloaded */
+        /* musl, static: nothing is ever unloaded */
+        return sonde__capture_find_image(finder, pc, ret_start, ret_end);
     }
-    if (f->snapshot != NULL) {
-        image = sonde__image_find(f->snapshot, pc);
-        if (image != NULL && image->is_permanent) {
-            return image;
-        }
+    const struct sonde__image *image = find_known(f, pc, ret_start, ret_end);
+    if (image != NULL && image->is_permanent) {
+        return image;
     }
     if (!sonde__os_find_image(pc, &found)) {
         return NULL;
@@ -222,5 +241,7 @@ const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t p
         f->made.bias = image->bias;
         f->made.rules = image->rules;
     }
+    *ret_start = found.start;
+    *ret_end = found.end;
     return &f->made;
 }

@@ -53,12 +53,16 @@ void sonde__capture_forget_pins(void);
  * there, with the same address of call frame information and the same build-id. Otherwise, or
  * without a snapshot, an image is made from the loader's answer in the struct below, and walked
  * from .eh_frame_hdr in place. If the loader does not answer, the snapshot is used as it is:
- * then a program that unloads libraries must call sonde_stack_prepare(). */
+ * then a program that unloads libraries must call sonde_stack_prepare().
+ *
+ * The answer is valid in [*ret_start, *ret_end): for an image of the snapshot, this is
+ * code. An image that the loader alone knows has data there, too. */
 struct sonde__capture_finder {
     const struct sonde__image_set *snapshot; /* may be null */
     struct sonde__image made;
 };
-const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc);
+const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc, uint64_t *ret_start,
+                                                     uint64_t *ret_end);
 
 /* The same where the snapshot's `image` for the pc, which may be null, is known. */
 const struct sonde__image *sonde__capture_check_image(struct sonde__capture_finder *finder,
@@ -68,6 +72,7 @@ const struct sonde__image *sonde__capture_check_image(struct sonde__capture_find
 /* The same for a pc that may not belong to a frame, so its image may be unloaded at any moment:
  * an image in the answer refers to readable memory only. For an image that can be unloaded, the
  * answer has its bounds, and its table if the snapshot has one, but no records. */
-const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc);
+const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc,
+                                                        uint64_t *ret_start, uint64_t *ret_end);
 
 #endif

@@ -46,13 +46,15 @@ struct sonde__walk {
                    the root (frames INFERRED) */
     /* Finds the image of a pc that is in no range of `images` (which may be null). For this
      * process, where the loader knows more than the snapshot. The answer is valid for every pc
-     * in [start, end) of that image until the next call. Returns null: no image. A null function
-     * finds none. */
-    const struct sonde__image *(*find_image)(void *ctx, uint64_t pc);
+     * in [*ret_start, *ret_end) until the next call. Returns null: no image. A null function finds
+     * none. */
+    const struct sonde__image *(*find_image)(void *ctx, uint64_t pc, uint64_t *ret_start,
+                                             uint64_t *ret_end);
     /* The same for a pc that may be anything, such as a stale word of the stack. Nothing keeps its
      * image from being unloaded meanwhile, so the answer must not need the image's memory. Null:
      * find_image is called; no image is unloaded during this walk. */
-    const struct sonde__image *(*find_doubtful)(void *ctx, uint64_t pc);
+    const struct sonde__image *(*find_doubtful)(void *ctx, uint64_t pc, uint64_t *ret_start,
+                                                uint64_t *ret_end);
     void *find_ctx;
     /* Is a pc that has no image code (of a JIT)? The answer is valid in [*ret_start, *ret_end);
      * an empty range: for this pc only. Null: no; then only a range of `images` without an image

@@ -119,14 +119,18 @@ void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
         }
         return;
     }
+    walker->place_start = walker->place_end = 0;
     if (walker->is_doubtful && walk->find_doubtful != NULL) {
-        walker->image = walk->find_doubtful(walk->find_ctx, pc);
+        walker->image =
+            walk->find_doubtful(walk->find_ctx, pc, &walker->place_start, &walker->place_end);
     } else if (walk->find_image != NULL) {
-        walker->image = walk->find_image(walk->find_ctx, pc);
+        walker->image =
+            walk->find_image(walk->find_ctx, pc, &walker->place_start, &walker->place_end);
     }
     walker->is_executable = walker->image != NULL;
-    walker->place_start = walker->image != NULL ? walker->image->start : 0;
-    walker->place_end = walker->image != NULL ? walker->image->end : 0;
+    if (walker->image == NULL) {
+        walker->place_start = walker->place_end = 0;
+    }
     if (walker->image == NULL && walk->find_code != NULL) {
         walker->is_executable =
             walk->find_code(walk->code_ctx, pc, &walker->place_start, &walker->place_end);

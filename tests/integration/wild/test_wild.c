@@ -10,6 +10,7 @@
 
 #include <sonde/stack.h>
 
+#include "capture_memo.h"
 #include "fixture.h"
 #include "test.h"
 
@@ -183,7 +184,7 @@ static void check_smashed(const struct wild_kind *kind, uint64_t target)
     }
 }
 
-TEST(an_overwritten_return_address_ends_the_stack)
+static void check_all_smashed(void)
 {
     uintptr_t targets[TARGETS];
     make_targets(targets);
@@ -201,4 +202,18 @@ TEST(an_overwritten_return_address_ends_the_stack)
         }
     }
     done();
+}
+
+TEST(an_overwritten_return_address_ends_the_stack)
+{
+    check_all_smashed();
+}
+
+/* With a memo, the walk looks up that address first of all. */
+TEST(an_overwritten_return_address_ends_the_stack_with_tables)
+{
+    CHECK_OK(sonde_stack_prepare());
+    check_all_smashed();
+    sonde__capture_memo_disable(true);
+    check_all_smashed();
 }

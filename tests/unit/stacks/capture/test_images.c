@@ -82,8 +82,9 @@ TEST(a_pin_shows_and_ends)
 TEST(code_of_no_image)
 {
     struct sonde__capture_finder finder = {.snapshot = NULL};
-    CHECK(sonde__capture_find_image(&finder, 16) == NULL);
-    CHECK(sonde__capture_find_image(&finder, (uintptr_t)&finder) == NULL);
+    uint64_t start, end;
+    CHECK(sonde__capture_find_image(&finder, 16, &start, &end) == NULL);
+    CHECK(sonde__capture_find_image(&finder, (uintptr_t)&finder, &start, &end) == NULL);
 }
 
 TEST(a_snapshot_older_than_a_dlclose_is_not_believed)
@@ -96,8 +97,9 @@ TEST(a_snapshot_older_than_a_dlclose_is_not_believed)
     struct sonde__image_range ranges[2] = {{free_place, free_place + 4096, 0}, {own, own + 64, 1}};
     struct sonde__image_set set = {images, ranges, 2, 2, 1};
     struct sonde__capture_finder finder = {.snapshot = &set};
-    CHECK(sonde__capture_find_image(&finder, free_place + 16) == NULL);
-    const struct sonde__image *image = sonde__capture_find_image(&finder, own + 16);
+    uint64_t start, end;
+    CHECK(sonde__capture_find_image(&finder, free_place + 16, &start, &end) == NULL);
+    const struct sonde__image *image = sonde__capture_find_image(&finder, own + 16, &start, &end);
     CHECK(image == &finder.made);
     CHECK(image->cfi.eh_frame_hdr != NULL);
 }

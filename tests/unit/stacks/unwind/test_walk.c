@@ -506,9 +506,12 @@ TEST(signal_frame_by_cfi)
     CHECK_EQ(sim.how[2], SONDE_FOUND_CFI | SONDE_HOW_EXACT);
 }
 
-static const struct sonde__image *answer(void *ctx, uint64_t pc)
+static const struct sonde__image *answer(void *ctx, uint64_t pc, uint64_t *ret_start,
+                                         uint64_t *ret_end)
 {
     struct sim *s = ctx;
+    *ret_start = SIM_CODE;
+    *ret_end = SIM_CODE + sizeof s->code;
     return pc >= SIM_CODE && pc < SIM_CODE + sizeof s->code ? &s->image : NULL;
 }
 

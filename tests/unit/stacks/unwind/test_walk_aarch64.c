@@ -104,18 +104,22 @@ TEST(unknown_registers_are_marked)
     }
 }
 
-static const struct sonde__image *answer(void *ctx, uint64_t pc)
+static const struct sonde__image *answer(void *ctx, uint64_t pc, uint64_t *ret_start,
+                                         uint64_t *ret_end)
 {
     struct sim *s = ctx;
+    *ret_start = SIM_CODE;
+    *ret_end = SIM_CODE + sizeof s->code;
     return pc >= SIM_CODE && pc < SIM_CODE + sizeof s->code ? &s->image : NULL;
 }
 
 static uint64_t certain_pc; /* that was asked for as the pc of a frame */
 
-static const struct sonde__image *answer_certain(void *ctx, uint64_t pc)
+static const struct sonde__image *answer_certain(void *ctx, uint64_t pc, uint64_t *ret_start,
+                                                 uint64_t *ret_end)
 {
     certain_pc = pc == CODE(0x240) - 1 ? pc : certain_pc;
-    return answer(ctx, pc);
+    return answer(ctx, pc, ret_start, ret_end);
 }
 
 /* lr of code without a record may be of any call that was made: its image may be unloaded while we
