@@ -3,6 +3,7 @@ set(sources
     capture_code.c
     capture_entry.S
     capture_images.c
+    capture_made.c
     capture_memo.c
     capture_own.c
     capture_own_stack.c
