@@ -6,6 +6,9 @@
  * scan that alone exceeds the limit gets twice as much the next time, a few times. Then the walk no
  * longer scans there, and uses the frame record only.
  *
+ * A proof may be older than the knowledge that its code is never unloaded (that of a walk before
+ * sonde_stack_prepare()). It loses its seal when it is next found to be valid.
+ *
  * A cached rule is used if code that can change has not changed, and if the word at its place is
  * the return address of a call that is known to lead to the function, or that is found to do so
  * now. Context: handler. */
@@ -103,23 +106,35 @@ static bool is_new_caller(struct sonde__walker *walker, const struct sonde__scan
     return leads_on;
 }
 
+static bool can_change(const struct sonde__walker *walker)
+{
+    return walker->image == NULL || !walker->image->is_permanent;
+}
+
 /* Cache that the call before `pc` leads to the function. */
 static void keep_caller(const struct sonde__walker *walker, uint64_t entry, uint64_t pc)
 {
     struct sonde__walker looker = make_looker(walker);
     sonde__walker_locate(&looker, pc - 1);
-    bool is_sealed = looker.image == NULL || !looker.image->is_permanent;
+    bool is_sealed = can_change(&looker);
     uint64_t seal = is_sealed ? seal_of_call(walker, pc) : 0;
     if (seal != 0 || !is_sealed) {
         sonde__scans_put_caller(walker->walk->scans, entry, pc, seal);
     }
 }
 
-static bool is_kept_caller(const struct sonde__walker *walker, uint64_t entry, uint64_t pc)
+static bool is_kept_caller(struct sonde__walker *walker, uint64_t entry, uint64_t pc)
 {
     uint64_t seal = 0;
-    return sonde__scans_is_caller(walker->walk->scans, entry, pc, &seal) &&
-           (seal == 0 || seal == seal_of_call(walker, pc));
+    if (!sonde__scans_is_caller(walker->walk->scans, entry, pc, &seal) ||
+        (seal != 0 && seal != seal_of_call(walker, pc))) {
+        return false;
+    }
+    if (seal != 0 && !can_change(walker)) {
+        keep_caller(walker, entry, pc);
+        sonde__walker_ask_anew(walker);
+    }
+    return true;
 }
 
 /* Raise the work limit for a scan from this frame by how often it was exceeded. Returns that. */
@@ -134,8 +149,7 @@ static uint32_t grant_work(struct sonde__walker *walker, uint64_t seal)
 
 static uint64_t seal_of_place(const struct sonde__walker *walker)
 {
-    bool is_sealed = walker->image == NULL || !walker->image->is_permanent;
-    return is_sealed ? seal_of_code(walker, walker->frame.pc, walker->frame.pc) : 0;
+    return can_change(walker) ? seal_of_code(walker, walker->frame.pc, walker->frame.pc) : 0;
 }
 
 static bool recall_rule(struct sonde__walker *walker)
@@ -147,6 +161,9 @@ static bool recall_rule(struct sonde__walker *walker)
         (seal != 0 && seal != seal_of_code(walker, rule.entry, frame->pc)) ||
         !slot_by_rule(frame, &rule, &slot) || !sonde__reader_word(walker->reader, slot, &pc)) {
         return false;
+    }
+    if (seal != 0 && !can_change(walker)) {
+        sonde__scans_put_rule(walker->walk->scans, frame->pc, frame->exact, &rule, 0);
     }
     if (!is_kept_caller(walker, rule.entry, pc)) {
         uint64_t place = seal_of_place(walker);
@@ -171,10 +188,17 @@ static bool recall_rule(struct sonde__walker *walker)
 static bool recall_record(const struct sonde__walker *walker)
 {
     const struct sonde__frame *frame = &walker->frame;
-    uint64_t seal = 0;
-    return !frame->exact && frame->fp_known && frame->fp >= frame->sp &&
-           sonde__scans_is_record(walker->walk->scans, frame->pc, frame->fp - frame->sp, &seal) &&
-           (seal == 0 || seal == seal_of_code(walker, frame->pc, frame->pc));
+    struct sonde__scans *scans = walker->walk->scans;
+    uint64_t seal = 0, distance = frame->fp - frame->sp;
+    if (frame->exact || !frame->fp_known || frame->fp < frame->sp ||
+        !sonde__scans_is_record(scans, frame->pc, distance, &seal) ||
+        (seal != 0 && seal != seal_of_code(walker, frame->pc, frame->pc))) {
+        return false;
+    }
+    if (seal != 0 && !can_change(walker)) {
+        sonde__scans_put_record(scans, frame->pc, distance, 0);
+    }
+    return true;
 }
 
 bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step)
@@ -219,7 +243,7 @@ static enum sonde__step scan_and_keep(struct sonde__walker *walker)
 {
     const struct sonde__frame before = walker->frame;
     struct sonde__scans *scans = walker->walk->scans;
-    const bool is_sealed = walker->image == NULL || !walker->image->is_permanent;
+    const bool is_sealed = can_change(walker);
     uint64_t seal = seal_of_place(walker);
     uint32_t cuts = grant_work(walker, seal), work = walker->sweep_left;
     if (cuts > CUTS_MAX) {
