@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench_bare.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness.h"
 
@@ -54,7 +57,7 @@ static double median(uint64_t step)
     return whole - clock;
 }
 
-void bench_bare(int (*capture)(void))
+void bench_bare(const char *key, int (*capture)(void))
 {
     double dearest_ns = 0;
     unsigned cut = 0;
@@ -63,10 +66,22 @@ void bench_bare(int (*capture)(void))
         (void)bench_bare_chain(CALLS, 0, leaf);
         dearest_ns = taken_ns > dearest_ns ? taken_ns : dearest_ns;
     } while (frames == 0 && ++cut < FIRST_MAX);
-    bench_print(dearest_ns / 1000, "us", "capture.no_cfi.first");
-    bench_print(cut, "captures", "capture.no_cfi.costly_first");
-    bench_print(frames, "frames", "capture.no_cfi.frames");
-    bench_print(median(0), "ns", "capture.no_cfi.repeat");
+    bench_print(dearest_ns / 1000, "us", "%s.first", key);
+    bench_print(cut, "captures", "%s.costly_first", key);
+    bench_print(frames, "frames", "%s.frames", key);
+    bench_print(median(0), "ns", "%s.repeat", key);
     (void)median_of(1442695040888963407u);
-    bench_print(median(1442695040888963407u), "ns", "capture.no_cfi.varied");
+    bench_print(median(1442695040888963407u), "ns", "%s.varied", key);
+}
+
+void bench_bare_unprepared(const char *key, int (*capture)(void))
+{
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        bench_bare(key, capture);
+        (void)fflush(stdout);
+        _exit(0);
+    }
+    (void)waitpid(child, NULL, 0);
 }

@@ -9,7 +9,11 @@
  * last one calls `leaf`. */
 int bench_bare_chain(int depth, uint64_t way, void (*leaf)(void));
 
-/* capture: captures by sonde; returns the number of frames, or 0 if the stack is not whole. */
-void bench_bare(int (*capture)(void));
+/* key: what the figures' keys begin with. capture: captures by sonde; returns the number of frames,
+ * or 0 if the stack is not whole. */
+void bench_bare(const char *key, int (*capture)(void));
+
+/* The same in a process of its own, before sonde_stack_prepare(). */
+void bench_bare_unprepared(const char *key, int (*capture)(void));
 
 #endif

@@ -302,7 +302,7 @@ static void bench_stacks_that_change(void)
         unwinders[count++] = (struct bench_unwinder){"unw_backtrace", bench_unw_backtrace};
     }
     bench_varied(unwinders, count);
-    bench_bare(capture_whole);
+    bench_bare("capture.no_cfi", capture_whole);
     bench_cold(unwinders, count);
     bench_first_on_thread(unwinders, count, touch);
     bench_print(SONDE__MEMO_BYTES, "B", "capture.memo.bytes_per_thread");
@@ -328,6 +328,7 @@ int main(void)
             bench_note("capture: without %s", libraries[i]);
         }
     }
+    bench_bare_unprepared("capture.no_cfi.unprepared", capture_whole);
     if (sonde__target_self_refresh(true) != SONDE_OK ||
         pthread_getattr_np(pthread_self(), &attr) != 0) {
         return 1;

@@ -517,6 +517,12 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
     return sonde__os_main_stack_end(ret_end) && sp < *ret_end;
 }
 
+uint32_t sonde__os_program_code(struct sonde__os_range *ret_ranges, uint32_t capacity)
+{
+    (void)ret_ranges, (void)capacity;
+    return 0;
+}
+
 /* Only images contain code here. */
 enum sonde_status sonde__os_code_open(int32_t *ret_fd)
 {

@@ -224,7 +224,15 @@ bool sonde__os_main_stack_end(uint64_t *ret_end);
  * alternate stacks). False: unknown. */
 bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end);
 
-/* --- code that no image holds --- */
+/* --- code --- */
+
+struct sonde__os_range {
+    uint64_t start, end;
+};
+/* The executable segments of the program that cannot be written, by the program headers that the
+ * kernel gave it. Not verified: a program may have replaced itself since. Returns how many it has
+ * stored, at most `capacity`. (Darwin: none, each image has unwind information.) */
+uint32_t sonde__os_program_code(struct sonde__os_range *ret_ranges, uint32_t capacity);
 
 struct sonde__os_code {
     uint64_t start, end; /* the range that the answer covers */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture_code.h"
 
+#include "capture_program.h"
+
 /* About 0.1 ms if the system answers for one address; 30 ms if by a map of thousands of lines. */
 enum { QUESTIONS_MAX = 64 };
 
@@ -25,6 +27,9 @@ bool sonde__capture_find_code(void *ctx, uint64_t pc, uint64_t *ret_start, uint6
     *ret_start = *ret_end = 0;
     if (code->fd == NOT_OPEN && sonde__os_code_open(&code->fd) != SONDE_OK) {
         code->fd = CANNOT_OPEN;
+    }
+    if (code->fd >= 0) {
+        sonde__capture_program_learn(code->fd);
     }
     if (code->fd < 0 || code->asked >= QUESTIONS_MAX ||
         sonde__os_code_find(code->fd, pc, known) != SONDE_OK) {

@@ -5,6 +5,7 @@
 #include "base_mem.h"
 #include "capture_made.h"
 #include "capture_memo.h"
+#include "capture_program.h"
 #include "os.h"
 #include "unwind_memory.h"
 
@@ -119,14 +120,14 @@ const struct sonde__image *sonde__capture_check_image(struct sonde__capture_find
     return &finder->made;
 }
 
-/* The image of the snapshot. */
+/* The image of the snapshot, or of the program. */
 static const struct sonde__image *find_known(const struct sonde__capture_finder *finder,
                                              uint64_t pc, uint64_t *ret_start, uint64_t *ret_end)
 {
     const struct sonde__image_set *set = finder->snapshot;
     const struct sonde__image_range *range = set != NULL ? sonde__image_range_find(set, pc) : NULL;
     if (range == NULL || range->image >= set->image_count) {
-        return NULL;
+        return sonde__capture_program_find(pc, ret_start, ret_end);
     }
     *ret_start = range->start;
     *ret_end = range->end;

@@ -55,8 +55,8 @@ void sonde__capture_forget_pins(void);
  * from .eh_frame_hdr in place. If the loader does not answer, the snapshot is used as it is:
  * then a program that unloads libraries must call sonde_stack_prepare().
  *
- * The answer is valid in [*ret_start, *ret_end): for an image of the snapshot, this is
- * code. An image that the loader alone knows has data there, too. */
+ * The answer is valid in [*ret_start, *ret_end): for an image of the snapshot and for the program
+ * itself, this is code. An image that the loader alone knows has data there, too. */
 struct sonde__capture_finder {
     const struct sonde__image_set *snapshot; /* may be null */
     struct sonde__image made;

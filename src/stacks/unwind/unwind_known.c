@@ -6,8 +6,8 @@
  * scan that alone exceeds the limit gets twice as much the next time, a few times. Then the walk no
  * longer scans there, and uses the frame record only.
  *
- * A proof may be older than the knowledge that its code is never unloaded (that of a walk before
- * sonde_stack_prepare()). It loses its seal when it is next found to be valid.
+ * A proof may be older than the knowledge that its code is never unloaded (the first walk; a walk
+ * before sonde_stack_prepare()). It loses its seal when it is next found to be valid.
  *
  * A cached rule is used if code that can change has not changed, and if the word at its place is
  * the return address of a call that is known to lead to the function, or that is found to do so

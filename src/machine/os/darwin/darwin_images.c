@@ -128,6 +128,12 @@ bool sonde__os_loader_answers(void)
     return true;
 }
 
+uint32_t sonde__os_program_code(struct sonde__os_range *ret_ranges, uint32_t capacity)
+{
+    (void)ret_ranges, (void)capacity;
+    return 0;
+}
+
 bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
 {
     uint32_t count = __atomic_load_n(&entry_count, __ATOMIC_ACQUIRE);

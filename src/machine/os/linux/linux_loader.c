@@ -25,7 +25,7 @@ extern int _dl_find_object(void *address, void *result) __attribute__((weak));
 extern void *__libc_stack_end __attribute__((weak));
 extern const Elf64_Ehdr __ehdr_start __attribute__((weak, visibility("hidden")));
 
-enum { AUXV_ENTRIES_MAX = 64 /* Linux gives about 25 */ };
+enum { AUXV_ENTRIES_MAX = 64 /* Linux gives about 25 */, SEGMENTS_MAX = 64 /* or about 13 */ };
 
 bool sonde__os_loader_answers(void)
 {
@@ -109,6 +109,29 @@ bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
         .eh_frame_hdr = (uint64_t)(uintptr_t)object.eh_frame,
     };
     return true;
+}
+
+/* Without PT_PHDR, the program is at its addresses (static, not position-independent). */
+uint32_t sonde__os_program_code(struct sonde__os_range *ret_ranges, uint32_t capacity)
+{
+    Elf64_Phdr segment;
+    uint64_t at = 0, segments = 0, bias = 0;
+    uint32_t count = 0;
+    if (!find_auxiliary(AT_PHDR, &at) || !find_auxiliary(AT_PHNUM, &segments)) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < segments && i < SEGMENTS_MAX && count < capacity; i++) {
+        if (sonde__os_read(at + i * sizeof segment, &segment, sizeof segment) != sizeof segment) {
+            break;
+        }
+        if (segment.p_type == PT_PHDR) {
+            bias = at - segment.p_vaddr;
+        } else if (segment.p_type == PT_LOAD && (segment.p_flags & (PF_X | PF_W)) == PF_X) {
+            uint64_t start = segment.p_vaddr + bias;
+            ret_ranges[count++] = (struct sonde__os_range){start, start + segment.p_memsz};
+        }
+    }
+    return count;
 }
 
 size_t sonde__os_page_size(void)

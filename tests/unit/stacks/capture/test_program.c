@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks through code of the program without call frame information that were captured before
- * sonde_stack_prepare(): after it the memo has them, too. */
+/* Stacks through code of the program without call frame information, before
+ * sonde_stack_prepare(): once it is proven, no code is read again, and no system call is made for
+ * it. The same after sonde_stack_prepare(), for proofs from before. */
 #include <sonde/stack.h>
 
 #include "bare_calls.h"
 #include "capture_memo.h"
+#include "os.h"
 #include "test.h"
 #include "unwind_memo.h"
+
+size_t __wrap_sonde__os_read(uint64_t address, void *ret_bytes, size_t size);
+size_t __real_sonde__os_read(uint64_t address, void *ret_bytes, size_t size);
+enum sonde_status __wrap_sonde__os_code_find(int32_t fd, uint64_t address,
+                                             struct sonde__os_code *ret_code);
+enum sonde_status __real_sonde__os_code_find(int32_t fd, uint64_t address,
+                                             struct sonde__os_code *ret_code);
+
+static unsigned calls; /* system calls for code */
+
+size_t __wrap_sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
+{
+    calls++;
+    return __real_sonde__os_read(address, ret_bytes, size);
+}
+
+enum sonde_status __wrap_sonde__os_code_find(int32_t fd, uint64_t address,
+                                             struct sonde__os_code *ret_code)
+{
+    calls++;
+    return __real_sonde__os_code_find(fd, address, ret_code);
+}
 
 enum { DEPTH = 64, NESTED = 12, TRIES_MAX = 200 };
 
@@ -29,16 +53,18 @@ static void check_shadow(void)
     }
 }
 
-static void take(void)
+static unsigned take(void)
 {
+    calls = 0;
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     CHECK_OK(sonde_stack_capture(&stack, 0));
+    return calls;
 }
 
 static void prove(void)
 {
     for (int i = 0; i < TRIES_MAX; i++) {
-        take();
+        (void)take();
         if (stack.end != SONDE_END_COSTLY) {
             break;
         }
@@ -46,12 +72,20 @@ static void prove(void)
     check_shadow();
 }
 
+static void check_reads(void)
+{
+    prove();
+    (void)take(); /* proofs of the first walk lose their seals */
+    CHECK_EQ(take(), 0);
+    check_shadow();
+}
+
 static void check_memo(void)
 {
     prove();
     CHECK_OK(sonde_stack_prepare());
-    take();
-    take();
+    (void)take();
+    (void)take();
     struct sonde__memo *memo = sonde__capture_memo_enter();
     CHECK(memo != NULL);
     CHECK(memo->is_root && memo->proven != SONDE__MEMO_FRAMES);
@@ -79,6 +113,11 @@ static void run(void (*what)(void))
 #endif
     check = what;
     (void)nest(NESTED);
+}
+
+TEST(proven_code_of_the_program_is_not_read_again)
+{
+    run(check_reads);
 }
 
 TEST(proofs_from_before_the_tables_are_remembered)
