@@ -8,7 +8,7 @@
 /* For threads that --stop has stopped: how long they may get no CPU on a busy machine. */
 #define RETURN_NS ((uint64_t)1000000000)
 
-void sonde__stacks_causes_find(struct sonde__target *target, const struct sonde__stacks *stacks,
+void sonde__stacks_causes_find(struct sonde__target *target, struct sonde__stacks *stacks,
                                struct sonde__stacks_causes *ret_causes)
 {
     struct sonde__causes *causes = NULL;
@@ -28,6 +28,7 @@ void sonde__stacks_causes_find(struct sonde__target *target, const struct sonde_
     ret_causes->pid = sonde__target_pid(target);
     sonde__causes_await_returns(causes, RETURN_NS);
     for (uint32_t i = 0; i < stacks->count; i++) {
+        sonde__causes_name_resumed(causes, &stacks->list[i]);
         sonde__causes_look(causes, &stacks->list[i], &ret_causes->list[i]);
     }
     uint32_t found = sonde__causes_circles(causes, ret_causes->list, ret_causes->count,

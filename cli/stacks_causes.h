@@ -19,7 +19,7 @@ struct sonde__stacks_causes {
 };
 
 /* Finds nothing for a core, or without memory. Ownership: _done(). */
-void sonde__stacks_causes_find(struct sonde__target *target, const struct sonde__stacks *stacks,
+void sonde__stacks_causes_find(struct sonde__target *target, struct sonde__stacks *stacks,
                                struct sonde__stacks_causes *ret_causes);
 void sonde__stacks_causes_done(struct sonde__stacks_causes *causes);
 

@@ -45,6 +45,13 @@ static void add_lock(struct sonde__target *target, struct sonde__sample *sample)
     }
 }
 
+void sonde__sample_describe_call(struct sonde__target *target, struct sonde__sample *sample)
+{
+    struct sonde__capture *capture = &sample->capture;
+    sonde__target_cause(target, capture, capture->waits_for, sizeof capture->waits_for);
+    add_lock(target, sample);
+}
+
 void sonde__sample_take(struct sonde__target *target, const struct sonde__thread *thread,
                         const struct sonde_stack *stack, struct sonde__sample *ret_sample)
 {
@@ -56,10 +63,8 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
         ret_sample->thread.letter = ret_sample->capture.letter;
         ret_sample->thread.state = (uint8_t)sonde__target_thread_state(ret_sample->capture.letter);
     }
-    sonde__target_cause(target, &ret_sample->capture, ret_sample->capture.waits_for,
-                        sizeof ret_sample->capture.waits_for);
     ret_sample->script = *sonde__target_script(target);
-    add_lock(target, ret_sample);
+    sonde__sample_describe_call(target, ret_sample);
 }
 
 /* Copy a text to *at, and move *at behind it. */

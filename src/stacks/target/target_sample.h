@@ -19,6 +19,9 @@ struct sonde__sample {
 void sonde__sample_take(struct sonde__target *target, const struct sonde__thread *thread,
                         const struct sonde_stack *stack, struct sonde__sample *ret_sample);
 
+/* Describe again what the call waits for, after its number was found to be another one. */
+void sonde__sample_describe_call(struct sonde__target *target, struct sonde__sample *sample);
+
 /* Copy the frames into the sample's own arrays. False: out of memory; nothing to free.
  * Ownership: sonde__sample_done(). */
 bool sonde__sample_keep(struct sonde__sample *sample);

@@ -57,7 +57,7 @@ void sonde__causes_await_returns(struct sonde__causes *causes, uint64_t most_ns)
     causes->return_ns = most_ns;
 }
 
-static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait)
+static bool read_own_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait)
 {
     int32_t fd;
     if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SYSCALL, &fd, NULL) != SONDE_OK) {
@@ -65,10 +65,16 @@ static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait
     }
     enum sonde_status status = sonde__os_read_wait(fd, ret_wait, NULL);
     sonde__os_close(fd);
-    if (status == SONDE_OK) {
+    return status == SONDE_OK;
+}
+
+static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait)
+{
+    bool is_read = read_own_wait(pid, tid, ret_wait);
+    if (is_read) {
         sonde__host_wait_resumed(pid, tid, ret_wait);
     }
-    return status == SONDE_OK;
+    return is_read;
 }
 
 static bool read_schedstat(int32_t pid, uint64_t tid, struct sonde__os_schedstat *ret_stat)
@@ -82,20 +88,30 @@ static bool read_schedstat(int32_t pid, uint64_t tid, struct sonde__os_schedstat
     return status == SONDE_OK;
 }
 
-/* Is the thread still in the call in which it was captured? *ret_returns: not now, but it runs, and
- * may be on its way back. */
+static bool is_in_call(const struct sonde__os_wait *wait, const struct sonde__capture *capture)
+{
+    struct sonde__os_call call = sonde__os_wait_call(wait);
+    return call.number == capture->syscall &&
+           memcmp(call.args, capture->syscall_args, sizeof call.args) == 0;
+}
+
+/* Is the thread still in the call in which it was captured? A call that was resumed before a stop
+ * has its own number in /proc, and restart_syscall in the registers of the stopped thread.
+ * *ret_returns: not now, but it runs, and may be on its way back. */
 static bool is_still_in(const struct sonde__causes *causes, uint64_t tid,
                         const struct sonde__capture *capture, bool *ret_returns)
 {
     struct sonde__os_wait now;
     *ret_returns = false;
-    if (!read_wait(causes->pid, tid, &now)) {
+    if (!read_own_wait(causes->pid, tid, &now)) {
         return false;
     }
-    struct sonde__os_call call = sonde__os_wait_call(&now);
-    *ret_returns = call.number < 0;
-    return call.number == capture->syscall &&
-           memcmp(call.args, capture->syscall_args, sizeof call.args) == 0;
+    *ret_returns = sonde__os_wait_call(&now).number < 0;
+    if (is_in_call(&now, capture)) {
+        return true;
+    }
+    sonde__host_wait_resumed(causes->pid, tid, &now);
+    return is_in_call(&now, capture);
 }
 
 /* CPU time of a thread; 0: not known. */
@@ -118,6 +134,25 @@ static void await_return(struct sonde__causes *causes, uint64_t tid,
         uint64_t slept_ns = sonde__os_now_ns() - begin_ns;
         causes->return_ns -= slept_ns < causes->return_ns ? slept_ns : causes->return_ns;
     }
+}
+
+void sonde__causes_name_resumed(struct sonde__causes *causes, struct sonde__sample *sample)
+{
+    struct sonde__capture *capture = &sample->capture;
+    const char *name = sonde__arch_syscall_name(causes->arch, capture->syscall);
+    struct sonde__os_wait wait;
+    if (capture->by != SONDE__CAPTURED_PTRACE || name == NULL ||
+        strcmp(name, "restart_syscall") != 0) {
+        return;
+    }
+    await_return(causes, sample->thread.tid, capture);
+    if (!read_own_wait(causes->pid, sample->thread.tid, &wait) || !is_in_call(&wait, capture) ||
+        sonde__os_wait_sp(&wait) != capture->regs.r[sonde__arch_sp(capture->regs.arch)]) {
+        return;
+    }
+    sonde__host_wait_resumed(causes->pid, sample->thread.tid, &wait);
+    capture->syscall = sonde__os_wait_call(&wait).number;
+    sonde__sample_describe_call(causes->target, sample);
 }
 
 uint64_t cause_slices(int32_t pid, uint64_t tid)

@@ -73,6 +73,12 @@ void sonde__causes_search_again(struct sonde__causes *causes, uint64_t cpu_ns);
  * 0). Without it, the cause of a thread that is not back yet is NONE. */
 void sonde__causes_await_returns(struct sonde__causes *causes, uint64_t most_ns);
 
+/* A call with a time limit that was stopped before, and is stopped again, has no name of its own
+ * in the thread's registers (restart_syscall). Once released the thread waits on, and the kernel
+ * function that it waits in tells the call. Give it that number, if it is in the same call as when
+ * it was captured. Sleeps as said above. */
+void sonde__causes_name_resumed(struct sonde__causes *causes, struct sonde__sample *sample);
+
 /* The cause of a thread that was just captured. Takes some 0.1 ms of CPU time, without the search
  * above. The functions of a library are listed once, in some ms. */
 void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample *sample,

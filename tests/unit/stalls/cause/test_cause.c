@@ -176,6 +176,31 @@ TEST(a_thread_on_its_way_back)
     stop(&r);
 }
 
+/* A resumed call that was stopped once more, as the thread's registers show it. */
+static void check_named(struct reader *r)
+{
+    struct sonde__capture *capture = &r->sample.capture;
+    struct sonde__cause cause;
+    int64_t poll_number = capture->syscall;
+    int64_t resumed = sonde__arch_syscall_number(SONDE__ARCH_HOST, "restart_syscall");
+    capture->by = SONDE__CAPTURED_PTRACE;
+    capture->syscall = resumed;
+    capture->waits_for[0] = '\0';
+    capture->syscall_args[2]++; /* another call */
+    sonde__causes_name_resumed(r->causes, &r->sample);
+    CHECK_EQ(capture->syscall, resumed);
+    capture->syscall_args[2]--;
+    capture->regs.r[sonde__arch_sp(SONDE__ARCH_HOST)] += 16; /* another place */
+    sonde__causes_name_resumed(r->causes, &r->sample);
+    CHECK_EQ(capture->syscall, resumed);
+    capture->regs.r[sonde__arch_sp(SONDE__ARCH_HOST)] -= 16;
+    sonde__causes_name_resumed(r->causes, &r->sample);
+    CHECK_EQ(capture->syscall, poll_number);
+    CHECK_CONTAINS(capture->waits_for, "pipe:");
+    sonde__causes_look(r->causes, &r->sample, &cause);
+    CHECK_EQ(cause.kind, SONDE__CAUSE_PIPE);
+}
+
 /* The kernel resumes a call with a time limit by another number. */
 TEST(a_call_that_the_kernel_resumed)
 {
@@ -195,6 +220,7 @@ TEST(a_call_that_the_kernel_resumed)
     CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_HOST, r.sample.capture.syscall), "poll");
     sonde__causes_look(r.causes, &r.sample, &cause);
     CHECK_EQ(cause.kind, SONDE__CAUSE_PIPE);
+    check_named(&r);
     stop(&r);
 }
 
