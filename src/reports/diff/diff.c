@@ -8,6 +8,20 @@
 const char *const sonde__diff_words[SONDE__DIFF_STATES] = {"new",    "worse", "not comparable",
                                                            "better", "gone",  "same"};
 
+const char *sonde__diff_doubt_text(enum sonde__diff_doubt doubt)
+{
+    static const char *const texts[SONDE__DIFF_DOUBTS] = {
+        "",
+        "the stack was not kept, or is cut",
+        "in a library or program of another build, functions have no names; --symbols DIR names "
+        "them",
+        "the other build may have inlined a function of the stack, and has no debug information; "
+        "--symbols DIR adds it",
+        "the other side did not record the function",
+    };
+    return texts[doubt];
+}
+
 /* A watch can have no stalls, and a recording no calls. */
 static void count_kinds(struct sonde__diff *diff)
 {
@@ -22,7 +36,8 @@ static void count_kinds(struct sonde__diff *diff)
         }
     }
     diff->has_stalls = diff->watched[0] != 0 && diff->watched[1] != 0;
-    diff->has_calls = diff->recorded[0] != 0 && diff->recorded[1] != 0;
+    diff->has_calls = (diff->recorded[SONDE__DIFF_OLD] != 0 || sonde__diff_is_list(diff)) &&
+                      diff->recorded[SONDE__DIFF_NEW_SIDE] != 0;
 }
 
 static void count_states(struct sonde__diff *diff)

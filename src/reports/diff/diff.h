@@ -4,12 +4,13 @@
  *
  * Only keys that are equal in every build are compared: names, or, for code without names, the
  * library and the function's start in it. Starts move between builds, so a difference found by a
- * start is UNSURE and no finding. If a side has several reports, figures are divided by its number
- * of reports of that kind. Context: any thread. */
+ * start is UNSURE and no finding. So is a call on one side that the other may have seen with
+ * functions inlined, or may not have recorded. If a side has several reports, figures are divided
+ * by its number of reports of that kind. Context: any thread. */
 #ifndef SONDE_DIFF_H
 #define SONDE_DIFF_H
 
-#include "report_canonical.h"
+#include "report_call_key.h"
 #include "report_fingerprint.h"
 #include "report_group.h"
 #include "report_view.h"
@@ -27,6 +28,16 @@ enum sonde__diff_state {
     SONDE__DIFF_GONE,
     SONDE__DIFF_SAME, /* within the factor */
     SONDE__DIFF_STATES,
+};
+
+/* Why a call is UNSURE. */
+enum sonde__diff_doubt {
+    SONDE__DIFF_SURE,
+    SONDE__DIFF_CUT,      /* its stack was not kept, or is cut */
+    SONDE__DIFF_UNNAMED,  /* functions without names, of another build */
+    SONDE__DIFF_INLINED,  /* the other build may have inlined functions of the stack */
+    SONDE__DIFF_UNLISTED, /* the other side did not record the function, or has not the rule */
+    SONDE__DIFF_DOUBTS,
 };
 
 enum { SONDE__DIFF_OLD, SONDE__DIFF_NEW_SIDE, SONDE__DIFF_SIDES };
@@ -54,10 +65,13 @@ struct sonde__diff_stall {
 
 struct sonde__diff_call {
     enum sonde__diff_state state;
-    const char *function; /* in a report's memory */
+    enum sonde__diff_doubt doubt;
+    struct sonde__report_hash key; /* report_call_key.h */
+    bool is_stable;                /* the key is the same in every build */
+    const char *function;          /* in a report's memory */
     struct sonde__diff_amount amounts[SONDE__DIFF_SIDES];
-    const struct sonde__report *report; /* the report that has `stack` */
-    uint32_t stack;                     /* 0: the depot was full */
+    const struct sonde__report *report;    /* of the newest side that has it */
+    const struct sonde__report_call *call; /* one of that report; stack 0: the depot was full */
 };
 
 /* Lists are ordered by state, then by time or number of calls. */
@@ -74,7 +88,8 @@ struct sonde__diff {
     bool has_stalls, has_calls; /* both sides have such reports */
 };
 
-/* The reports must outlive the result. percent: at least SONDE__DIFF_PERCENT_MIN.
+/* The reports must outlive the result. An old side without reports makes a list of calls, each of
+ * them NEW. percent: at least SONDE__DIFF_PERCENT_MIN.
  * Returns OK | MEMORY. Ownership: sonde__diff_done(). */
 SONDE_NODISCARD enum sonde_status sonde__diff_make(const struct sonde__diff_side *old_side,
                                                    const struct sonde__diff_side *new_side,
@@ -83,6 +98,8 @@ void sonde__diff_done(struct sonde__diff *diff);
 
 /* Number of stalls and calls in a state. */
 uint32_t sonde__diff_number(const struct sonde__diff *diff, enum sonde__diff_state state);
+/* "the other side did not record the function" */
+const char *sonde__diff_doubt_text(enum sonde__diff_doubt doubt);
 /* False: nothing can be compared. */
 bool sonde__diff_has_any(const struct sonde__diff *diff);
 

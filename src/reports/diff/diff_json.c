@@ -82,11 +82,17 @@ static void put_calls(struct sonde__json *j, const struct sonde__diff *diff)
     sonde__json_array(j, "calls");
     for (uint32_t i = 0; i < diff->call_count && !j->out->stopped; i++) {
         const struct sonde__diff_call *call = &diff->calls[i];
+        char id[SONDE__REPORT_CALL_KEY_TEXT];
         sonde__json_object(j, NULL);
         sonde__json_string(j, "state", sonde__diff_words[call->state]);
         sonde__json_string(j, "function", call->function);
+        sonde__report_call_key_text(&call->key, id);
+        sonde__json_string(j, "fingerprint", call->is_stable ? id : "");
+        if (call->doubt != SONDE__DIFF_SURE) {
+            sonde__json_string(j, "why", sonde__diff_doubt_text(call->doubt));
+        }
         put_amounts(j, call->amounts, false);
-        sonde__report_put_json_frames(j, call->report, call->stack);
+        sonde__report_put_json_frames(j, call->report, call->call->stack);
         sonde__json_close(j);
     }
     sonde__json_close(j);

@@ -4,6 +4,11 @@
 
 #include "diff_parts.h"
 
+bool sonde__diff_is_list(const struct sonde__diff *diff)
+{
+    return diff->sides[SONDE__DIFF_OLD].count == 0;
+}
+
 /* Is `more` at least `percent` of `less`, both divided by their reports? */
 static bool is_more(uint64_t more, uint32_t more_reports, uint64_t less, uint32_t less_reports,
                     uint32_t percent)

@@ -96,6 +96,15 @@ static uint32_t count_missed(const struct sonde__diff *diff)
     return missed;
 }
 
+static uint32_t count_doubts(const struct sonde__diff *diff, enum sonde__diff_doubt doubt)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < diff->call_count; i++) {
+        count += diff->calls[i].doubt == doubt;
+    }
+    return count;
+}
+
 /* Count what was not compared: stalls without a fingerprint (the entry without an id), and UNSURE
  * stalls and calls. */
 static void find_unknown(const struct sonde__diff *diff, struct sonde__diff_notes *notes)
@@ -125,12 +134,12 @@ static void find_unknown(const struct sonde__diff *diff, struct sonde__diff_note
             "version",
             moved, sonde__base_plural(moved));
     }
-    if (diff->call_states[SONDE__DIFF_UNSURE] != 0) {
-        add(notes,
-            "%" PRIu32 " call%s cannot be compared: their stacks are not kept, cut, or have "
-            "functions without names of another build",
-            diff->call_states[SONDE__DIFF_UNSURE],
-            sonde__base_plural(diff->call_states[SONDE__DIFF_UNSURE]));
+    for (unsigned doubt = SONDE__DIFF_SURE + 1; doubt < SONDE__DIFF_DOUBTS; doubt++) {
+        uint32_t calls = count_doubts(diff, (enum sonde__diff_doubt)doubt);
+        if (calls != 0) {
+            add(notes, "%" PRIu32 " call%s cannot be compared: %s", calls,
+                sonde__base_plural(calls), sonde__diff_doubt_text((enum sonde__diff_doubt)doubt));
+        }
     }
     if (diff->has_calls && count_missed(diff) != 0) {
         add(notes, "some calls may be missing from the recordings (sonde show says which)");

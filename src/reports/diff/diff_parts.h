@@ -9,6 +9,15 @@
 SONDE_NODISCARD enum sonde_status sonde__diff_compare_stalls(struct sonde__diff *diff);
 SONDE_NODISCARD enum sonde_status sonde__diff_compare_calls(struct sonde__diff *diff);
 
+/* Set the doubts of calls that are NEW or GONE only because the sides were made or recorded
+ * otherwise. path: memory for frames. Return OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__diff_doubt_inlined(struct sonde__diff *diff,
+                                                            struct sonde__report_path *path);
+SONDE_NODISCARD enum sonde_status sonde__diff_doubt_unlisted(struct sonde__diff *diff);
+
+/* Is there nothing to compare with? */
+bool sonde__diff_is_list(const struct sonde__diff *diff);
+
 /* The state for the amounts of both sides. reports: their numbers of reports. */
 enum sonde__diff_state sonde__diff_judge(const struct sonde__diff *diff, const uint32_t *reports,
                                          const struct sonde__diff_amount *amounts);

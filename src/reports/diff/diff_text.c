@@ -118,13 +118,16 @@ static void put_stall(struct sonde__report_out *out, const struct sonde__diff_st
 
 static void put_call(struct sonde__report_out *out, const struct sonde__diff_call *call)
 {
+    char id[SONDE__REPORT_CALL_KEY_TEXT];
     bool app_only = out->app_only;
     put_heading(out, call->state, call->amounts, "call");
     sonde__report_out_str(out, " of ");
     sonde__report_out_text(out, call->function);
-    sonde__report_out_str(out, call->stack == 0 ? ", stacks not kept\n" : "\n");
+    sonde__report_out_str(out, call->call->stack == 0 ? ", stacks not kept\n" : "\n");
+    sonde__report_call_key_text(&call->key, id);
+    sonde__report_out_print(out, "  fingerprint  %s\n", call->is_stable ? id : "not known");
     out->app_only = true;
-    sonde__report_put_stack(out, call->report, call->stack, 4);
+    sonde__report_put_stack(out, call->report, call->call->stack, 4);
     out->app_only = app_only;
 }
 

@@ -1,9 +1,11 @@
 set(sources
     diff.c
     diff_calls.c
+    diff_inlined.c
     diff_json.c
     diff_judge.c
     diff_notes.c
     diff_stalls.c
     diff_text.c
+    diff_unlisted.c
 )

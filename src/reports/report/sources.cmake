@@ -1,6 +1,7 @@
 set(sources
     report_analyse.c
     report_call_class.c
+    report_call_key.c
     report_canonical.c
     report_copy.c
     report_decode.c
