@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+extern const struct sonde__cli_command sonde__cmd_audit;
 extern const struct sonde__cli_command sonde__cmd_blocks;
 extern const struct sonde__cli_command sonde__cmd_diff;
 extern const struct sonde__cli_command sonde__cmd_doctor;

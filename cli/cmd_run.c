@@ -91,8 +91,11 @@ static const struct sonde__cli_option options[] = {
     {"record", 'r', "LIST",
      "instead of stalls, record calls of the functions in the file LIST, one name per line",
      sonde__cli_take_text, offsetof(struct request, record.list)},
+    {"audit", 0, "RULES",
+     "instead of stalls, record the calls that the file RULES has rules for (docs/guide/audit.md)",
+     sonde__cli_take_text, offsetof(struct request, record.rules)},
     {"raw-syscalls", 0, NULL,
-     "with --record: also system calls that PROGRAM makes itself (patches its code)",
+     "with --record and --audit: also system calls that PROGRAM makes itself (patches its code)",
      sonde__cli_take_flag, offsetof(struct request, record.raw)},
     {"app-only", 0, NULL,
      "with --record: show the program's own frames, and the number of system frames left out",
@@ -100,11 +103,12 @@ static const struct sonde__cli_option options[] = {
     {"keep-going", 'k', NULL, "with --record: report and skip lines of LIST that are not names",
      sonde__cli_take_flag, offsetof(struct request, record.keep_going)},
     {"frames", 0, "N",
-     "with --record: room for N distinct frames (default 262144; 1024 to 4194304)",
+     "with --record and --audit: room for N distinct frames (default 262144; 1024 to 4194304)",
      sonde__cli_take_number, offsetof(struct request, record.frames), FRAMES_MIN, FRAMES_MAX},
     {"top", 0, "N",
-     "with --record: for each function show the N stacks with the most calls, 1 or more, or all "
-     "(default 20)",
+     "with --record and --audit: for each function or rule show the N stacks with the most calls, "
+     "1 "
+     "or more, or all (default 20)",
      sonde__cli_take_top, offsetof(struct request, record.top)},
     {"blocks", 'b', NULL,
      "instead of stalls, record blocks (closures) on the heap and the stacks that made them",
@@ -203,52 +207,65 @@ static void open_own_report(const struct sonde__cli_command *command, const char
     o->report_name = path;
 }
 
-/* Refuse options that cannot be combined. */
-static int check(const struct sonde__cli_command *command, const struct request *request)
+/* Refuse options that need another one. */
+static int check_needed(const struct sonde__cli_command *command, const struct request *request)
 {
     const struct sonde__cli_record *record = &request->record;
     const struct {
         bool given;
         const char *name;
-    } of_record[] = {{record->app_only, "app-only"},
-                     {record->frames != 0, "frames"},
-                     {record->keep_going, "keep-going"},
-                     {record->top != 0, "top"},
-                     {record->raw, "raw-syscalls"}};
+        bool of_audit;
+    } of_record[] = {{record->app_only, "app-only", false},
+                     {record->frames != 0, "frames", true},
+                     {record->keep_going, "keep-going", false},
+                     {record->top != 0, "top", true},
+                     {record->raw, "raw-syscalls", true}};
     for (size_t i = 0; record->list == NULL && i < sizeof of_record / sizeof of_record[0]; i++) {
-        if (of_record[i].given) {
-            return sonde__cli_usage_error(command, "--%s needs --record", of_record[i].name);
+        if (of_record[i].given && !(of_record[i].of_audit && record->rules != NULL)) {
+            return sonde__cli_usage_error(command, "--%s needs --record%s", of_record[i].name,
+                                          of_record[i].of_audit ? " or --audit" : "");
         }
     }
+    if (request->upload.to != NULL && request->watch.spool == NULL) {
+        return sonde__cli_usage_error(command, "--upload needs --spool");
+    }
+    if (!request->blocks && request->blocks_every_ns != 0) {
+        return sonde__cli_usage_error(command, "--blocks-every needs --blocks");
+    }
+    return SONDE__CLI_GO_ON;
+}
+
+/* Refuse options that cannot be combined. */
+static int check(const struct sonde__cli_command *command, const struct request *request)
+{
+    const struct sonde__cli_record *record = &request->record;
+    const char *instead = record->list != NULL    ? "--record"
+                          : record->rules != NULL ? "--audit"
+                          : request->blocks       ? "--blocks"
+                                                  : NULL; /* of stalls */
     if (request->json != NULL && request->watch.report_name != NULL) {
         return sonde__cli_usage_error(
             command, "--json and --report: give one; sonde show --json prints a report as JSON");
     }
-    if ((record->list != NULL || request->blocks) && request->watch.spool != NULL) {
-        return sonde__cli_usage_error(command,
-                                      "%s and --spool cannot be combined: --report "
-                                      "writes a report",
-                                      request->blocks ? "--blocks" : "--record");
-    }
-    if (request->upload.to != NULL && request->watch.spool == NULL) {
-        return sonde__cli_usage_error(command, "--upload needs --spool");
+    if (instead != NULL && request->watch.spool != NULL) {
+        return sonde__cli_usage_error(
+            command, "%s and --spool cannot be combined: --report writes a report", instead);
     }
     if (request->json != NULL && request->watch.follow) {
         return sonde__cli_usage_error(command,
                                       "--json and --follow cannot be combined yet: --report "
                                       "writes a report of each program");
     }
-    if ((record->list != NULL || request->blocks) && request->watch.follow) {
-        return sonde__cli_usage_error(command, "%s and --follow cannot be combined yet",
-                                      request->blocks ? "--blocks" : "--record");
+    if (instead != NULL && request->watch.follow) {
+        return sonde__cli_usage_error(command, "%s and --follow cannot be combined yet", instead);
     }
-    if (request->blocks && record->list != NULL) {
-        return sonde__cli_usage_error(command, "--blocks and --record cannot be combined yet");
+    if (record->list != NULL && record->rules != NULL) {
+        return sonde__cli_usage_error(command, "--record and --audit: give one");
     }
-    if (!request->blocks && request->blocks_every_ns != 0) {
-        return sonde__cli_usage_error(command, "--blocks-every needs --blocks");
+    if (request->blocks && instead[2] != 'b') {
+        return sonde__cli_usage_error(command, "--blocks and %s cannot be combined yet", instead);
     }
-    return SONDE__CLI_GO_ON;
+    return check_needed(command, request);
 }
 
 static int take_program(const struct sonde__cli_command *command,
@@ -288,7 +305,7 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
     o->tag_count = request->origin.tag_count;
     o->envp = sonde__host_environ();
     o->probe = sonde__cli_find_probe();
-    if (request->record.list != NULL) {
+    if (request->record.list != NULL || request->record.rules != NULL) {
         failed = sonde__cli_prepare_record(command, &request->record, o);
     } else if (request->blocks) {
         failed = sonde__cli_prepare_blocks(command, request->blocks_every_ns, o);
@@ -398,6 +415,11 @@ const struct sonde__cli_command sonde__cmd_run = {
              "of LIST then includes the system call of its name). --verbose lists blind spots\n"
              "with reasons. Forked children are not recorded.\n"
              "\n"
+             "--audit RULES: the same for the functions of a file of rules, by rule: names of\n"
+             "other forms of a function are included (open64, __open_2). Rules have a class,\n"
+             "a severity, callers, and may use packs: [pack] use = linux-process\n"
+             "(sonde audit compile RULES checks a file).\n"
+             "\n"
              "--blocks: live blocks (closures) on the heap, with the stack that made them,\n"
              "their age and thread, at the end of PROGRAM, on SIGQUIT to the supervisor, and\n"
              "with --blocks-every the changes. Calls of a blocks runtime that is linked into\n"
@@ -412,6 +434,7 @@ const struct sonde__cli_command sonde__cmd_run = {
                 "  sonde run --json stalls.json -- ./test\n"
                 "  sonde run --follow -- ./start-servers.sh\n"
                 "  sonde run --record functions.txt -- curl https://example.org/\n"
+                "  sonde run --audit rules.ini --report audit.sonde -- ./server\n"
                 "  sonde run --blocks --blocks-every 10s -- ./server\n"
                 "  sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,

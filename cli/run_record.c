@@ -6,6 +6,8 @@
 #include "audit_run.h"
 #include "cli_library.h"
 #include "host_run.h"
+#include "rules_file.h"
+#include "rules_plan.h"
 #include "watch_program.h"
 
 static void print_line(void *ctx, const char *line)
@@ -13,32 +15,37 @@ static void print_line(void *ctx, const char *line)
     sonde__cli_error(ctx, "%s", line);
 }
 
+const char *sonde__cli_find_binary(const char *name)
+{
+    static struct sonde__watch_program program;
+    static char path[SONDE__WATCH_PATH_MAX], by_env[SONDE__WATCH_PATH_MAX];
+    struct sonde_error error = {0};
+    char word[256];
+    if (sonde__host_find_program(name, path, sizeof path, &error) != 0) {
+        return NULL;
+    }
+    if (sonde__watch_names_by_env(path, word, sizeof word) &&
+        sonde__host_find_program(word, by_env, sizeof by_env, &error) == 0) {
+        memcpy(path, by_env, sizeof path); /* the program that env would execute */
+    }
+    sonde__watch_inspect(path, &program);
+    /* only glibc's loader can list libraries; with another one the program would run */
+    bool can_ask = program.carry == SONDE__WATCH_CARRIES || program.carry == SONDE__WATCH_SANITIZER;
+    return can_ask ? program.binary : NULL;
+}
+
 static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
                    const struct sonde__watch_plugin *as, struct sonde__watch_options *options)
 {
     static struct sonde__watch_plugin plugin;
-    static struct sonde__watch_program program;
-    static char path[SONDE__WATCH_PATH_MAX];
     struct sonde_error error = {0};
     struct sonde__audit *audit;
-    if (sonde__host_find_program(options->argv[0], path, sizeof path, &error) != 0) {
-        return 0; /* executing it will report the error */
-    }
-    static char by_env[SONDE__WATCH_PATH_MAX];
-    char name[256];
-    if (sonde__watch_names_by_env(path, name, sizeof name) &&
-        sonde__host_find_program(name, by_env, sizeof by_env, &error) == 0) {
-        memcpy(path, by_env, sizeof path); /* the program that env would execute */
-    }
-    sonde__watch_inspect(path, &program);
-    const char *library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
-    /* only glibc's loader can list libraries; with another one the program would run */
-    bool can_ask = program.carry == SONDE__WATCH_CARRIES || program.carry == SONDE__WATCH_SANITIZER;
-    from->program = can_ask ? program.binary : NULL;
+    from->program = sonde__cli_find_binary(options->argv[0]);
     from->envp = options->envp;
     from->symbols = options->symbols;
     from->blind_spots = options->verbose;
     from->lines = (struct sonde__report_lines){print_line, (void *)(uintptr_t)command};
+    const char *library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
     if (library == NULL) {
         sonde__cli_error(command, "libsonde-record.so was not found beside sonde");
         return 125;
@@ -64,6 +71,25 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     return 0;
 }
 
+/* Read a file of rules. They live as long as the process. Returns 0 or the exit status. */
+static int read_rules(const struct sonde__cli_command *command, const char *path,
+                      const struct sonde__audit_rules **ret_rules)
+{
+    static struct sonde__rules rules;
+    static struct sonde__rules_plan plan;
+    enum sonde_status status = SONDE_UNSUPPORTED;
+    if (sonde__rules_open(path, print_line, (void *)(uintptr_t)command, &rules)) {
+        status = sonde__rules_plan(&rules, &plan);
+    }
+    if (status == SONDE_ABSENT) {
+        sonde__cli_error(command, "%s: no rule is in it", path);
+    } else if (status == SONDE_MEMORY) {
+        (void)sonde__cli_fail(command, path, status, NULL);
+    }
+    *ret_rules = &plan.audit;
+    return status == SONDE_OK ? 0 : 125;
+}
+
 int sonde__cli_prepare_record(const struct sonde__cli_command *command,
                               const struct sonde__cli_record *request,
                               struct sonde__watch_options *options)
@@ -72,7 +98,15 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
                                         .raw = request->raw,
                                         .keep_going = request->keep_going,
                                         .nodes = request->frames};
-    const struct sonde__watch_plugin plugin = {.kind = SONDE__REPORT_CALLS,
+    if (request->rules != NULL) {
+        from.list = request->rules;
+        int failed = read_rules(command, request->rules, &from.rules);
+        if (failed != 0) {
+            return failed;
+        }
+    }
+    const struct sonde__watch_plugin plugin = {.kind = from.rules != NULL ? SONDE__REPORT_AUDIT
+                                                                          : SONDE__REPORT_CALLS,
                                                .app_only = request->app_only,
                                                .top = request->top,
                                                .look = sonde__audit_look};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Options of the recorder: sonde run --record and --blocks. */
+/* Options of the recorder: sonde run --record, --audit and --blocks. */
 #ifndef SONDE_CLI_RUN_RECORD_H
 #define SONDE_CLI_RUN_RECORD_H
 
@@ -7,11 +7,16 @@
 #include "watch_run.h"
 
 struct sonde__cli_record {
-    const char *list; /* path */
+    const char *list;  /* path */
+    const char *rules; /* path of a file of rules instead; null: none */
     bool app_only, raw, keep_going;
     uint32_t top;    /* report_view.h */
     uint32_t frames; /* room for distinct frames; 0: the default */
 };
+
+/* The file that executing `name` would load libraries for, behind scripts and env; null: none, or
+ * its loader cannot list them. Valid until the next call. */
+const char *sonde__cli_find_binary(const char *name);
 
 /* Set probe and plugin of `options`, whose argv, envp, verbose and symbols are set already. Reports
  * a failure; returns 0 or the exit status. */

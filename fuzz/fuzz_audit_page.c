@@ -159,8 +159,8 @@ static void read_record(int times)
         return;
     }
     if (sonde__audit_page_copy(memory, &page) == SONDE_OK) {
-        if (sonde__audit_read(page, memory, SONDE__AUDIT_NODES, &list, NULL, report, &totals) ==
-            SONDE_OK) {
+        if (sonde__audit_read(page, memory, SONDE__AUDIT_NODES, &list, NULL, NULL, report,
+                              &totals) == SONDE_OK) {
             FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
         }
         sonde__audit_print_blind_spots(page, &list, true,

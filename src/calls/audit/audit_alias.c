@@ -55,11 +55,25 @@ static void add_if_alias(struct search *search, const struct sonde__elf_symbol *
             length <= SONDE__AUDIT_NAME_MAX && !sonde__audit_list_has(list, symbol->name) &&
             !is_defined_before(search, symbol->name)) {
             memcpy(search->text, symbol->name, length + 1);
+            list->same[list->count] = list->same[i];
             list->names[list->count++] = search->text;
             search->text += length + 1;
             search->size -= length + 1;
         }
         return;
+    }
+}
+
+/* Listed names that this library defines at one address. */
+static void join_listed(struct search *search)
+{
+    for (uint32_t i = 1; i < search->listed; i++) {
+        for (uint32_t k = 0; k < i && search->is_here[i] && search->values[i] != 0; k++) {
+            if (search->is_here[k] && search->values[k] == search->values[i]) {
+                search->list->same[i] = search->list->same[k];
+                break;
+            }
+        }
     }
 }
 
@@ -73,6 +87,7 @@ static void inspect_library(struct search *search)
             note_value(search, &symbol);
         }
     }
+    join_listed(search);
     for (uint32_t at = 0; sonde__audit_next_definition(library, &at, &symbol);) {
         if (symbol.type == SONDE__STT_FUNC) {
             add_if_alias(search, &symbol);
@@ -88,6 +103,9 @@ void sonde__audit_add_aliases(const struct sonde__audit_libraries *libraries,
 {
     struct search search = {
         .libraries = libraries, .list = list, .listed = list->count, .text = text, .size = size};
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->same[i] = i;
+    }
     for (; search.library < libraries->count; search.library++) {
         inspect_library(&search);
     }

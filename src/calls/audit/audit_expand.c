@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base_glob.h"
 #include "base_status.h"
 #include "demangle.h"
 #include "image_elf_format.h"
@@ -34,45 +35,21 @@ static size_t name_length(const char *demangled)
     return strlen(demangled);
 }
 
-/* Brackets are literal: C++ names have them. */
-static bool is_like(const char *pattern, const char *text)
-{
-    const char *star = NULL, *from = NULL;
-    while (*text != '\0') {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = text;
-        } else if (*pattern == '?' || *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star + 1;
-            text = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') {
-        pattern++;
-    }
-    return *pattern == '\0';
-}
-
-static bool is_meant(const char *pattern, const char *symbol)
+bool sonde__audit_pattern_means(const char *pattern, const char *symbol)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
     if (strpbrk(pattern, "(<:[ &~") == NULL) {
-        return is_like(pattern, symbol);
+        return sonde__base_glob(pattern, symbol, false);
     }
     const char *name = strncmp(symbol, "_Z", 2) == 0 ? sonde__demangle(symbol, buffer) : symbol;
     if (name == symbol) {
         return false;
     }
-    if (is_like(pattern, name)) {
+    if (sonde__base_glob(pattern, name, false)) {
         return true;
     }
     buffer[name_length(buffer)] = '\0';
-    return is_like(pattern, buffer);
+    return sonde__base_glob(pattern, buffer, false);
 }
 
 static enum sonde_status add(struct expansion *e, const char *pattern, const char *symbol)
@@ -100,7 +77,7 @@ static enum sonde_status add_of(struct expansion *e,
     for (uint32_t at = 0;
          status == SONDE_OK && sonde__audit_next_definition(library, &at, &symbol);) {
         bool is_function = symbol.type == SONDE__STT_FUNC || symbol.type == SONDE__STT_GNU_IFUNC;
-        if (is_function && is_meant(pattern, symbol.name)) {
+        if (is_function && sonde__audit_pattern_means(pattern, symbol.name)) {
             *ret_found += 1;
             *ret_long += strlen(symbol.name) > SONDE__AUDIT_NAME_MAX;
             status = add(e, pattern, symbol.name);

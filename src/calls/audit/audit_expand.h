@@ -18,4 +18,7 @@ sonde__audit_expand(const struct sonde__audit_libraries *libraries, struct sonde
                     char *text, size_t size, struct sonde__report_lines lines,
                     struct sonde_error *ret_error);
 
+/* Does a pattern mean the function of this symbol? */
+bool sonde__audit_pattern_means(const char *pattern, const char *symbol);
+
 #endif

@@ -135,9 +135,8 @@ const char *sonde__audit_list_wrong(const char *text, size_t *ret_at)
     return flaw.what;
 }
 
-/* Returns OK, or that there are too many. */
-static enum sonde_status add_name(struct sonde__audit_list *list, char *name, uint64_t line,
-                                  struct sonde_error *ret_error)
+enum sonde_status sonde__audit_list_add(struct sonde__audit_list *list, char *name, uint64_t line,
+                                        struct sonde_error *ret_error)
 {
     const char *version = take_version(name);
     if (version != NULL) {
@@ -190,7 +189,7 @@ enum sonde_status sonde__audit_list_parse(char *text, const struct sonde__audit_
             }
             flaws->each(flaws->ctx, line, what);
         } else if (length > 0) {
-            SONDE_TRY(add_name(ret_list, text, line, ret_error));
+            SONDE_TRY(sonde__audit_list_add(ret_list, text, line, ret_error));
         }
         text = next;
     }

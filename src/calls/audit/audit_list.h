@@ -24,6 +24,8 @@
 struct sonde__audit_list {
     const char *names[SONDE__RECORD_FUNCTIONS];
     const char *versions[SONDE__RECORD_FUNCTIONS]; /* that was asked for; null: any */
+    uint32_t same[SONDE__RECORD_FUNCTIONS]; /* the first name of the same function; its own index if
+                                               none is known (audit_alias.h) */
     uint32_t count;
 };
 
@@ -41,6 +43,11 @@ SONDE_NODISCARD enum sonde_status
 sonde__audit_list_parse(char *text, const struct sonde__audit_list_flaws *flaws,
                         struct sonde__audit_list *ret_list, struct sonde_error *ret_error);
 
+/* Add a name, which must stay and may be changed meanwhile, unless it is listed. line: for the
+ * error. Returns OK | CORRUPT (too long with its version) | LIMIT. */
+SONDE_NODISCARD enum sonde_status sonde__audit_list_add(struct sonde__audit_list *list, char *name,
+                                                        uint64_t line,
+                                                        struct sonde_error *ret_error);
 bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name);
 
 /* The number of what is listed as a system call; else -1. */

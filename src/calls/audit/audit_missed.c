@@ -32,15 +32,23 @@ struct missing {
     const struct sonde__record_page *page;
     struct sonde__audit_defined defined;
     struct sonde__report *report;
+    uint32_t first;           /* call in the report that is about what may be missing */
     uint32_t index, function; /* in the list; string id */
 };
 
+/* Once of a function: its other names are missed alike. */
 static void add(const struct missing *missing, const char *text)
 {
     const struct sonde__report_call call = {
         .function = missing->function,
         .missed = sonde__report_string(missing->report, text),
     };
+    for (uint32_t i = missing->first; i < sonde__report_call_count(missing->report); i++) {
+        const struct sonde__report_call *other = sonde__report_call(missing->report, i);
+        if (other->function == call.function && other->missed == call.missed) {
+            return;
+        }
+    }
     sonde__report_add_call(missing->report, &call);
 }
 
@@ -100,7 +108,7 @@ static void add_of_function(const struct missing *missing, const char *name)
 }
 
 void sonde__audit_add_missed(const struct sonde__record_page *page,
-                             const struct sonde__audit_list *list, uint32_t listed,
+                             const struct sonde__audit_list *list, uint32_t listed, bool by_rules,
                              struct sonde__report *report)
 {
     struct missing missing = {.page = page, .report = report};
@@ -119,8 +127,12 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
             sonde__report_add_call(report, &none);
         }
     }
+    missing.first = sonde__report_call_count(report);
     for (missing.index = 0; missing.index < list->count; missing.index++) {
         missing.function = sonde__report_string(report, list->names[missing.index]);
+        if (by_rules && *place_of(&seen, missing.function) == 0) {
+            missing.function = sonde__report_string(report, list->names[list->same[missing.index]]);
+        }
         if (*place_of(&seen, missing.function) != 0) {
             add_of_function(&missing, list->names[missing.index]);
         }
@@ -134,6 +146,36 @@ static void print_number(uint64_t count, const char *one, const char *many, cons
         sonde__report_line(lines, "%llu %s%s", (unsigned long long)count, count == 1 ? one : many,
                            what);
     }
+}
+
+/* Is nothing known to be hooked for a function of the list? */
+static bool is_absent(const struct sonde__record_page *page, const struct sonde__audit_list *list,
+                      uint32_t index)
+{
+    struct sonde__hook_method_name method;
+    uint32_t state = atomic_load(&page->functions[index].method);
+    return sonde__hook_method_parse(list->names[index], &method) &&
+           sonde__hook_method_text(state > 0 ? state - 1 : SONDE__HOOK_METHOD_NO_RUNTIME) != NULL;
+}
+
+void sonde__audit_print_absent(const struct sonde__record_page *page,
+                               const struct sonde__audit_list *list,
+                               struct sonde__report_lines lines)
+{
+    struct sonde__audit_defined defined;
+    uint64_t count = 0;
+    sonde__audit_page_defined(page, &defined);
+    for (uint32_t i = 0; i < list->count; i++) {
+        count += is_absent(page, list, i);
+    }
+    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
+        const struct sonde__record_blind *blind = &page->blind_spots[i];
+        count += blind->reason == SONDE__HOOK_NO_FUNCTION ||
+                 (blind->reason == SONDE__HOOK_ABSENT &&
+                  !sonde__audit_is_defined(&defined, blind->function));
+    }
+    print_number(count, "function", "functions",
+                 " of the rules: no loaded library defines it (--verbose lists them)", lines);
 }
 
 void sonde__audit_print_unseen(const struct sonde__record_page *page,

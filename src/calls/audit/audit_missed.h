@@ -11,10 +11,17 @@
 
 /* To be called after all calls were added. Adds those of the first `listed` functions that have no
  * recorded call, with a count of 0; then for each function in the report which calls may not have
- * been seen. page: a copy (audit_page.h) */
+ * been seen. by_rules: other names of a function are in the report by the first one. page: a copy
+ * (audit_page.h) */
 void sonde__audit_add_missed(const struct sonde__record_page *page,
-                             const struct sonde__audit_list *list, uint32_t listed,
+                             const struct sonde__audit_list *list, uint32_t listed, bool by_rules,
                              struct sonde__report *report);
+
+/* Say how many functions of rules no loaded library defines: packs name many of which a program has
+ * few. */
+void sonde__audit_print_absent(const struct sonde__record_page *page,
+                               const struct sonde__audit_list *list,
+                               struct sonde__report_lines lines);
 
 /* Add processes, programs and namespaces that were not followed. */
 void sonde__audit_print_unseen(const struct sonde__record_page *page,

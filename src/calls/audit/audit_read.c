@@ -20,6 +20,7 @@ struct reader {
     const struct sonde__record_page *page; /* a copy (audit_page.h) */
     struct sonde__record *record;
     const struct sonde__audit_list *list;
+    const struct sonde__audit_ruling *ruling; /* null: no rules */
     struct sonde__report *report;
     struct sonde__drain *drain;
     struct sonde__image *images;
@@ -121,6 +122,17 @@ static void mark_found(const struct reader *r, struct sonde_stack *stack)
     }
 }
 
+/* Add calls of function `index` of the list. */
+static void add_call(struct reader *r, uint32_t index, struct sonde__report_call *call)
+{
+    if (r->ruling != NULL) {
+        sonde__audit_ruling_add(r->ruling, index, call, r->report);
+    } else {
+        call->function = sonde__report_string(r->report, r->list->names[index]);
+        sonde__report_add_call(r->report, call);
+    }
+}
+
 static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
@@ -130,17 +142,14 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
         choose_images(r, entry->stack);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
-    struct sonde__report_call call = {
-        .function = sonde__report_string(r->report, r->list->names[entry->label]),
-        .count = entry->count,
-    };
+    struct sonde__report_call call = {.count = entry->count};
     if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
         mark_found(r, &stack);
         call.stack = sonde__drain_stack(r->drain, &r->set, &stack);
         call.end = stack.end;
         r->cut += stack.end == SONDE_END_COSTLY ? entry->count : 0;
     }
-    sonde__report_add_call(r->report, &call);
+    add_call(r, entry->label, &call);
 }
 
 /* More calls than a processor makes in a day and a half, one in half a nanosecond. */
@@ -176,8 +185,7 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     for (uint32_t i = 0; i < r->list->count; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
         if (is_possible(r, i, call.count, totals)) {
-            call.function = sonde__report_string(r->report, r->list->names[i]);
-            sonde__report_add_call(r->report, &call);
+            add_call(r, i, &call);
             totals->lost += call.count;
             totals->calls += call.count;
         }
@@ -186,11 +194,12 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
 
 enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const void *memory,
                                     uint32_t nodes, const struct sonde__audit_list *list,
+                                    const struct sonde__audit_ruling *ruling,
                                     struct sonde__symfile_cache *symbols,
                                     struct sonde__report *report,
                                     struct sonde__audit_totals *ret_totals)
 {
-    struct reader r = {.page = page, .list = list, .report = report};
+    struct reader r = {.page = page, .list = list, .ruling = ruling, .report = report};
     *ret_totals = (struct sonde__audit_totals){.images_lost = atomic_load(&page->images_lost)};
     enum sonde_status status =
         sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET, nodes, &r.record);

@@ -5,6 +5,7 @@
 #define SONDE_AUDIT_READ_H
 
 #include "audit_list.h"
+#include "audit_ruling.h"
 #include "audit_stacks.h"
 #include "report_line.h"
 #include "report_model.h"
@@ -24,12 +25,13 @@ struct sonde__audit_totals {
 };
 
 /* page: a copy (audit_page.h) of the one at `memory`, behind which the record is. nodes: that it
- * was made for. symbols: may be null (no names). Returns OK | MEMORY (what there was room for is in
- * the report). */
+ * was made for. ruling: calls become findings of its rules; null: there are none. symbols: may be
+ * null (no names). Returns OK | MEMORY (what there was room for is in the report). */
 SONDE_NODISCARD enum sonde_status
 sonde__audit_read(const struct sonde__record_page *page, const void *memory, uint32_t nodes,
-                  const struct sonde__audit_list *list, struct sonde__symfile_cache *symbols,
-                  struct sonde__report *report, struct sonde__audit_totals *ret_totals);
+                  const struct sonde__audit_list *list, const struct sonde__audit_ruling *ruling,
+                  struct sonde__symfile_cache *symbols, struct sonde__report *report,
+                  struct sonde__audit_totals *ret_totals);
 
 /* Say one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
  * functions of the list only of which nothing at all is recorded. page: a copy */

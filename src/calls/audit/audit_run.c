@@ -9,12 +9,14 @@
 #include "audit_alias.h"
 #include "audit_blocks.h"
 #include "audit_expand.h"
+#include "audit_fortified.h"
 #include "audit_libraries.h"
 #include "audit_list.h"
 #include "audit_missed.h"
 #include "audit_page.h"
 #include "audit_raw.h"
 #include "audit_read.h"
+#include "audit_ruling.h"
 #include "base_status.h"
 #include "base_text.h"
 #include "host_file.h"
@@ -29,11 +31,13 @@ struct sonde__audit {
     struct sonde__audit_options options;
     char text[LIST_BYTES];
     char alias_text[ALIAS_BYTES];
+    char form_text[ALIAS_BYTES];
     char expanded_text[EXPANDED_BYTES];
     char number_text[SONDE__ARCH_SYSCALLS * 64];
     struct sonde__audit_list list; /* names of the file, then other names of the same functions */
     uint32_t listed;
-    uint32_t syscall_function; /* record_page.h */
+    struct sonde__audit_ruling *ruling; /* null: no rules */
+    uint32_t syscall_function;          /* record_page.h */
     bool is_syscall_listed;
     struct sonde__audit_blocks blocks;
 };
@@ -53,6 +57,10 @@ static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_erro
             audit->list.names[audit->list.count++] = sonde__registry_functions[i];
         }
         return SONDE_OK;
+    }
+    if (audit->options.rules != NULL) {
+        return sonde__audit_rules_list(audit->options.rules, &audit->list, audit->text,
+                                       sizeof audit->text, ret_error);
     }
     SONDE_TRY(sonde__host_file_read(audit->options.list, audit->text, sizeof audit->text, &size,
                                     ret_error));
@@ -121,6 +129,10 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
     audit->listed = audit->list.count;
     add_syscall(audit);
     sonde__audit_add_aliases(&libraries, &audit->list, audit->alias_text, sizeof audit->alias_text);
+    if (audit->options.rules != NULL) {
+        sonde__audit_add_fortified(&libraries, &audit->list, audit->form_text,
+                                   sizeof audit->form_text);
+    }
     sonde__audit_libraries_close(&libraries);
     if (status == SONDE_OK && audit->listed == 0) {
         status =
@@ -144,12 +156,25 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
         audit->listed = audit->list.count;
         status = add_names(audit, ret_error);
     }
+    if (status == SONDE_OK && options->rules != NULL) {
+        status = sonde__audit_ruling_make(options->rules, &audit->list, &audit->ruling, ret_error);
+    }
     if (status != SONDE_OK) {
         sonde__mem_free(audit);
         return status;
     }
     *ret_audit = audit;
     return SONDE_OK;
+}
+
+const char *sonde__audit_function(const struct sonde__audit *audit, uint32_t index)
+{
+    return index < audit->list.count ? audit->list.names[index] : NULL;
+}
+
+bool sonde__audit_means(const struct sonde__audit *audit, size_t rule, uint32_t index)
+{
+    return sonde__audit_ruling_has(audit->ruling, rule, index);
 }
 
 uint64_t sonde__audit_shared_size(uint32_t nodes)
@@ -323,14 +348,24 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
 {
     struct sonde__audit_totals totals;
     struct sonde__symfile_cache *symbols = open_symbols(audit);
-    if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, symbols, report,
-                          &totals) != SONDE_OK) {
+    if (audit->ruling != NULL) {
+        sonde__audit_ruling_report(audit->ruling, report);
+    }
+    if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, audit->ruling, symbols,
+                          report, &totals) != SONDE_OK) {
         sonde__report_line(lines, "out of memory: not all of what was recorded could be read");
     }
-    sonde__audit_add_missed(page, &audit->list, audit->listed, report);
+    /* of the functions of rules only those that were called: a pack names many that no program has
+     */
+    bool by_rules = audit->ruling != NULL;
+    sonde__audit_add_missed(page, &audit->list, by_rules ? 0 : audit->listed, by_rules, report);
     print_totals(audit, &totals, lines);
     sonde__audit_print_unseen(page, lines);
-    sonde__audit_print_blind_spots(page, &audit->list, audit->options.blind_spots, lines);
+    if (by_rules && !audit->options.blind_spots) {
+        sonde__audit_print_absent(page, &audit->list, lines);
+    } else {
+        sonde__audit_print_blind_spots(page, &audit->list, audit->options.blind_spots, lines);
+    }
     if (symbols != NULL) {
         sonde__audit_print_raw(page, symbols, audit->options.blind_spots, lines);
         sonde__symfile_cache_destroy(symbols);

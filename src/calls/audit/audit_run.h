@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --record`: prepares the program's start, and reads the record after its end.
- * Context: a process with one thread. */
+/* `sonde run --record` and `--audit`: prepares the program's start, and reads the record after its
+ * end. Context: a process with one thread. */
 #ifndef SONDE_AUDIT_RUN_H
 #define SONDE_AUDIT_RUN_H
 
@@ -9,6 +9,7 @@
 
 #include <sonde/status.h>
 
+#include "audit_rules.h"
 #include "report_line.h"
 #include "report_model.h"
 
@@ -16,8 +17,9 @@ struct sonde__audit;
 struct sonde__symfile_options; /* symfile_cache.h */
 
 struct sonde__audit_options {
-    const char *list;    /* path of the list of functions */
-    const char *program; /* the file that will be executed, no script */
+    const char *list; /* path of the list of functions, or of the rules, for messages */
+    const struct sonde__audit_rules *rules; /* instead of the list; null: none */
+    const char *program;                    /* the file that will be executed, no script */
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked up; null: the default */
     uint32_t nodes;   /* room for different frames; 0: SONDE__AUDIT_NODES */
@@ -33,6 +35,12 @@ struct sonde__audit_options {
 SONDE_NODISCARD enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
                                                       struct sonde__audit **ret_audit,
                                                       struct sonde_error *ret_error);
+
+/* A function that will be recorded: first those of the rules or the list, then other names of the
+ * same ones. Null: no more. */
+const char *sonde__audit_function(const struct sonde__audit *audit, uint32_t index);
+/* Is a rule about it? Only with rules. */
+bool sonde__audit_means(const struct sonde__audit *audit, size_t rule, uint32_t index);
 
 /* Memory that is shared with the program, zeroed: its size; before the program starts; when it has
  * ended. `say` is given lines for people. */

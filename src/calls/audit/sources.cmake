@@ -2,6 +2,8 @@ set(sources
     audit_alias.c
     audit_blocks.c
     audit_expand.c
+    audit_fortified.c
+    audit_from.c
     audit_libraries.c
     audit_list.c
     audit_missed.c
@@ -9,6 +11,7 @@ set(sources
     audit_process.c
     audit_raw.c
     audit_read.c
+    audit_ruling.c
     audit_run.c
     audit_syscalls.c
 )

@@ -405,7 +405,8 @@ void sonde__report_text_calls(const struct sonde__report *report,
 {
     struct sonde__report_out out;
     view = view == NULL ? &plain_view : view;
-    sonde__report_put_calls(begin(view, sink, &out), report, view);
+    sonde__report_put_findings(begin(view, sink, &out), report, view);
+    sonde__report_put_calls(&out, report, view);
     sonde__report_out_flush(&out);
 }
 
@@ -440,7 +441,7 @@ void sonde__report_text_view(const struct sonde__report *report,
         put_all_threads(&out, report, view->unfolded);
     }
     sonde__report_put_all_waits(&out, report);
-    sonde__report_put_findings(&out, report);
+    sonde__report_put_findings(&out, report, view);
     sonde__report_put_calls(&out, report, view);
     sonde__report_put_heap_blocks(&out, report, 0);
     if (view->images) {

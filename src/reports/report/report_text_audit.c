@@ -109,30 +109,102 @@ static void put_finding(struct sonde__report_out *out, const struct sonde__repor
     sonde__report_put_stack(out, report, call->stack, 4);
 }
 
-void sonde__report_put_findings(struct sonde__report_out *out, const struct sonde__report *report)
+/* Sort the findings of all rules into `ret`, and return their number. */
+static uint32_t collect(const struct sonde__report *report, struct finding *ret)
 {
-    uint32_t count = sonde__report_call_count(report), found = 0;
-    struct finding *findings = NULL;
-    if (sonde__report_rule_count(report) == 0 || count == 0) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        if (sonde__report_is_finding(report, call)) {
+            ret[found++] = (struct finding){call->rule, i, call->count};
+        }
+    }
+    qsort(ret, found, sizeof *ret, by_rule);
+    return found;
+}
+
+static void put_sum(struct sonde__report_out *out, const struct finding *findings, uint32_t count,
+                    const char *before, const char *behind)
+{
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        calls += findings[i].count;
+    }
+    sonde__report_out_print(out, "  %" PRIu64 " call%s from %u %sstack%s%s\n", calls,
+                            sonde__base_plural(calls), count, before, sonde__base_plural(count),
+                            behind);
+}
+
+/* A rule with its findings, the first ones of which are shown. */
+static void put_rule_findings(struct sonde__report_out *out, const struct sonde__report *report,
+                              const struct finding *findings, uint32_t count, uint32_t top)
+{
+    uint32_t shown = count < top ? count : top;
+    put_rule(out, report, findings[0].rule);
+    put_sum(out, findings, count, "", "");
+    for (uint32_t i = 0; i < shown && !out->stopped; i++) {
+        put_finding(out, report, sonde__report_call(report, findings[i].call));
+    }
+    if (shown < count) {
+        put_sum(out, findings + shown, count - shown, "more ", " (--top=all)");
+    }
+}
+
+/* Findings are in the order of the rules: those between have none. */
+static void put_unbroken(struct sonde__report_out *out, const struct sonde__report *report,
+                         const struct finding *findings, uint32_t count)
+{
+    const char *before = "no calls: ";
+    uint32_t at = 0;
+    for (uint32_t id = 1; id <= sonde__report_rule_count(report) && !out->stopped; id++) {
+        while (at < count && findings[at].rule < id) {
+            at++;
+        }
+        if (at == count || findings[at].rule != id) {
+            sonde__report_out_str(out, before[0] == ',' ? "" : "\n");
+            put_text(out, report, before, sonde__report_rule(report, id)->name);
+            before = ", ";
+        }
+    }
+    sonde__report_out_str(out, before[0] == ',' ? "\n" : "");
+}
+
+static void put_missed(struct sonde__report_out *out, const struct sonde__report *report)
+{
+    bool is_first = true;
+    for (uint32_t i = 0; i < sonde__report_call_count(report) && !out->stopped; i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        if (call->missed != 0) {
+            sonde__report_out_str(out, is_first ? "\nmay be missing:\n" : "");
+            put_text(out, report, "  ", call->function);
+            put_text(out, report, ": ", call->missed);
+            sonde__report_out_str(out, "\n");
+            is_first = false;
+        }
+    }
+}
+
+void sonde__report_put_findings(struct sonde__report_out *out, const struct sonde__report *report,
+                                const struct sonde__report_view *view)
+{
+    if (sonde__report_rule_count(report) == 0) {
         return;
     }
-    findings = sonde__mem_alloc_array(count, sizeof *findings);
+    struct finding *findings =
+        sonde__mem_alloc_array((size_t)sonde__report_call_count(report) + 1, sizeof *findings);
     if (findings == NULL) {
         sonde__report_out_str(out, "\nnote: out of memory: findings are not shown\n");
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sonde__report_call *call = sonde__report_call(report, i);
-        if (sonde__report_is_finding(report, call)) {
-            findings[found++] = (struct finding){call->rule, i, call->count};
+    uint32_t found = collect(report, findings);
+    uint32_t top = view->top != 0 ? view->top : SONDE__REPORT_TOP;
+    for (uint32_t i = 0, end = 0; i < found && !out->stopped; i = end) {
+        while (end < found && findings[end].rule == findings[i].rule) {
+            end++;
         }
+        put_rule_findings(out, report, findings + i, end - i, top);
     }
-    qsort(findings, found, sizeof *findings, by_rule);
-    for (uint32_t i = 0; i < found && !out->stopped; i++) {
-        if (i == 0 || findings[i].rule != findings[i - 1].rule) {
-            put_rule(out, report, findings[i].rule);
-        }
-        put_finding(out, report, sonde__report_call(report, findings[i].call));
-    }
+    put_unbroken(out, report, findings, found);
+    put_missed(out, report);
     sonde__mem_free(findings);
 }

@@ -93,7 +93,8 @@ void sonde__report_put_named_phase(struct sonde__report_out *out,
 /* Is the call one that a rule of an audit reports? */
 bool sonde__report_is_finding(const struct sonde__report *report,
                               const struct sonde__report_call *call);
-void sonde__report_put_findings(struct sonde__report_out *out, const struct sonde__report *report);
+void sonde__report_put_findings(struct sonde__report_out *out, const struct sonde__report *report,
+                                const struct sonde__report_view *view);
 void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
                              const struct sonde__report_view *view);
 /* Blocks on the heap, from index `first` on. */

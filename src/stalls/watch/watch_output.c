@@ -511,7 +511,7 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = fitted_stderr(output);
     uint32_t first = sonde__report_heap_blocks_count(output->report);
-    if (plugin->kind == SONDE__REPORT_CALLS) {
+    if (plugin->kind != SONDE__REPORT_HEAP_BLOCKS) {
         show_calls(output, memory);
         return;
     }

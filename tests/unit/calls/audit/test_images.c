@@ -67,7 +67,7 @@ static struct sonde__report *read_all(void)
     struct sonde__report *report;
     CHECK_OK(sonde__report_create(&report));
     CHECK_OK(sonde__audit_page_copy(page, &copy));
-    CHECK_OK(sonde__audit_read(copy, page, NODES, &list, NULL, report, &totals));
+    CHECK_OK(sonde__audit_read(copy, page, NODES, &list, NULL, NULL, report, &totals));
     sonde__audit_page_free(copy);
     return report;
 }

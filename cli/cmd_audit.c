@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde audit: work with rules of audits (sonde run --audit). */
+#include <string.h>
+
+#include "audit_compile.h"
+#include "cmd.h"
+
+static const struct sonde__cli_option options[] = {{0}};
+
+static int compile(const struct sonde__cli_command *command,
+                   const struct sonde__cli_operands *operands)
+{
+    if (operands->count < 2 || operands->count > 3) {
+        return sonde__cli_usage_error(command, "compile takes a file of rules, and a program");
+    }
+    return sonde__cli_audit_compile(command, operands->list[1], operands->list[2]);
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, NULL, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    if (operands.count > 0 && strcmp(operands.list[0], "compile") == 0) {
+        return compile(command, &operands);
+    }
+    return sonde__cli_usage_error(command, "compile? not %s",
+                                  operands.count > 0 ? operands.list[0] : "nothing");
+}
+
+const struct sonde__cli_command sonde__cmd_audit = {
+    .name = "audit",
+    .summary = "check the rules of an audit (sonde run --audit)",
+    .usage = "compile RULES [PROGRAM]",
+    .about = "compile checks a file of rules and prints what an audit would record: each\n"
+             "rule with its severity, pack, class and functions. With PROGRAM, patterns are\n"
+             "replaced by the functions of its libraries that match, and other names of the\n"
+             "same functions are added (open64, __open_2), as for a run of PROGRAM. Errors\n"
+             "have the file, line and column, and what was expected there.\n"
+             "\n"
+             "Packs that rules may use: linux-identity, linux-secrets, linux-network,\n"
+             "linux-devices, linux-process, apple-required-reason, ios-privacy.\n"
+             "docs/guide/audit.md describes the file.",
+    .options = options,
+    .examples = "  sonde audit compile rules.ini\n"
+                "  sonde audit compile rules.ini /usr/bin/curl\n",
+    .run = run,
+};

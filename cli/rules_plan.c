@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules_plan.h"
+
+#include <string.h>
+
+static void *take_array(struct sonde__rules_plan *plan, size_t count, size_t size)
+{
+    void *memory = sonde__arena_alloc(&plan->memory, (count + 1) * size);
+    if (memory != NULL) {
+        memset(memory, 0, (count + 1) * size);
+    }
+    return memory;
+}
+
+/* A key of a rule that no reader evaluates yet. */
+static void refuse(struct sonde__rules *rules, bool is_given, const struct sonde__rule_place *place,
+                   const char *key)
+{
+    if (is_given) {
+        sonde__rules_error(rules, place,
+                           "%s cannot be evaluated yet: the rule would record other "
+                           "calls than it says",
+                           key);
+    }
+}
+
+static void refuse_keys(struct sonde__rules *rules, const struct sonde__rule *rule)
+{
+    refuse(rules, rule->when.text != NULL, &rule->when.place, "when");
+    refuse(rules, rule->phase.text != NULL, &rule->phase.place, "phase");
+    refuse(rules, rule->limit_count != 0, &rule->limit_place, "limit");
+    refuse(rules, rule->keep_args != 0, &rule->keep_place, "keep-args");
+    for (size_t i = 0; i < rule->api_count; i++) {
+        refuse(rules, rule->apis[i].argument != 0, &rule->apis[i].place, "an argument's number");
+    }
+}
+
+static bool plan_patterns(struct sonde__rules_plan *plan, const struct sonde__rule_patterns *from,
+                          struct sonde__audit_patterns *ret_patterns)
+{
+    struct sonde__audit_pattern *items = take_array(plan, from->count, sizeof *items);
+    for (size_t i = 0; items != NULL && i < from->count; i++) {
+        const struct sonde__rule_pattern *pattern = &from->items[i];
+        items[i] =
+            (struct sonde__audit_pattern){pattern->is_symbol, pattern->is_not, pattern->glob};
+    }
+    *ret_patterns = (struct sonde__audit_patterns){items, from->count};
+    return items != NULL;
+}
+
+static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *rule,
+                      struct sonde__audit_rule *ret_rule)
+{
+    const char **names = take_array(plan, rule->api_count, sizeof *names);
+    for (size_t i = 0; names != NULL && i < rule->api_count; i++) {
+        names[i] = rule->apis[i].name;
+    }
+    *ret_rule = (struct sonde__audit_rule){.name = rule->name,
+                                           .pack = rule->pack,
+                                           .category = rule->category,
+                                           .text = rule->message,
+                                           .severity = rule->severity,
+                                           .functions = names,
+                                           .function_count = rule->api_count};
+    return names != NULL && plan_patterns(plan, &rule->from, &ret_rule->from);
+}
+
+enum sonde_status sonde__rules_plan(struct sonde__rules *rules, struct sonde__rules_plan *ret_plan)
+{
+    *ret_plan = (struct sonde__rules_plan){0};
+    struct sonde__audit_rule *planned = take_array(ret_plan, rules->rule_count, sizeof *planned);
+    struct sonde__audit_sdk *sdks = take_array(ret_plan, rules->sdk_count, sizeof *sdks);
+    bool is_whole = planned != NULL && sdks != NULL;
+    for (size_t i = 0; is_whole && i < rules->rule_count; i++) {
+        refuse_keys(rules, &rules->rules[i]);
+        is_whole = plan_rule(ret_plan, &rules->rules[i], &planned[i]);
+    }
+    for (size_t i = 0; is_whole && i < rules->sdk_count; i++) {
+        sdks[i].name = rules->sdks[i].name;
+        is_whole = plan_patterns(ret_plan, &rules->sdks[i].match, &sdks[i].match);
+    }
+    ret_plan->audit =
+        (struct sonde__audit_rules){planned, rules->rule_count, sdks, rules->sdk_count};
+    return !is_whole                ? SONDE_MEMORY
+           : rules->errors != 0     ? SONDE_UNSUPPORTED
+           : rules->rule_count == 0 ? SONDE_ABSENT
+                                    : SONDE_OK;
+}
+
+void sonde__rules_plan_done(struct sonde__rules_plan *plan)
+{
+    sonde__arena_done(&plan->memory);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_ruling.h"
+
+#include <string.h>
+
+#include "audit_expand.h"
+#include "audit_from.h"
+#include "base_status.h"
+#include "mem_heap.h"
+
+enum { NAMES = SONDE__RECORD_FUNCTIONS };
+
+struct sonde__audit_ruling {
+    const struct sonde__audit_rules *rules;
+    const struct sonde__audit_list *list;
+    uint16_t *names; /* by rule and function: 1 + the index of its name; 0: not of the rule */
+};
+
+enum sonde_status sonde__audit_rules_list(const struct sonde__audit_rules *rules,
+                                          struct sonde__audit_list *list, char *text, size_t size,
+                                          struct sonde_error *ret_error)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct sonde__audit_rule *rule = &rules->rules[i];
+        for (size_t k = 0; k < rule->function_count; k++) {
+            size_t length = strlen(rule->functions[k]) + 1;
+            if (sonde__audit_list_has(list, rule->functions[k])) {
+                continue;
+            }
+            if (length > size) {
+                return sonde__base_fail(ret_error, SONDE_LIMIT, "the names are too long",
+                                        rule->name, 0, 0);
+            }
+            memcpy(text, rule->functions[k], length);
+            SONDE_TRY(sonde__audit_list_add(list, text, 0, ret_error));
+            text += length;
+            size -= length;
+        }
+    }
+    return SONDE_OK;
+}
+
+static bool names_it(const struct sonde__audit_rule *rule, const char *function)
+{
+    for (size_t i = 0; i < rule->function_count; i++) {
+        const char *name = rule->functions[i];
+        if (strcmp(name, function) == 0 ||
+            (sonde__audit_list_is_pattern(name) && sonde__audit_pattern_means(name, function))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "syscall:NAME", added for a function NAME of the rule: the same by its number. */
+static uint32_t function_of_number(const struct sonde__audit_list *list, const uint16_t *names,
+                                   uint32_t number)
+{
+    const char *colon = strchr(list->names[number], ':');
+    for (uint32_t i = 0; colon != NULL && i < list->count; i++) {
+        if (names[i] == i + 1 && strcmp(list->names[i], colon + 1) == 0) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* A rule's functions: those that it names, then those that are the same. */
+static void rule_functions(const struct sonde__audit_rule *rule,
+                           const struct sonde__audit_list *list, uint16_t *names)
+{
+    uint16_t of_same[NAMES] = {0}; /* by the first of equal functions */
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (names_it(rule, list->names[i])) {
+            names[i] = (uint16_t)(i + 1);
+            of_same[list->same[i]] =
+                of_same[list->same[i]] != 0 ? of_same[list->same[i]] : names[i];
+        }
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        names[i] = names[i] != 0 ? names[i] : of_same[list->same[i]];
+        if (names[i] == 0 && sonde__audit_list_number(list->names[i]) >= 0) {
+            names[i] = (uint16_t)(function_of_number(list, names, i) + 1);
+        }
+    }
+}
+
+enum sonde_status sonde__audit_ruling_make(const struct sonde__audit_rules *rules,
+                                           const struct sonde__audit_list *list,
+                                           struct sonde__audit_ruling **ret_ruling,
+                                           struct sonde_error *ret_error)
+{
+    struct sonde__audit_ruling *ruling = sonde__mem_alloc_zeroed(sizeof *ruling);
+    if (ruling == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    *ruling = (struct sonde__audit_ruling){
+        rules, list, sonde__mem_alloc_zeroed(rules->count * NAMES * sizeof *ruling->names)};
+    if (ruling->names == NULL) {
+        sonde__mem_free(ruling);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    for (size_t i = 0; i < rules->count; i++) {
+        rule_functions(&rules->rules[i], list, ruling->names + i * NAMES);
+    }
+    *ret_ruling = ruling;
+    return SONDE_OK;
+}
+
+void sonde__audit_ruling_free(struct sonde__audit_ruling *ruling)
+{
+    if (ruling != NULL) {
+        sonde__mem_free(ruling->names);
+        sonde__mem_free(ruling);
+    }
+}
+
+bool sonde__audit_ruling_has(const struct sonde__audit_ruling *ruling, size_t rule, uint32_t index)
+{
+    return rule < ruling->rules->count && index < NAMES && ruling->names[rule * NAMES + index] != 0;
+}
+
+static uint32_t keep(struct sonde__report *report, const char *text)
+{
+    return text[0] != '\0' ? sonde__report_string(report, text) : 0;
+}
+
+void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
+                                struct sonde__report *report)
+{
+    for (size_t i = 0; i < ruling->rules->count; i++) {
+        const struct sonde__audit_rule *rule = &ruling->rules->rules[i];
+        const struct sonde__report_rule record = {
+            .name = sonde__report_string(report, rule->name),
+            .pack = keep(report, rule->pack),
+            .category = keep(report, rule->category),
+            .severity = rule->severity,
+            .text = keep(report, rule->text),
+        };
+        (void)sonde__report_add_rule(report, &record);
+    }
+}
+
+void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t index,
+                             const struct sonde__report_call *call, struct sonde__report *report)
+{
+    const struct sonde__audit_rules *rules = ruling->rules;
+    const char *sdk = sonde__audit_sdk_of(report, call->stack, rules->sdks, rules->sdk_count);
+    for (size_t i = 0; i < rules->count; i++) {
+        uint32_t name = ruling->names[i * NAMES + index];
+        if (name == 0 || !sonde__audit_is_from(report, call->stack, &rules->rules[i].from)) {
+            continue;
+        }
+        struct sonde__report_call finding = *call;
+        finding.rule = (uint32_t)i + 1;
+        finding.function = sonde__report_string(report, ruling->list->names[name - 1]);
+        finding.sdk = sdk != NULL ? sonde__report_string(report, sdk) : 0;
+        sonde__report_add_call(report, &finding);
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which recorded calls the rules of an audit are about, and their findings in the report. Context:
+ * any thread. */
+#ifndef SONDE_AUDIT_RULING_H
+#define SONDE_AUDIT_RULING_H
+
+#include <sonde/status.h>
+
+#include "audit_list.h"
+#include "audit_rules.h"
+#include "report_model.h"
+
+/* Add the functions of all rules to the list; `text` (`size` bytes) gets their names. Returns
+ * OK | CORRUPT (a name that is none) | LIMIT. */
+SONDE_NODISCARD enum sonde_status sonde__audit_rules_list(const struct sonde__audit_rules *rules,
+                                                          struct sonde__audit_list *list,
+                                                          char *text, size_t size,
+                                                          struct sonde_error *ret_error);
+
+/* Which rules are about which entries of a complete list. Returns OK | MEMORY. Ownership:
+ * sonde__audit_ruling_free(). The list and the rules must live as long. */
+struct sonde__audit_ruling;
+SONDE_NODISCARD enum sonde_status sonde__audit_ruling_make(const struct sonde__audit_rules *rules,
+                                                           const struct sonde__audit_list *list,
+                                                           struct sonde__audit_ruling **ret_ruling,
+                                                           struct sonde_error *ret_error);
+void sonde__audit_ruling_free(struct sonde__audit_ruling *ruling); /* may be null */
+
+/* Is a rule about function `index` of the list? */
+bool sonde__audit_ruling_has(const struct sonde__audit_ruling *ruling, size_t rule, uint32_t index);
+
+/* Add the rules to the report; rule i gets id i + 1. */
+void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
+                                struct sonde__report *report);
+/* Add calls of function `index` of the list as a finding of each of its rules. call: without
+ * function and rule; its stack is in the report. */
+void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t index,
+                             const struct sonde__report_call *call, struct sonde__report *report);
+
+#endif

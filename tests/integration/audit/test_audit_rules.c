@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Findings of rules against the numbers of calls that the program makes (ruled.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "programs.h"
+#include "ruled.h"
+#include "test.h"
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", test_folder(), name);
+    return path;
+}
+
+static const char *write_rules(const char *text)
+{
+    const char *path = path_of("team.ini");
+    test_write_file(path, text, strlen(text));
+    return path;
+}
+
+/* The report of the program under these rules. */
+static struct json *audit(const char *rules)
+{
+    char json[512];
+    size_t size;
+    snprintf(json, sizeof json, "%s", path_of("audit.json"));
+    const char *const argv[] = {program_sonde(),
+                                "run",
+                                "--audit",
+                                write_rules(rules),
+                                "--json",
+                                json,
+                                "--",
+                                program_built("audit/ruled"),
+                                NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 3);
+    CHECK_STR(run.out, "output\n");
+    test_run_done(&run);
+    char *text = test_read_file(json, &size);
+    struct json *report = json_parse(text);
+    CHECK_STR(json_text(report, "kind"), "audit");
+    free(text);
+    return report;
+}
+
+/* Calls of a function that a rule found. */
+static int64_t calls_of(const struct json *report, const char *rule, const char *function)
+{
+    int64_t calls = 0;
+    JSON_EACH(call, json_get(report, "calls"))
+    {
+        if (json_get(call, "rule_name") != NULL &&
+            strcmp(json_text(call, "rule_name"), rule) == 0 &&
+            strcmp(json_text(call, "function"), function) == 0) {
+            calls += json_int(call, "count");
+        }
+    }
+    return calls;
+}
+
+static int64_t calls_of_rule(const struct json *report, const char *rule)
+{
+    int64_t calls = 0;
+    JSON_EACH(call, json_get(report, "calls"))
+    {
+        if (json_get(call, "rule_name") != NULL &&
+            strcmp(json_text(call, "rule_name"), rule) == 0) {
+            calls += json_int(call, "count");
+        }
+    }
+    return calls;
+}
+
+static const char forms[] = "[rule \"files\"]\n"
+                            "api = open\n"
+                            "class = files\n"
+                            "severity = high\n"
+                            "message = opens a file\n"
+                            "[rule \"other-name\"]\n"
+                            "api = open64\n"
+                            "[rule \"numbers\"]\n"
+                            "api = syscall:getppid\n"
+                            "severity = note\n"
+                            "[rule \"never\"]\n"
+                            "api = gethostid, no_such_function\n";
+
+TEST(a_function_is_recorded_by_all_its_names)
+{
+    struct json *report = audit(forms);
+    CHECK_EQ(calls_of(report, "files", "open"), OPENS + OPENS_64);
+    CHECK_EQ(calls_of(report, "other-name", "open64"), OPENS + OPENS_64);
+    CHECK_EQ(calls_of_rule(report, "files"), OPENS + OPENS_64);
+    CHECK_EQ(calls_of(report, "numbers", "syscall:getppid"), SYSCALLS);
+    CHECK_EQ(calls_of_rule(report, "never"), 0);
+    unsigned rules = 0;
+    static const char *const severities[] = {"error", "warning", "note", "warning"};
+    JSON_EACH(rule, json_need(report, "rules"))
+    {
+        CHECK_STR(json_text(rule, "severity"), severities[rules]);
+        CHECK_STR(json_text(rule, "pack"), "team");
+        CHECK_EQ(json_int(rule, "id"), ++rules);
+    }
+    CHECK_EQ(rules, 4);
+    CHECK_STR(json_text(json_need(report, "rules")->first, "text"), "opens a file");
+    CHECK_STR(json_text(json_need(report, "rules")->first, "category"), "files");
+    json_free(report);
+}
+
+static const char callers[] = "[rule \"all\"]\napi = getenv\n"
+                              "[rule \"library\"]\napi = getenv\nfrom = module:libruled*.so\n"
+                              "[rule \"not-library\"]\napi = getenv\n"
+                              "from = module:ruled, !module:libruled*\n"
+                              "[rule \"asks\"]\napi = getenv\nfrom = symbol:ask_in_*\n"
+                              "[rule \"both\"]\napi = getenv\n"
+                              "from = symbol:ask_otherwise, symbol:ask_in_library\n"
+                              "[rule \"path\"]\napi = getenv\nfrom = module:/**/libruled*\n"
+                              "[rule \"nobody\"]\napi = getenv\nfrom = module:libother.so\n"
+                              "[sdk \"lib\"]\nmatch = module:libruled*, !symbol:ask_otherwise\n"
+                              "[sdk \"rest\"]\nmatch = symbol:main\n";
+
+TEST(callers_decide)
+{
+    struct json *report = audit(callers);
+    int64_t all = OWN_GETENV + LIBRARY_GETENV + OTHER_GETENV + THREAD_GETENV;
+    CHECK_EQ(calls_of_rule(report, "all"), all);
+    CHECK_EQ(calls_of_rule(report, "library"), LIBRARY_GETENV + OTHER_GETENV);
+    CHECK_EQ(calls_of_rule(report, "not-library"), OWN_GETENV + THREAD_GETENV);
+    CHECK_EQ(calls_of_rule(report, "asks"), LIBRARY_GETENV);
+    CHECK_EQ(calls_of_rule(report, "both"), LIBRARY_GETENV + OTHER_GETENV);
+    CHECK_EQ(calls_of_rule(report, "path"), LIBRARY_GETENV + OTHER_GETENV);
+    CHECK_EQ(calls_of_rule(report, "nobody"), 0);
+    int64_t lib = 0, rest = 0, none = 0;
+    JSON_EACH(call, json_get(report, "calls"))
+    {
+        if (json_get(call, "rule_name") == NULL ||
+            strcmp(json_text(call, "rule_name"), "all") != 0) {
+            continue;
+        }
+        const char *sdk = json_get(call, "sdk") != NULL ? json_text(call, "sdk") : "";
+        int64_t *sum = strcmp(sdk, "lib") == 0 ? &lib : strcmp(sdk, "rest") == 0 ? &rest : &none;
+        *sum += json_int(call, "count");
+    }
+    CHECK_EQ(lib, LIBRARY_GETENV);
+    CHECK_EQ(rest, OWN_GETENV + OTHER_GETENV);
+    CHECK_EQ(none, THREAD_GETENV);
+    json_free(report);
+}
+
+TEST(text_has_each_rule_with_its_calls)
+{
+    const char *const argv[] = {program_sonde(),
+                                "run",
+                                "--audit",
+                                write_rules(forms),
+                                "--",
+                                program_built("audit/ruled"),
+                                NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    char line[100];
+    CHECK_EQ(run.status, 3);
+    CHECK_STR(run.out, "output\n");
+    CHECK_CONTAINS(run.err, "error  files  files  opens a file  pack team\n");
+    snprintf(line, sizeof line, "  %d calls from 2 stacks\n", OPENS + OPENS_64);
+    CHECK_CONTAINS(run.err, line);
+    snprintf(line, sizeof line, "  open  %d calls\n", OPENS_64);
+    CHECK_CONTAINS(run.err, line);
+    CHECK_CONTAINS(run.err, "no calls: never\n");
+    test_run_done(&run);
+}
+
+TEST(a_report_file_is_shown_alike)
+{
+    char report[512];
+    snprintf(report, sizeof report, "%s", path_of("audit.sonde"));
+    const char *const argv[] = {program_sonde(),
+                                "run",
+                                "-q",
+                                "--audit",
+                                write_rules(forms),
+                                "--report",
+                                report,
+                                "--",
+                                program_built("audit/ruled"),
+                                NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 3);
+    const char *const show[] = {program_sonde(), "show", report, NULL};
+    struct test_run shown = test_run(show, NULL, NULL, 60);
+    CHECK_EQ(shown.status, 0);
+    CHECK_CONTAINS(shown.out, "error  files  files  opens a file  pack team\n");
+    const char *in_run = strstr(run.err, "error  files"),
+               *in_show = strstr(shown.out, "error  files");
+    size_t size = strcspn(in_run, "#"); /* up to the first frame */
+    CHECK(strncmp(in_run, in_show, size) == 0);
+    test_run_done(&run);
+    test_run_done(&shown);
+}
+
+/* What cannot be evaluated is refused; the program is not run. */
+TEST(keys_that_are_not_evaluated_are_refused)
+{
+    static const struct {
+        const char *key, *error;
+    } keys[] = {
+        {"when = path ~ /etc/*", ":3:8: when cannot be evaluated yet"},
+        {"phase = !consent", ":3:9: phase cannot be evaluated yet"},
+        {"limit = 1/2s", ":3:9: limit cannot be evaluated yet"},
+        {"keep-args = 4", ":3:13: keep-args cannot be evaluated yet"},
+        {"api = openat:2", ":3:7: an argument's number cannot be evaluated yet"},
+        {"sevrity = low", ":3:1: expected a key of [rule]"},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "[rule \"x\"]\napi = open\n%s\n", keys[i].key);
+        const char *const argv[] = {program_sonde(),
+                                    "run",
+                                    "--audit",
+                                    write_rules(text),
+                                    "--",
+                                    program_built("audit/ruled"),
+                                    NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        CHECK_EQ(run.status, 125);
+        CHECK_STR(run.out, "");
+        CHECK_CONTAINS(run.err, keys[i].error);
+        test_run_done(&run);
+    }
+}
+
+TEST(options_that_do_not_fit_are_refused)
+{
+    static const char *const wrong[][3] = {
+        {"--record=x", NULL, "--record and --audit: give one"},
+        {"--blocks", NULL, "--blocks and --audit cannot be combined yet"},
+        {"--follow", NULL, "--audit and --follow cannot be combined yet"},
+        {"--spool=auto", NULL, "--audit and --spool cannot be combined"},
+        {"--app-only", NULL, "--app-only needs --record"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *const argv[] = {program_sonde(), "run", "--audit", "x.ini",
+                                    wrong[i][0],     "--",  "true",    NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        CHECK_EQ(run.status, 2);
+        CHECK_CONTAINS(run.err, wrong[i][2]);
+        test_run_done(&run);
+    }
+}
