@@ -1,4 +1,5 @@
 set(sources
+    host_file.c
     host_maps.c
     host_regs.c
     host_words.c
@@ -12,7 +13,7 @@ set(sources
     ${SONDE_PORT}/host_device.c
     ${SONDE_PORT}/host_event.c
     ${SONDE_PORT}/host_exec.c
-    ${SONDE_PORT}/host_file.c
+    ${SONDE_PORT}/host_file_port.c
     ${SONDE_PORT}/host_folder.c
     ${SONDE_PORT}/host_identity.c
     ${SONDE_PORT}/host_limit.c
@@ -40,3 +41,7 @@ set(sources
     ${SONDE_PORT}/host_waiter.c
     ${SONDE_PORT}/host_writer.c
 )
+# the parts of Darwin's port that exist
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    list(APPEND sources darwin/host_file_port.c darwin/host_scratch.c darwin/host_thread.c)
+endif()

@@ -5,18 +5,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base_status.h"
-
-/* openat2(2), Linux 5.6; its number is the same on all architectures. glibc 2.36 has no wrapper,
- * and older kernel headers lack the struct. */
-#define OPENAT2_NUMBER       437
-#define RESOLVE_IN_ROOT_FLAG 0x10u
-struct open_how_v1 {
-    uint64_t flags, mode, resolve;
-};
+#include "host_file_port.h"
 
 /* O_NONBLOCK: opening a FIFO must not block; it is refused after the open. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -37,37 +29,11 @@ static enum sonde_status fail_errno(struct sonde_error *ret_error, const char *w
     return sonde__base_fail(ret_error, status, what, path, error, 0);
 }
 
-/* Open `path` below `root`, with the symbolic links inside it resolved there: a container's
- * /lib -> /usr/lib must not lead to our own /usr/lib. Returns a descriptor or -1 with *ret_errno.
- */
-static int open_in_root(const char *root, const char *path, int flags, int *ret_errno)
-{
-    struct open_how_v1 how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT_FLAG};
-    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    long fd;
-    if (folder < 0) {
-        *ret_errno = errno;
-        return -1;
-    }
-    fd = syscall(OPENAT2_NUMBER, folder, path, &how, sizeof how);
-    if (fd < 0 && errno == ENOSYS) {
-        /* Before Linux 5.6, absolute links resolve outside the root; the caller checks the
-         * build-id. */
-        while (*path == '/') {
-            path++;
-        }
-        fd = openat(folder, path, flags);
-    }
-    *ret_errno = errno;
-    close(folder);
-    return (int)fd;
-}
-
 static int open_file(const char *root, const char *path, int flags, int *ret_errno)
 {
     int fd;
     if (root != NULL && root[0] != '\0' && !(root[0] == '/' && root[1] == '\0')) {
-        return open_in_root(root, path, flags, ret_errno);
+        return sonde__host_open_in_root(root, path, flags, ret_errno);
     }
     fd = open(path, flags);
     *ret_errno = errno;
@@ -93,7 +59,7 @@ static enum sonde_status map_open_file(int fd, const char *path, uint64_t size_m
     file.size = (size_t)status.st_size;
     file.device = (uint64_t)status.st_dev;
     file.inode = (uint64_t)status.st_ino;
-    file.modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    file.modified_ns = sonde__host_modified_ns(&status);
     if (file.size != 0) {
         void *data = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {
