@@ -12,6 +12,7 @@ set(sources
     symbol_flatten.c
     symbol_go.c
     symbol_index.c
+    symbol_macho.c
     symbol_objc.c
     symbol_plt.c
     symbol_sort.c

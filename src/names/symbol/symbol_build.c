@@ -13,8 +13,6 @@
 #include "symbol_index.h"
 #include "symbol_layout.h"
 
-#define CODE_BYTES_MAX ((uint64_t)1 << 32)
-
 bool sonde__symbol_may_be_function(const char *name)
 {
     if (name[0] == '\0' || (name[0] == '.' && name[1] == 'L')) {
@@ -97,7 +95,9 @@ static enum sonde_status add_table(struct symbol_build *build, unsigned table)
     if (symbols.count == 0) {
         return SONDE_OK;
     }
-    SONDE_TRY(mark_code_sections(build->views[table], &code_sections, &section_count));
+    if (build->views[table] != NULL) {
+        SONDE_TRY(mark_code_sections(build->views[table], &code_sections, &section_count));
+    }
     if (symbols.is64 && symbols.entsize == SONDE__ELF_SYM64_BYTES) {
         symbols.is64 = true; /* constants: the loop is specialised for them */
         symbols.entsize = SONDE__ELF_SYM64_BYTES;
@@ -122,7 +122,7 @@ static enum sonde_status find_sources(struct symbol_build *build, const struct s
                                 0, elf->phoff);
     }
     start &= ~(((uint64_t)1 << SYMBOL_PAGE_SHIFT) - 1);
-    if (end - start > CODE_BYTES_MAX) {
+    if (end - start > SYMBOL_CODE_BYTES_MAX) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "code spans more than 4 GiB", NULL, 0,
                                 end - start);
     }
@@ -257,11 +257,36 @@ static enum sonde_status build_index(struct symbol_build *build, const struct so
     }
     build->keys = symbol_sort(keys, build->scratch, build->count, &build->digits);
     build->scratch = build->keys == keys ? build->scratch : keys;
-    SONDE_TRY(symbol_add_plt(build, elf));
+    if (elf != NULL) {
+        SONDE_TRY(symbol_add_plt(build, elf));
+    }
     /* A key makes at most two entries. The scratch has starts and rests, the spare has names. */
     entries.starts = (uint16_t *)(void *)build->scratch;
     entries.rests = entries.starts + 2 * (size_t)build->capacity;
     return flatten_and_finish(build, &entries, ret_index);
+}
+
+enum sonde_status symbol_build_finish(struct symbol_build *build, const struct sonde__elf *elf,
+                                      struct sonde__symbol_index **ret_index,
+                                      struct sonde_error *ret_error)
+{
+    enum sonde_status status = SONDE_MEMORY;
+    symbol_key *block = sonde__mem_alloc_array(build->capacity, 3 * sizeof *block);
+    build->stub_sizes = NULL;
+    if (block != NULL) {
+        build->keys = block;
+        build->scratch = block + build->capacity;
+        status = build_index(build, elf, block + 2 * (size_t)build->capacity, ret_index);
+    }
+    sonde__mem_free(block);
+    sonde__mem_free(build->stub_sizes);
+    if (status != SONDE_OK) {
+        sonde__objc_symbols_done(&build->index->objc);
+    }
+    if (status == SONDE_MEMORY) {
+        return sonde__base_fail(ret_error, status, "no memory for a symbol index", NULL, 0, 0);
+    }
+    return status;
 }
 
 enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
@@ -271,32 +296,14 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
 {
     struct sonde__symbol_index made = {0};
     struct symbol_build build; /* large counters are cleared where they are used */
-    enum sonde_status status = SONDE_MEMORY;
-    symbol_key *block;
     build.index = &made;
     build.count = build.capacity = 0;
-    build.stub_sizes = NULL;
-    status = find_sources(&build, elf, debug, ret_error);
+    enum sonde_status status = find_sources(&build, elf, debug, ret_error);
     if (status != SONDE_OK) {
         sonde__objc_symbols_done(&made.objc);
         return status;
     }
-    status = SONDE_MEMORY;
-    block = sonde__mem_alloc_array(build.capacity, 3 * sizeof *block);
-    if (block != NULL) {
-        build.keys = block;
-        build.scratch = block + build.capacity;
-        status = build_index(&build, elf, block + 2 * (size_t)build.capacity, ret_index);
-    }
-    sonde__mem_free(block);
-    sonde__mem_free(build.stub_sizes);
-    if (status != SONDE_OK) {
-        sonde__objc_symbols_done(&made.objc);
-    }
-    if (status == SONDE_MEMORY) {
-        return sonde__base_fail(ret_error, status, "no memory for a symbol index", NULL, 0, 0);
-    }
-    return status;
+    return symbol_build_finish(&build, elf, ret_index, ret_error);
 }
 
 void sonde__symbol_index_destroy(struct sonde__symbol_index *index)

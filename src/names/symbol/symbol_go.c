@@ -6,20 +6,7 @@
 #include "image_elf_format.h"
 #include "image_go.h"
 #include "mem_heap.h"
-
-#define GLOBAL_FUNCTION (SONDE__STB_GLOBAL << 4 | SONDE__STT_FUNC)
-
-static void write_entry(uint8_t *entry, uint16_t section, uint64_t name, uint64_t start,
-                        uint64_t size)
-{
-    uint32_t name32 = (uint32_t)name;
-    entry[4] = GLOBAL_FUNCTION;
-    entry[5] = 0;
-    memcpy(entry, &name32, sizeof name32);
-    memcpy(entry + 6, &section, sizeof section);
-    memcpy(entry + 8, &start, sizeof start);
-    memcpy(entry + 16, &size, sizeof size);
-}
+#include "symbol_layout.h"
 
 enum sonde_status sonde__go_symbols_make(const struct sonde__elf *elf,
                                          struct sonde__objc_symbols *ret_symbols)
@@ -46,8 +33,9 @@ enum sonde_status sonde__go_symbols_make(const struct sonde__elf *elf,
     for (uint32_t i = 0; i < go.count; i++) {
         struct sonde__go_function f;
         if (sonde__image_go_function(&go, i, &f) && f.name >= strings && f.name < strings + size) {
-            write_entry(made.data + (size_t)made.symbols.count * SONDE__ELF_SYM64_BYTES, section,
-                        (uint64_t)(f.name - strings), f.start, f.end - f.start);
+            symbol_write_function(made.data + (size_t)made.symbols.count * SONDE__ELF_SYM64_BYTES,
+                                  SONDE__STB_GLOBAL, section, (uint32_t)(f.name - strings), f.start,
+                                  f.end - f.start);
             made.symbols.count++;
         }
     }

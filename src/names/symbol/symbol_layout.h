@@ -18,6 +18,7 @@
 
 #include "arch_window.h"
 #include "image_elf.h"
+#include "image_elf_format.h"
 #include "symbol_objc.h"
 
 enum symbol_table {
@@ -36,6 +37,9 @@ enum symbol_table {
 
 /* Page size of the buckets. 2 KiB have some ten functions, whose entries fill two cache lines. */
 #define SYMBOL_PAGE_SHIFT 11u
+
+/* Starts are offsets of 32 bits. */
+#define SYMBOL_CODE_BYTES_MAX ((uint64_t)1 << 32)
 
 /* Starts that a look-up compares at once. Most pages have fewer (ten). This many are readable after
  * the last page. */
@@ -137,7 +141,7 @@ static inline void symbol_count_digits(struct symbol_digits *digits, unsigned bi
 struct symbol_build {
     /* base, size, tables and cfi are set; the rest is not yet */
     struct sonde__symbol_index *index;
-    const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* the views that contain the tables */
+    const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* that contain the tables; null: none */
     symbol_key *keys;
     symbol_key *scratch; /* as large as keys */
     uint32_t count, capacity;
@@ -203,6 +207,25 @@ static inline uint32_t symbol_rank(uint32_t ref, const struct symbol_raw *raw)
             : bind == SONDE__STB_WEAK ? SYMBOL_RANK_WEAK
                                       : 0);
 }
+
+/* Write an entry of a 64-bit ELF's symbol table: a function. */
+static inline void symbol_write_function(uint8_t *entry, unsigned bind, uint16_t section,
+                                         uint32_t name, uint64_t start, uint64_t size)
+{
+    memcpy(entry, &name, sizeof name);
+    entry[4] = (uint8_t)(bind << 4 | SONDE__STT_FUNC);
+    entry[5] = 0;
+    memcpy(entry + 6, &section, sizeof section);
+    memcpy(entry + 8, &start, sizeof start);
+    memcpy(entry + 16, &size, sizeof size);
+}
+
+/* Build the index of the tables that build->index has, for `capacity` symbols. elf: has PLT stubs;
+ * null: none. Takes build->index->objc, also if it fails. */
+SONDE_NODISCARD enum sonde_status symbol_build_finish(struct symbol_build *build,
+                                                      const struct sonde__elf *elf,
+                                                      struct sonde__symbol_index **ret_index,
+                                                      struct sonde_error *ret_error);
 
 /* Prepare to count digits of starts up to start_max. */
 void symbol_sort_prepare(struct symbol_digits *digits, uint32_t start_max);

@@ -8,6 +8,7 @@
 #include "mem_heap.h"
 #include "symfile_calls.h"
 #include "symfile_find.h"
+#include "symfile_macho.h"
 #include "symfile_mini.h"
 #include "symfile_open.h"
 
@@ -21,9 +22,11 @@ struct entry {
     struct sonde__host_file seen; /* the file at `path` if id.size is 0; its data is not kept */
     struct sonde_error error;     /* why there is no view or index; status OK: no error */
     struct symfile_view own, debug;
-    struct symfile_mini mini;     /* without a debug file */
-    void *memory;                 /* copy of the image's bytes, if the view uses it */
-    const struct sonde__elf *elf; /* own, or only a debug file; null: nothing found */
+    struct symfile_mini mini;          /* without a debug file */
+    void *memory;                      /* copy of the image's bytes, if the view uses it */
+    const struct sonde__elf *elf;      /* own, or only a debug file; null: nothing found */
+    struct sonde__symfile_macho macho; /* instead of all that, if the image is a Mach-O */
+    bool is_macho;
     struct sonde__symbol_index *index;
     struct symfile_calls *calls;
     bool memory_tried, debug_tried, calls_tried;
@@ -94,11 +97,13 @@ static void clear_entry(const struct sonde__symfile_places *places, struct entry
     symfile_view_done(&entry->own);
     symfile_view_done(&entry->debug);
     symfile_mini_close(&entry->mini);
+    sonde__symfile_macho_close(&entry->macho);
     sonde__mem_free(entry->memory);
     entry->index = NULL;
     entry->calls = NULL;
     entry->memory = NULL;
     entry->elf = NULL;
+    entry->is_macho = false;
     entry->debug_tried = false;
     entry->calls_tried = false;
     entry->error = (struct sonde_error){0};
@@ -217,6 +222,27 @@ static enum sonde_status open_memory(struct entry *entry, const struct sonde__im
     return SONDE_OK;
 }
 
+static bool is_open(const struct entry *entry)
+{
+    return entry->elf != NULL || entry->is_macho;
+}
+
+/* Open the image's file as a Mach-O, and its dSYM. */
+static void open_macho(const struct sonde__symfile_cache *cache, struct entry *entry,
+                       const struct sonde__image *image)
+{
+    const struct sonde__symfile_macho_wanted wanted = {
+        .uuid = &image->build_id,
+        .folders = cache->options.folders,
+        .folder_count = cache->options.folder_count,
+    };
+    if (image->build_id.size == SONDE__MACHO_UUID_BYTES && cache->root[0] == '\0' &&
+        sonde__symfile_macho_open(image->path, &wanted, &entry->macho, &entry->error) == SONDE_OK) {
+        entry->is_macho = true;
+        entry->error = (struct sonde_error){.status = SONDE_OK};
+    }
+}
+
 /* Find the image's view: its file, its bytes in memory, or only its debug file. */
 static void open_entry(const struct sonde__symfile_cache *cache, struct entry *entry,
                        const struct sonde__image *image, const void *memory, size_t memory_size)
@@ -227,7 +253,13 @@ static void open_entry(const struct sonde__symfile_cache *cache, struct entry *e
         entry->elf = &entry->own.elf;
         return;
     }
-    entry->error = error; /* reported if nothing else is found */
+    entry->error = error;              /* reported if nothing else is found */
+    if (status == SONDE_UNSUPPORTED) { /* not an ELF */
+        open_macho(cache, entry, image);
+        if (entry->is_macho) {
+            return;
+        }
+    }
     if (memory != NULL && memory_size != 0) {
         entry->memory_tried = true;
         status = open_memory(entry, image, memory, memory_size, &error);
@@ -267,7 +299,7 @@ static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
                                0, 0);
         return SONDE_MEMORY;
     }
-    if (entry->elf == NULL && !is_new && image->path != NULL &&
+    if (!is_open(entry) && !is_new && image->path != NULL &&
         strcmp(entry->path, image->path) != 0) {
         char *path = sonde__mem_copy_string(image->path); /* this path may lead to the file */
         is_new = path != NULL;
@@ -275,12 +307,12 @@ static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
         entry->path = is_new ? path : entry->path;
     }
     if (is_new || entry->error.status == SONDE_MEMORY ||
-        (entry->elf == NULL && memory != NULL && !entry->memory_tried)) {
+        (!is_open(entry) && memory != NULL && !entry->memory_tried)) {
         clear_entry(cache->options.places, entry);
         open_entry(cache, entry, image, memory, memory_size);
     }
     *ret_entry = entry;
-    return entry->elf != NULL ? SONDE_OK : remembered(entry, ret_error);
+    return is_open(entry) ? SONDE_OK : remembered(entry, ret_error);
 }
 
 enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
@@ -290,6 +322,9 @@ enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
 {
     struct entry *entry = NULL;
     SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
+    if (entry->is_macho) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an ELF", image->path, 0, 0);
+    }
     *ret_elf = entry->elf;
     return SONDE_OK;
 }
@@ -318,6 +353,13 @@ static const struct sonde__elf *names_besides(const struct sonde__symfile_cache 
                : NULL;
 }
 
+static enum sonde_status create_macho_index(struct entry *entry)
+{
+    const struct sonde__symfile_macho *macho = &entry->macho;
+    return sonde__symbol_index_create_macho(&macho->own, macho->separate ? &macho->debug : NULL,
+                                            &entry->index, &entry->error);
+}
+
 static enum sonde_status index_of(const struct sonde__symfile_cache *cache, struct entry *entry,
                                   const struct sonde__image *image,
                                   const struct sonde__symbol_index **ret_index,
@@ -333,8 +375,9 @@ static enum sonde_status index_of(const struct sonde__symfile_cache *cache, stru
             }
             debug = names_besides(cache, entry);
         }
-        if (sonde__symbol_index_create(entry->elf, debug, &entry->index, &entry->error) !=
-            SONDE_OK) {
+        if ((entry->is_macho ? create_macho_index(entry)
+                             : sonde__symbol_index_create(entry->elf, debug, &entry->index,
+                                                          &entry->error)) != SONDE_OK) {
             return remembered(entry, ret_error);
         }
     }
@@ -385,7 +428,7 @@ static struct symfile_calls *find_calls(struct sonde__symfile_cache *cache,
     struct entry *entry = NULL;
     return cache->options.places != NULL &&
                    load_entry(cache, image, memory, memory_size, &entry, NULL) != SONDE_MEMORY &&
-                   entry != NULL
+                   entry != NULL && !entry->is_macho
                ? calls_of(cache, entry, image)
                : NULL;
 }
@@ -412,7 +455,7 @@ void sonde__symfile_ask(struct sonde__symfile_cache *cache, const struct sonde__
     if (status == SONDE_OK) {
         (void)!index_of(cache, entry, image, &index, NULL);
     }
-    if (status != SONDE_MEMORY && cache->options.places != NULL) {
+    if (status != SONDE_MEMORY && cache->options.places != NULL && !entry->is_macho) {
         calls = calls_of(cache, entry, image);
     }
     sonde__symbol_function(index, vaddr, &ret_answer->function);
