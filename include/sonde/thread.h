@@ -10,7 +10,11 @@
  * unless it blocks that signal or the caller forbids it. A blocked thread is never sent a signal:
  * many blocking calls would end early with EINTR. If the program handles SIGURG, its handler runs
  * after ours, also for our signals: the kernel may have merged one of the program's signals with
- * ours, and a lost signal does more harm than an extra one. */
+ * ours, and a lost signal does more harm than an extra one.
+ *
+ * On Darwin other threads are stopped by the kernel (thread_suspend) while their stacks are walked,
+ * which takes some microseconds, and no signal is sent. Apple's names of threads have 63 bytes, of
+ * which the first 31 are kept. */
 #ifndef SONDE_THREAD_H
 #define SONDE_THREAD_H
 
@@ -90,7 +94,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_pthread(pthread_t 
     X(PTRACE, "ptrace")   /* stopped by a tracer */                                                \
     X(CORE, "core")       /* core file */                                                          \
     X(SELF, "self")       /* the calling thread */                                                 \
-    X(SIGNAL, "signal")   /* running: answered a signal */
+    X(SIGNAL, "signal")   /* running: answered a signal */                                         \
+    X(STOP, "stop")       /* stopped by the kernel on our behalf (Darwin) */
 
 enum sonde_captured_by {
 #define SONDE_CAPTURED_ENUM_(name, text) SONDE_CAPTURED_##name,
@@ -108,7 +113,7 @@ struct sonde_captured {
     char note[160];           /* what could not be read or done, and why; or "" */
 };
 
-/* Never send a signal: a running thread is not read (status BUSY). */
+/* Never send a signal: a running thread is not read (status BUSY). No effect on Darwin. */
 #define SONDE_CAPTURE_PASSIVE_ONLY 1u
 /* Do not read names and states: a thread's name is "", and its state is derived from how it was
  * read. For sonde_threads_snapshot() only; saves 5 to 10 us a thread. */

@@ -120,21 +120,6 @@ static void describe_thread(const struct sonde__roster_thread *known, bool is_ba
     }
 }
 
-static void copy_stack(const struct sonde_stack *from, struct sonde_stack *to)
-{
-    struct sonde_stack arrays = *to;
-    sonde__base_mem_copy(to->pcs, from->pcs, from->count * sizeof *to->pcs);
-    sonde__base_mem_copy(to->how, from->how, from->count);
-    if (from->async_count > 0) {
-        sonde__base_mem_copy(to->async_pcs, from->async_pcs,
-                             from->async_count * sizeof *to->async_pcs);
-    }
-    *to = *from;
-    to->pcs = arrays.pcs;
-    to->how = arrays.how;
-    to->async_pcs = arrays.async_pcs;
-}
-
 static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread_each each,
                            void *ctx)
 {
@@ -148,7 +133,7 @@ static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread
         }
         describe_thread(known, is_bare, main, &thread);
         describe_capture(known, &captured);
-        copy_stack(&known->stack, stack);
+        sonde__api_stack_copy(&known->stack, stack);
         if (each(ctx, &thread, stack, &captured) != 0) {
             return;
         }

@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of this process' threads. A blocked thread is read passively. A thread gets a signal only
- * if it was just seen running; if it does not answer, it is read again. */
+/* Stacks of this process' threads: the calling one here, the others by what the system allows
+ * (api_thread_passive.c, api_thread_stop.c). */
 #include "api_thread.h"
 
 #include "base_mem.h"
 #include "base_sized.h"
 #include "base_status.h"
-#include "base_text.h"
-#include "capture_thread.h"
 #include "capture_walk.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "target_self.h"
 #include "unwind_walk.h"
 
-/* Number of tries: a thread may enter or leave a call between the read and the signal. */
-enum { ROUNDS = 3 };
 #define FLAGS (SONDE_CAPTURE_PASSIVE_ONLY | SONDE_CAPTURE_BARE)
-
-static void note(struct sonde_captured *captured, const char *text)
-{
-    struct sonde__text out;
-    sonde__base_text_init(&out, captured->note, sizeof captured->note);
-    sonde__base_text_str(&out, text);
-}
 
 static void clear_stack(struct sonde_stack *stack)
 {
     sonde__stack_reset(stack);
 }
 
-_Static_assert((int)SONDE_CAPTURED_SIGNAL == (int)SONDE__CAPTURED_SIGNAL,
+void sonde__api_stack_copy(const struct sonde_stack *from, struct sonde_stack *to)
+{
+    struct sonde_stack arrays = *to;
+    sonde__base_mem_copy(to->pcs, from->pcs, from->count * sizeof *to->pcs);
+    sonde__base_mem_copy(to->how, from->how, from->count);
+    if (from->async_count > 0) {
+        sonde__base_mem_copy(to->async_pcs, from->async_pcs,
+                             from->async_count * sizeof *to->async_pcs);
+    }
+    *to = *from;
+    to->pcs = arrays.pcs;
+    to->how = arrays.how;
+    to->async_pcs = arrays.async_pcs;
+}
+
+_Static_assert((int)SONDE_CAPTURED_STOP == (int)SONDE__CAPTURED_STOP,
                "ways of capture are handed over as they are");
 
 void sonde__api_capture_of(const struct sonde_captured *captured,
@@ -66,60 +70,8 @@ static enum sonde_status capture_self(const struct sonde__regs *caller, uint32_t
     return SONDE_OK;
 }
 
-struct passive_read {
-    uint64_t tid;
-    struct sonde_stack *stack;
-    struct sonde_captured *captured;
-    enum sonde_status status;
-};
-
-static void read_passively(void *ctx)
-{
-    struct passive_read *read = ctx;
-    read->status = sonde__capture_blocked(read->tid, read->stack, read->captured);
-}
-
-static enum sonde_status capture_other(uint64_t tid, const struct sonde_capture_options *options,
-                                       enum sonde_status passive, struct sonde_stack *stack,
-                                       struct sonde_captured *captured)
-{
-    bool may_signal = (options->flags & SONDE_CAPTURE_PASSIVE_ONLY) == 0;
-    enum sonde_status status = passive;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        captured->note[0] = '\0';
-        captured->syscall = -1;
-        if (passive == SONDE_OK) {
-            struct passive_read read = {tid, stack, captured, SONDE_UNSUPPORTED};
-            sonde__target_self_hold_images(read_passively, &read);
-            status = read.status;
-            if (status != SONDE_BUSY && status != SONDE_TIMEOUT) {
-                return status;
-            }
-        }
-        captured->syscall = -1;
-        if (passive != SONDE_OK) {
-            /* It is unknown whether it is blocked, and a signal might end its call early. */
-            note(captured, passive == SONDE_DENIED
-                               ? "the system does not let this process read its own threads"
-                               : "the system does not show where this process' threads wait");
-            return passive;
-        }
-        if (!may_signal) {
-            note(captured, status == SONDE_BUSY ? "it runs, and signals are not allowed here"
-                                                : "it moved each time it was read");
-            return SONDE_BUSY;
-        }
-        clear_stack(stack);
-        status = sonde__api_signal_capture(tid, options->timeout_ns, stack, captured);
-        if (status != SONDE_TIMEOUT) {
-            return status;
-        }
-    }
-    return status;
-}
-
 static enum sonde_status capture_one(uint64_t tid, const struct sonde_capture_options *options,
-                                     enum sonde_status passive, const struct sonde__regs *caller,
+                                     enum sonde_status others, const struct sonde__regs *caller,
                                      struct sonde_stack *stack, struct sonde_captured *captured)
 {
     sonde__base_mem_set(captured, 0, sizeof *captured);
@@ -127,15 +79,8 @@ static enum sonde_status capture_one(uint64_t tid, const struct sonde_capture_op
     clear_stack(stack);
     captured->status = tid == sonde__os_tid()
                            ? capture_self(caller, options->skip, stack, captured)
-                           : capture_other(tid, options, passive, stack, captured);
+                           : sonde__api_other_capture(tid, options, others, stack, captured);
     return captured->status;
-}
-
-static enum sonde_status check_exists(uint64_t tid)
-{
-    struct sonde__capture_stat stat;
-    enum sonde_status status = tid > 0 ? sonde__capture_read_stat(tid, &stat) : SONDE_ABSENT;
-    return status == SONDE_ABSENT ? SONDE_ABSENT : SONDE_OK;
 }
 
 enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_capture_options *given,
@@ -155,10 +100,9 @@ enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_cap
     if (status != SONDE_OK) {
         return status;
     }
-    status = check_exists(tid);
+    status = sonde__api_other_exists(tid);
     if (status == SONDE_OK) {
-        status =
-            capture_one(tid, &options, sonde__capture_passive_check(), caller, stack, &captured);
+        status = capture_one(tid, &options, sonde__api_other_check(), caller, stack, &captured);
     } else {
         captured = (struct sonde_captured){.status = status, .syscall = -1};
     }
@@ -173,7 +117,7 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
                                              void *ctx, const struct sonde__regs *caller)
 {
     struct sonde_capture_options options;
-    enum sonde_status passive;
+    enum sonde_status others;
     uint64_t *tids;
     size_t count;
     if (!sonde__capture_is_usable(stack) || each == NULL ||
@@ -182,7 +126,7 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
     }
     SONDE_TRY(sonde__target_self_refresh(false));
     SONDE_TRY(sonde__api_thread_tids(&tids, &count));
-    passive = sonde__capture_passive_check();
+    others = sonde__api_other_check();
     for (size_t i = 0; i < count; i++) {
         struct sonde_captured captured = {.status = SONDE_ABSENT, .syscall = -1};
         struct sonde_thread thread = {.struct_bytes = sizeof thread,
@@ -192,7 +136,7 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
         clear_stack(stack);
         if (sonde__api_thread_describe(tids[i], &thread) == SONDE_OK) {
             enum sonde_status status =
-                capture_one(tids[i], &options, passive, caller, stack, &captured);
+                capture_one(tids[i], &options, others, caller, stack, &captured);
             (void)status; /* `captured` has it */
         }
         captured.struct_bytes = sizeof captured;

@@ -25,9 +25,25 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
                                               void *ctx, struct sonde_snapshot *ret_snapshot,
                                               const struct sonde__regs *caller);
 
-/* Current name and state of a thread. Returns OK | ABSENT | ... */
+/* --- other threads, by what the system allows: api_thread_passive.c and api_thread_describe.c, or
+ * api_thread_stop.c --- */
+
+/* Can they be captured at all? The answer is for sonde__api_other_capture(). */
+enum sonde_status sonde__api_other_check(void);
+/* Returns OK (also if that is unknown) | ABSENT. */
+SONDE_NODISCARD enum sonde_status sonde__api_other_exists(uint64_t tid);
+/* Capture a thread, not the calling one. Returns as sonde_thread_capture(). */
+SONDE_NODISCARD enum sonde_status
+sonde__api_other_capture(uint64_t tid, const struct sonde_capture_options *options,
+                         enum sonde_status check, struct sonde_stack *stack,
+                         struct sonde_captured *captured);
+/* The name of any thread, cut to fit. Returns OK | ABSENT | ... */
+SONDE_NODISCARD enum sonde_status sonde__api_thread_name(uint64_t tid, char *name, size_t capacity);
+/* Current name and state of any thread. Returns OK | ABSENT | ... */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(uint64_t tid,
                                                              struct sonde_thread *ret_thread);
+
+/* --- */
 
 /* The tids of this process: the main thread, then ascending. Ownership: sonde__mem_free(). */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count);
@@ -54,6 +70,9 @@ void sonde__api_signal_after_fork(void);
 /* How a thread was captured, as reports and the watch have it. */
 void sonde__api_capture_of(const struct sonde_captured *captured,
                            struct sonde__capture *ret_capture);
+
+/* Copy a result; the arrays of `to`, which are as large, stay its own. */
+void sonde__api_stack_copy(const struct sonde_stack *from, struct sonde_stack *to);
 
 /* Give a stack arrays on the heap, for sonde_stack_free(). False: no memory. */
 bool sonde__api_stack_alloc(struct sonde_stack *ret_stack, uint32_t capacity, uint32_t outer);

@@ -6,7 +6,6 @@
 #include "base_mem.h"
 #include "base_sized.h"
 #include "base_status.h"
-#include "capture_thread.h"
 #include "host_self.h"
 #include "mem_heap.h"
 #include "os.h"
@@ -58,35 +57,6 @@ enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count)
     }
 }
 
-static enum sonde_status read_name(uint64_t tid, char *name, size_t capacity)
-{
-    int32_t fd;
-    size_t size = 0;
-    enum sonde_status status;
-    SONDE_TRY(sonde__os_thread_open(0, tid, SONDE__OS_THREAD_COMM, &fd, NULL));
-    status = sonde__os_pread(fd, name, capacity - 1, 0, &size, NULL);
-    sonde__os_close(fd);
-    if (status == SONDE_OK) {
-        name[size > 0 && name[size - 1] == '\n' ? size - 1 : size] = '\0';
-    }
-    return status;
-}
-
-enum sonde_status sonde__api_thread_describe(uint64_t tid, struct sonde_thread *ret_thread)
-{
-    struct sonde_thread thread = {
-        .struct_bytes = sizeof thread, .tid = tid, .letter = '?', .state = SONDE_THREAD_UNKNOWN};
-    struct sonde__capture_stat stat;
-    thread.is_main = tid == sonde__os_main_tid();
-    thread.is_self = tid == sonde__os_tid();
-    SONDE_TRY(read_name(tid, thread.name, sizeof thread.name));
-    SONDE_TRY(sonde__capture_read_stat(tid, &stat));
-    thread.letter = stat.letter;
-    thread.state = (uint8_t)sonde__target_thread_state(stat.letter);
-    *ret_thread = thread;
-    return SONDE_OK;
-}
-
 enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capacity,
                                      uint32_t *ret_count)
 {
@@ -124,7 +94,7 @@ enum sonde_status sonde_thread_find_name(const char *name, uint64_t *ret_tid)
     SONDE_TRY(sonde__api_thread_tids(&tids, &count));
     for (size_t i = 0; i < count && status != SONDE_AMBIGUOUS; i++) {
         char text[32];
-        if (read_name(tids[i], text, sizeof text) == SONDE_OK &&
+        if (sonde__api_thread_name(tids[i], text, sizeof text) == SONDE_OK &&
             sonde__base_str_compare(text, name) == 0) {
             status = status == SONDE_ABSENT ? SONDE_OK : SONDE_AMBIGUOUS;
             found = tids[i];

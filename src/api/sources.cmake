@@ -14,8 +14,6 @@ set(sources
     api_lines.c
     api_names.c
     api_report.c
-    api_signal.c
-    api_snapshot.c
     api_stack.c
     api_strings.c
     api_symbol.c
@@ -31,3 +29,9 @@ set(sources
     api_watch_notes.c
     api_watch_scopes.c
 )
+# captures of other threads
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    list(APPEND sources api_snapshot_stop.c api_thread_stop.c)
+else()
+    list(APPEND sources api_signal.c api_snapshot.c api_thread_describe.c api_thread_passive.c)
+endif()

@@ -42,7 +42,7 @@ $cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/c
 objects=
 for source in "$here"/sim/*.c; do
     object=$out/sim-$(basename "$source").o
-    apple -O1 -fno-builtin -c "$source" -o "$object"
+    apple -O1 -fno-builtin -D_FORTIFY_SOURCE=0 -c "$source" -o "$object"
     objects="$objects $object"
 done
 # shellcheck disable=SC2086

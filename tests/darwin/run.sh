@@ -43,7 +43,7 @@ case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' ru
 
 # sonde itself: its objects as an archive, of which the linker takes what is needed
 rm -f "$out/libsonde.a"
-for module in base arch image depot unwind os capture; do
+for module in base arch image depot unwind os capture mem host target style demangle symbol symfile inflate api; do
     find "$objects/src/CMakeFiles/sonde_$module.dir" -name '*.o'
 done | xargs llvm-ar-19 rcs "$out/libsonde.a"
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do
@@ -56,9 +56,26 @@ done
 uses="-I$here/../../src/common/base -I$here/../../src/machine/arch -I$here/../../src/machine/os -I$here/../../src/stacks/capture"
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/threads.c" ||
+        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/threads.c" "$here/programs/workers.c" ||
         { echo "not ok threads is built"; exit 1; }
     case_ "stacks of other threads: $flags" 0 '0 mistakes' run threads
+done
+
+for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" api "-fno-optimize-sibling-calls $flags" \
+        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/api.c" "$here/programs/workers.c" ||
+        { echo "not ok api is built"; exit 1; }
+    case_ "the public functions about threads: $flags" 0 '0 mistakes' run api
+done
+
+# what sonde's port lacks is named when it is called
+for flags in '-O0' '-O2'; do
+    for fixups in -fixup_chains -no_fixup_chains; do
+        "$here/build.sh" "$arch" "$out" "$headers" names "-fno-optimize-sibling-calls $flags" \
+            "$out/libsonde.a -undefined dynamic_lookup $fixups" "$here/programs/names.c" "$here/programs/workers.c" ||
+            { echo "not ok names is built"; exit 1; }
+        case_ "a spinning method seen from another thread: $flags $fixups" 0 '0 mistakes' run names
+    done
 done
 
 for flags in '-O0' '-O2' "-O2 $signed"; do
@@ -81,8 +98,12 @@ case_ "memory, regions and images by the port" 0 'done' run port
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
     -U _swift_task_getCurrent -U _sim_reads -o "$out/capture-apple"
-# shellcheck disable=SC2046 # one word for each name
-case_ "names of the calls about threads are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
-    "$out/threads-threads.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
-    -U _swift_task_getCurrent $(llvm-nm-19 -u "$out/threads-threads.c.o" | sed -n 's/.*\(_sim_\)/-U \1/p') -o "$out/threads-apple"
+# (those that no part of the port defines yet are sonde's own, and the simulation's are the tests')
+for name in threads api names; do
+    # shellcheck disable=SC2046 # one word for each name
+    case_ "names of the calls in $name are those of Apple's libSystem" 0 '' \
+        ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
+        "$out/$name-$name.c.o" "$out/$name-workers.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
+        -U _swift_task_getCurrent $(llvm-nm-19 -u "$out/$name" | sed -nE 's/.*(_sim_|_sonde__)/-U \1/p') -o "$out/$name-apple"
+done
 exit $failed

@@ -39,4 +39,13 @@ void sonde__os_stop_end(const struct sonde__os_stop *stop);
 SONDE_NODISCARD enum sonde_status sonde__os_stop_regs(const struct sonde__os_stop *stop,
                                                       struct sonde__regs *ret_regs);
 
+/* What the system tells about a thread. */
+struct sonde__os_stop_text {
+    char letter;   /* R runs, S waits, D waits without interruption, T is stopped, Z has ended, ? */
+    char name[64]; /* NUL-terminated; "" if it has none */
+};
+/* The thread may run meanwhile. Returns OK | ABSENT | OS. */
+SONDE_NODISCARD enum sonde_status sonde__os_stop_describe(const struct sonde__os_stop *stop,
+                                                          struct sonde__os_stop_text *ret_text);
+
 #endif

@@ -20,5 +20,6 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
         darwin/darwin_signals.c
         darwin/darwin_stop.c
         darwin/darwin_threads.c
+        darwin/darwin_time.c
     )
 endif()

@@ -14,6 +14,7 @@ set(sources
     target_self.c
     target_self_images.c
     target_signal.c
+    target_state.c
     target_stop.c
     target_walk.c
     target_window.c
@@ -22,3 +23,7 @@ set(sources
     ${SONDE_PORT}/target_self_needed.c
     ${SONDE_PORT}/target_self_paths.c
 )
+# the parts of Darwin's port that exist
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    list(APPEND sources darwin/target_self_loader.c)
+endif()

@@ -68,6 +68,7 @@ enum sonde__captured_by {
     SONDE__CAPTURED_CORE,
     SONDE__CAPTURED_SELF,
     SONDE__CAPTURED_SIGNAL,
+    SONDE__CAPTURED_STOP, /* stopped by the kernel on our behalf: Darwin */
 };
 
 #define SONDE__NOTE_BYTES 216

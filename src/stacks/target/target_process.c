@@ -31,27 +31,6 @@ static void close_process(struct sonde__target *target)
     sonde__mem_free(p);
 }
 
-enum sonde_thread_state sonde__target_thread_state(char letter)
-{
-    switch (letter) {
-    case 'R':
-        return SONDE_THREAD_RUNNING;
-    case 'S':
-    case 'I':
-        return SONDE_THREAD_BLOCKED;
-    case 'D':
-        return SONDE_THREAD_DISK;
-    case 'T':
-    case 't':
-        return SONDE_THREAD_STOPPED;
-    case 'Z':
-    case 'X':
-        return SONDE_THREAD_DEAD;
-    default:
-        return SONDE_THREAD_UNKNOWN;
-    }
-}
-
 static void describe_thread(const struct sonde__target *target,
                             const struct sonde__host_thread *found,
                             struct sonde__thread *ret_thread)

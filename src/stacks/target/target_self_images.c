@@ -46,7 +46,8 @@ static struct self_table *compile_table(const struct sonde__image *image)
     const size_t page = sonde__os_page_size();
     struct self_table *table;
     size_t size, used;
-    if (image->cfi.eh_frame == NULL ||
+    if (image->encodings.info.data != NULL || /* those have priority, and need no compilation */
+        image->cfi.eh_frame == NULL ||
         sonde__unwind_rules_size(&image->cfi, image->arch, &size) != SONDE_OK || size == 0) {
         return NULL;
     }

@@ -62,6 +62,26 @@ int32_t host_resume_thread(uint32_t index);
  * arm64 x0 to x30, sp, pc, cpsr. */
 int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
 
+/* 1: it sleeps, 0: not; -1: as above. A suspension does not end the sleep. */
+int32_t host_is_waiting(uint32_t index);
+
+/* --- files (files.c) --- */
+
+/* As words: the simulated libSystem has the same struct. */
+struct host_status {
+    uint64_t device, inode, mode, user, size;
+    int64_t modified_ns;
+};
+/* These return an error's number, negative, if they fail. */
+int32_t host_open(const char *path, int32_t is_not_followed);
+int64_t host_read(int32_t fd, void *bytes, uint64_t size);
+int32_t host_stat(int32_t fd, struct host_status *ret_status);
+/* Null: no memory, no folder, no further name. */
+void *host_map_file(int32_t fd, uint64_t size);
+void *host_open_folder(const char *path);
+const char *host_next_name(void *folder);
+void host_close_folder(void *folder);
+
 /* --- the border (border_ARCH.S) --- */
 
 /* The registers that a callee preserves, of this thread's call of a primitive. For a thread inside
@@ -70,6 +90,7 @@ int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
 struct host_border {
     uint64_t words[13];
     uint32_t is_inside;
+    uint32_t is_waiting; /* in host_sleep() */
 };
 extern __thread struct host_border host_border;
 

@@ -46,7 +46,7 @@ static void open_image(struct host_image *image, const char *path)
         image->macho.damage != NULL) {
         host_fail("%s: not a Mach-O that can be loaded", path);
     }
-    image->path = path;
+    image->path = realpath(path, NULL); /* dyld has absolute ones */
 }
 
 /* A segment without protection (__PAGEZERO) takes no memory. */

@@ -77,6 +77,13 @@ static uint64_t host_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t host_real_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static uint64_t host_cpu_ns(void)
 {
     struct timespec now;
@@ -170,11 +177,17 @@ static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t 
     return protection;
 }
 
-/* Sleep while *word == expected, for timeout_ns at most. */
+/* Sleep while *word == expected, for timeout_ns at most. A suspension does not end that. */
 static void host_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
-    struct timespec left = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
-    syscall(SYS_futex, word, FUTEX_WAIT, expected, &left, NULL, 0);
+    uint64_t until_ns = host_now_ns() + timeout_ns;
+    struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    __atomic_store_n(&host_border.is_waiting, 1, __ATOMIC_SEQ_CST);
+    while (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, &until, NULL,
+                   FUTEX_BITSET_MATCH_ANY) != 0 &&
+           errno == EINTR) {
+    }
+    __atomic_store_n(&host_border.is_waiting, 0, __ATOMIC_SEQ_CST);
 }
 
 static void host_wake(const uint32_t *word)
@@ -206,6 +219,23 @@ static void host_get_image(uint32_t index, const void **ret_header, uint64_t *re
     *ret_path = host_images[index].path;
 }
 
+/* Variable arguments of an image are words in memory on arm64 (Apple passes all on the stack), and
+ * as here on x86-64. */
+static int32_t host_vsnprintf(char *text, uint64_t size, const char *format, void *arguments)
+{
+#if defined(__aarch64__)
+    va_list list = {.__stack = arguments};
+    return vsnprintf(text, size, format, list);
+#else
+    return vsnprintf(text, size, format, arguments);
+#endif
+}
+
+/* A function of the C library whose parameters are words. */
+#define LIBC(name)                                                                                 \
+    {                                                                                              \
+        "_host_" #name, (uint64_t)(uintptr_t)name                                                  \
+    }
 #define PRIMITIVE(name)                                                                            \
     {                                                                                              \
         "_host_" #name, (uint64_t)(uintptr_t)host_##name                                           \
@@ -217,15 +247,64 @@ uint64_t host_find_primitive(const char *name)
         const char *name;
         uint64_t address;
     } all[] = {
-        PRIMITIVE(write),         PRIMITIVE(exit),           PRIMITIVE(getpid),
-        PRIMITIVE(gettid),        PRIMITIVE(now_ns),         PRIMITIVE(cpu_ns),
-        PRIMITIVE(map),           PRIMITIVE(unmap),          PRIMITIVE(read_memory),
-        PRIMITIVE(stack_end),     PRIMITIVE(stack_size),     PRIMITIVE(count_images),
-        PRIMITIVE(get_image),     PRIMITIVE(find_region),    PRIMITIVE(getuid),
-        PRIMITIVE(close),         PRIMITIVE(sleep),          PRIMITIVE(wake),
-        PRIMITIVE(start_thread),  PRIMITIVE(end_thread),     PRIMITIVE(count_threads),
-        PRIMITIVE(is_thread),     PRIMITIVE(suspend_thread), PRIMITIVE(resume_thread),
+        PRIMITIVE(write),
+        PRIMITIVE(exit),
+        PRIMITIVE(getpid),
+        PRIMITIVE(gettid),
+        PRIMITIVE(now_ns),
+        PRIMITIVE(cpu_ns),
+        PRIMITIVE(map),
+        PRIMITIVE(unmap),
+        PRIMITIVE(read_memory),
+        PRIMITIVE(stack_end),
+        PRIMITIVE(stack_size),
+        PRIMITIVE(count_images),
+        PRIMITIVE(get_image),
+        PRIMITIVE(find_region),
+        PRIMITIVE(getuid),
+        PRIMITIVE(close),
+        PRIMITIVE(sleep),
+        PRIMITIVE(wake),
+        PRIMITIVE(start_thread),
+        PRIMITIVE(end_thread),
+        PRIMITIVE(count_threads),
+        PRIMITIVE(is_thread),
+        PRIMITIVE(suspend_thread),
+        PRIMITIVE(resume_thread),
         PRIMITIVE(get_registers),
+        PRIMITIVE(is_waiting),
+        PRIMITIVE(real_ns),
+        PRIMITIVE(vsnprintf),
+        PRIMITIVE(open),
+        PRIMITIVE(read),
+        PRIMITIVE(stat),
+        PRIMITIVE(map_file),
+        PRIMITIVE(open_folder),
+        PRIMITIVE(next_name),
+        PRIMITIVE(close_folder),
+        LIBC(malloc),
+        LIBC(calloc),
+        LIBC(realloc),
+        LIBC(free),
+        LIBC(memcpy),
+        LIBC(memmove),
+        LIBC(memset),
+        LIBC(memcmp),
+        LIBC(memchr),
+        LIBC(strchr),
+        LIBC(strrchr),
+        LIBC(strstr),
+        LIBC(strncmp),
+        LIBC(strcasecmp),
+        LIBC(strspn),
+        LIBC(strcspn),
+        LIBC(strcpy),
+        LIBC(strcat),
+        LIBC(strncpy),
+        LIBC(strnlen),
+        LIBC(strtol),
+        LIBC(strtoul),
+        LIBC(getenv),
     };
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i].name, name) == 0) {

@@ -33,6 +33,7 @@ static struct thread {
     uint32_t suspends;
     int tid;
     uint64_t function, stack_end;
+    const struct host_border *border;
     void *argument;
     uint64_t words[HOST_WORDS];
     jmp_buf end;
@@ -142,6 +143,7 @@ static void become(struct thread *thread)
     host_make_thread_locals();
     thread->tid = (int)syscall(SYS_gettid);
     self = thread;
+    thread->border = &host_border;
     __atomic_store_n(&thread->life, LIVE, __ATOMIC_SEQ_CST);
 }
 
@@ -204,6 +206,18 @@ int32_t host_is_thread(uint32_t index)
     return index < THREADS_MAX && __atomic_load_n(&threads[index].life, __ATOMIC_SEQ_CST) == LIVE
                ? 0
                : -1;
+}
+
+/* A live thread, whose border can be read, ends only with the lock. */
+int32_t host_is_waiting(uint32_t index)
+{
+    lock_threads();
+    int32_t result = host_is_thread(index);
+    if (result == 0) {
+        result = (int32_t)__atomic_load_n(&threads[index].border->is_waiting, __ATOMIC_SEQ_CST);
+    }
+    unlock_threads();
+    return result;
 }
 
 static void stop(struct thread *thread)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The images, as dyld reports them. Tests load and unload one by sim_tell_image(). */
+#include <dlfcn.h>
 #include <mach-o/dyld.h>
 
 #include "sim.h"
@@ -19,6 +20,22 @@ const struct mach_header *_dyld_get_image_header(uint32_t index)
     }
     host_get_image(index, &header, &slide, &path);
     return header;
+}
+
+/* The path of the image that has its header at this address; nothing else is asked here. */
+int dladdr(const void *address, Dl_info *ret_info)
+{
+    for (uint32_t i = 0; i < host_count_images(); i++) {
+        const void *header = 0;
+        uint64_t slide = 0;
+        const char *path = 0;
+        host_get_image(i, &header, &slide, &path);
+        if (header == address) {
+            *ret_info = (Dl_info){.dli_fname = path, .dli_fbase = (void *)(uintptr_t)header};
+            return 1;
+        }
+    }
+    return 0;
 }
 
 typedef void (*image_callback)(const struct mach_header *mh, intptr_t slide);

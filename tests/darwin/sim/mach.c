@@ -53,7 +53,7 @@ kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size)
         return KERN_INVALID_ARGUMENT;
     }
     sim_maps_while_suspended += sim_suspended > 0;
-    sim_lists -= sim_is_list(address);
+    __atomic_fetch_sub(&sim_lists, sim_is_list(address), __ATOMIC_SEQ_CST);
     return host_unmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
 

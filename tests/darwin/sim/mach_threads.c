@@ -9,6 +9,7 @@
 #include <mach/thread_info.h>
 #include <mach/thread_status.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "sim.h"
 
@@ -40,25 +41,28 @@ static int thread_of(mach_port_t port, uint32_t *ret_index)
     return 1;
 }
 
-int sim_is_list(uint64_t address)
+/* Replace an entry; several threads may do so. 0: there is none that is `from`. */
+static int replace_list(vm_address_t from, vm_address_t to)
 {
     for (unsigned i = 0; i < LISTS_MAX; i++) {
-        if (lists[i] == address && address != 0) {
-            lists[i] = 0;
+        vm_address_t expected = from;
+        if (__atomic_compare_exchange_n(&lists[i], &expected, to, 0, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST)) {
             return 1;
         }
     }
     return 0;
 }
 
+int sim_is_list(uint64_t address)
+{
+    return address != 0 && replace_list(address, 0);
+}
+
 static void note_list(vm_address_t address)
 {
-    unsigned i = 0;
-    while (i < LISTS_MAX - 1 && lists[i] != 0) {
-        i++;
-    }
-    lists[i] = address;
-    sim_lists++;
+    (void)replace_list(0, address);
+    __atomic_fetch_add(&sim_lists, 1, __ATOMIC_SEQ_CST);
 }
 
 kern_return_t task_threads(task_inspect_t task, thread_act_array_t *ret_ports,
@@ -75,7 +79,7 @@ kern_return_t task_threads(task_inspect_t task, thread_act_array_t *ret_ports,
             ports[count++] = port_of(i);
         }
     }
-    sim_port_references += count;
+    __atomic_fetch_add(&sim_port_references, count, __ATOMIC_SEQ_CST);
     note_list((vm_address_t)ports);
     *ret_ports = ports;
     *ret_count = count;
@@ -91,7 +95,7 @@ kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name)
     if (task != mach_task_self() || !thread_of(name, &index)) {
         return KERN_INVALID_NAME;
     }
-    sim_port_references--;
+    __atomic_fetch_sub(&sim_port_references, 1, __ATOMIC_SEQ_CST);
     return KERN_SUCCESS;
 }
 
@@ -107,7 +111,7 @@ kern_return_t thread_suspend(thread_act_t port)
     if (host_suspend_thread(index) != 0) {
         return KERN_TERMINATED;
     }
-    sim_suspended++;
+    __atomic_fetch_add(&sim_suspended, 1, __ATOMIC_SEQ_CST);
     return KERN_SUCCESS;
 }
 
@@ -117,10 +121,12 @@ kern_return_t thread_resume(thread_act_t port)
     if (!thread_of(port, &index)) {
         return KERN_INVALID_ARGUMENT;
     }
+    __atomic_fetch_sub(&sim_suspended, 1,
+                       __ATOMIC_SEQ_CST); /* before the thread runs, and allocates */
     if (host_resume_thread(index) != 0) {
+        __atomic_fetch_add(&sim_suspended, 1, __ATOMIC_SEQ_CST);
         return KERN_FAILURE;
     }
-    sim_suspended--;
     return KERN_SUCCESS;
 }
 
@@ -160,6 +166,22 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
 #endif
 }
 
+/* For tests: does the thread wait in the kernel? */
+int sim_is_waiting(pthread_t thread);
+int sim_is_waiting(pthread_t thread)
+{
+    return host_is_waiting((uint32_t)(sim_thread_of(thread) - sim_threads)) == 1;
+}
+
+static kern_return_t describe(uint32_t index, struct thread_extended_info *info)
+{
+    int32_t waits = host_is_waiting(index);
+    *info = (struct thread_extended_info){.pth_run_state =
+                                              waits == 1 ? TH_STATE_WAITING : TH_STATE_RUNNING};
+    strcpy(info->pth_name, sim_threads[index].name);
+    return waits >= 0 ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
+}
+
 /* Of a thread that has ended, or not begun, nothing is known. */
 kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_info_t ret_info,
                           mach_msg_type_number_t *count)
@@ -168,6 +190,10 @@ kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_
     uint32_t index;
     if (!thread_of(port, &index) || host_is_thread(index) != 0 || sim_threads[index].id == 0) {
         return KERN_INVALID_ARGUMENT;
+    }
+    if (flavor == THREAD_EXTENDED_INFO && *count >= THREAD_EXTENDED_INFO_COUNT) {
+        *count = THREAD_EXTENDED_INFO_COUNT;
+        return describe(index, (struct thread_extended_info *)ret_info);
     }
     if (flavor != THREAD_IDENTIFIER_INFO || *count < THREAD_IDENTIFIER_INFO_COUNT) {
         return KERN_INVALID_ARGUMENT;

@@ -43,7 +43,7 @@ int pthread_main_np(void)
 int pthread_threadid_np(pthread_t thread, uint64_t *ret_id)
 {
     *ret_id = sim_thread_of(thread)->id;
-    return 0;
+    return host_is_thread((uint32_t)(sim_thread_of(thread) - sim_threads)) == 0 ? 0 : ESRCH;
 }
 
 void *pthread_get_stackaddr_np(pthread_t thread)
@@ -68,6 +68,12 @@ int pthread_setname_np(const char *name)
         thread->name[i] = name[i];
     }
     return 0;
+}
+
+int pthread_getname_np(pthread_t thread, char *ret_name, size_t size)
+{
+    const char *name = sim_thread_of(thread)->name;
+    return strlen(name) < size ? (strcpy(ret_name, name), 0) : ERANGE;
 }
 
 /* The first function of a thread: it has no caller. */
@@ -119,16 +125,6 @@ int pthread_join(pthread_t thread, void **ret_result)
     }
     if (ret_result != 0) {
         *ret_result = of->result;
-    }
-    return 0;
-}
-
-int usleep(useconds_t time_us)
-{
-    uint32_t never = 0;
-    uint64_t now = host_now_ns(), until = now + time_us * 1000ull;
-    for (; now < until; now = host_now_ns()) {
-        host_sleep(&never, 0, until - now);
     }
     return 0;
 }

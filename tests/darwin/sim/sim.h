@@ -48,7 +48,49 @@ int32_t host_is_thread(uint32_t index);
 int32_t host_suspend_thread(uint32_t index);
 int32_t host_resume_thread(uint32_t index);
 int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
+int32_t host_is_waiting(uint32_t index);
+uint64_t host_real_ns(void);
+int32_t host_vsnprintf(char *text, uint64_t size, const char *format, void *arguments);
 void host_get_image(uint32_t index, const void **ret_header, uint64_t *ret_slide,
                     const char **ret_path);
+
+struct sim_status {
+    uint64_t device, inode, mode, user, size;
+    int64_t modified_ns;
+};
+/* These return an error's number, negative, if they fail. */
+int32_t host_open(const char *path, int32_t is_not_followed);
+int64_t host_read(int32_t fd, void *bytes, uint64_t size);
+int32_t host_stat(int32_t fd, struct sim_status *ret_status);
+/* Null: no memory, no folder, no further name. */
+void *host_map_file(int32_t fd, uint64_t size);
+void *host_open_folder(const char *path);
+const char *host_next_name(void *folder);
+void host_close_folder(void *folder);
+
+/* functions of the host's C library, whose parameters are words */
+void *host_malloc(size_t size);
+void *host_calloc(size_t count, size_t size);
+void *host_realloc(void *block, size_t size);
+void host_free(void *block);
+void *host_memcpy(void *to, const void *from, size_t size);
+void *host_memmove(void *to, const void *from, size_t size);
+void *host_memset(void *to, int value, size_t size);
+int host_memcmp(const void *a, const void *b, size_t size);
+void *host_memchr(const void *in, int value, size_t size);
+char *host_strchr(const char *in, int c);
+char *host_strrchr(const char *in, int c);
+char *host_strstr(const char *in, const char *part);
+int host_strncmp(const char *a, const char *b, size_t size);
+int host_strcasecmp(const char *a, const char *b);
+size_t host_strspn(const char *in, const char *set);
+size_t host_strcspn(const char *in, const char *set);
+char *host_strcpy(char *to, const char *from);
+char *host_strcat(char *to, const char *from);
+char *host_strncpy(char *to, const char *from, size_t size);
+size_t host_strnlen(const char *s, size_t size);
+long host_strtol(const char *s, char **end, int base);
+unsigned long host_strtoul(const char *s, char **end, int base);
+char *host_getenv(const char *name);
 
 #endif

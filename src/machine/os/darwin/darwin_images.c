@@ -10,20 +10,31 @@
  * and a program has some hundred images (1 ns each). dyld's own functions were rejected: they take
  * its lock, which a stopped thread may hold. Context: handler (look-up); dyld's callback (the
  * rest). */
+#include <dlfcn.h>
 #include <mach-o/dyld.h>
 #include <mach-o/loader.h>
+#include <pthread.h>
 
 #include "os.h"
+#include "os_images.h"
 
-/* A program with many frameworks has a thousand. Further images are unknown: a walk ends at their
- * frames, and reports why. */
+/* A program with many frameworks has a thousand. Further images are unknown and counted: a walk
+ * ends at their frames, and reports why. */
 enum { IMAGES_MAX = 4096 };
 
 static struct entry {
     uint32_t version;             /* odd: being changed */
     struct sonde__os_image image; /* end 0: free */
+    const char *path;             /* guarded by `hold` */
 } entries[IMAGES_MAX];
 static uint32_t entry_count; /* later entries were never used */
+
+/* Taken in dyld's callbacks, and by readers of the whole list. Whoever has it calls nothing of
+ * dyld's, whose lock a callback has already. */
+static pthread_mutex_t hold = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t holder;                      /* thread pointer; 0: nobody */
+static uint32_t depth;                       /* guarded by `hold` */
+static struct sonde__os_image_counts counts; /* guarded by `hold` */
 
 /* Segment and section names are compared as 16 bytes. */
 static bool has_name(const char name[16], const char *wanted)
@@ -86,34 +97,95 @@ static void set_entry(struct entry *entry, const struct sonde__os_image *image)
     __atomic_store_n(&entry->version, entry->version + 1, __ATOMIC_RELEASE);
 }
 
-static void add_image(const struct mach_header *header, intptr_t slide)
+static const char *path_of(const struct mach_header *header)
 {
-    struct sonde__os_image image;
+    Dl_info info;
+    return dladdr(header, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
+}
+
+static void add_entry(const struct sonde__os_image *image, const char *path)
+{
     uint32_t at = 0;
-    if (!read_image(header, (uint64_t)slide, &image)) {
-        return;
-    }
     while (at < entry_count && entries[at].image.end != 0) {
         at++;
     }
     if (at == IMAGES_MAX) {
+        counts.lost++;
         return;
     }
-    set_entry(&entries[at], &image);
+    entries[at].path = path;
+    set_entry(&entries[at], image);
     if (at == entry_count) {
         __atomic_store_n(&entry_count, at + 1, __ATOMIC_RELEASE);
     }
 }
 
+static void add_image(const struct mach_header *header, intptr_t slide)
+{
+    struct sonde__os_image image;
+    if (!read_image(header, (uint64_t)slide, &image)) {
+        return;
+    }
+    const char *path = path_of(header);
+    sonde__os_images_hold();
+    counts.added++;
+    add_entry(&image, path);
+    sonde__os_images_release();
+}
+
 static void remove_image(const struct mach_header *header, intptr_t slide)
 {
     static const struct sonde__os_image none = {.end = 0};
+    bool is_found = false;
     (void)slide;
+    sonde__os_images_hold();
     for (uint32_t i = 0; i < entry_count; i++) {
         if (entries[i].image.end != 0 && entries[i].image.key == (uint64_t)(uintptr_t)header) {
             set_entry(&entries[i], &none);
+            is_found = true;
         }
     }
+    counts.removed++;
+    counts.lost -= !is_found && counts.lost > 0;
+    sonde__os_images_release();
+}
+
+/* --- the whole list --- */
+
+void sonde__os_images_hold(void)
+{
+    uint64_t self = sonde__os_thread_pointer();
+    if (__atomic_load_n(&holder, __ATOMIC_RELAXED) != self) {
+        (void)pthread_mutex_lock(&hold);
+        __atomic_store_n(&holder, self, __ATOMIC_RELAXED);
+    }
+    depth++;
+}
+
+void sonde__os_images_release(void)
+{
+    if (--depth == 0) {
+        __atomic_store_n(&holder, 0, __ATOMIC_RELAXED);
+        (void)pthread_mutex_unlock(&hold);
+    }
+}
+
+struct sonde__os_image_counts sonde__os_images_counts(void)
+{
+    return counts;
+}
+
+bool sonde__os_images_next(uint32_t *at, struct sonde__os_image *ret_image, const char **ret_path)
+{
+    while (*at < entry_count) {
+        const struct entry *entry = &entries[(*at)++];
+        if (entry->image.end != 0) {
+            *ret_image = entry->image;
+            *ret_path = entry->path;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Runs before main(): dyld calls add_image() for all loaded images before this returns. */

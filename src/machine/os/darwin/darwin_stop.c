@@ -3,6 +3,7 @@
  * a lock of it. watchOS forbids these calls. */
 #include <mach/kern_return.h>
 #include <mach/thread_act.h>
+#include <mach/thread_info.h>
 #include <mach/thread_status.h>
 
 #include "base_mem.h"
@@ -85,6 +86,32 @@ enum sonde_status sonde__os_stop_regs(const struct sonde__os_stop *stop,
     enum sonde_status status = status_of(read_regs(stop->port, &regs));
     if (status == SONDE_OK) {
         *ret_regs = regs;
+    }
+    return status;
+}
+
+static char letter_of(const struct thread_extended_info *info)
+{
+    static const char letters[] = {
+        [TH_STATE_RUNNING] = 'R',         [TH_STATE_STOPPED] = 'T', [TH_STATE_WAITING] = 'S',
+        [TH_STATE_UNINTERRUPTIBLE] = 'D', [TH_STATE_HALTED] = 'Z',
+    };
+    uint32_t state = (uint32_t)info->pth_run_state;
+    return state < sizeof letters && letters[state] != '\0' ? letters[state] : '?';
+}
+
+enum sonde_status sonde__os_stop_describe(const struct sonde__os_stop *stop,
+                                          struct sonde__os_stop_text *ret_text)
+{
+    struct thread_extended_info info;
+    mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
+    enum sonde_status status =
+        status_of(thread_info(stop->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count));
+    if (status == SONDE_OK) {
+        _Static_assert(sizeof ret_text->name == sizeof info.pth_name, "copied as a whole");
+        sonde__base_mem_copy(ret_text->name, info.pth_name, sizeof info.pth_name);
+        ret_text->name[sizeof info.pth_name - 1] = '\0';
+        ret_text->letter = letter_of(&info);
     }
     return status;
 }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Snapshots on a system that can stop threads: all are stopped, walked and released. What needs
+ * memory is allocated before. */
+#include <stdlib.h>
+
+#include "api_thread_stop.h"
+#include "base_sized.h"
+#include "base_status.h"
+#include "capture_walk.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "target_self.h"
+
+struct moment {
+    struct sonde__api_together together;
+    struct sonde__os_stop *stops;
+    struct sonde__os_stop_text *texts; /* as of just before the stop */
+    uint64_t *pcs;
+    uint8_t *how;
+    uint64_t *async_pcs; /* null: none wanted */
+    size_t capacity;
+};
+
+static void close_threads(const struct moment *moment)
+{
+    for (uint32_t i = 0; i < moment->together.count; i++) {
+        sonde__os_stop_close(&moment->stops[i]);
+    }
+}
+
+static void free_moment(const struct moment *moment)
+{
+    sonde__mem_free(moment->together.threads);
+    sonde__mem_free(moment->stops);
+    sonde__mem_free(moment->texts);
+    sonde__mem_free(moment->pcs);
+    sonde__mem_free(moment->how);
+    sonde__mem_free(moment->async_pcs);
+}
+
+static bool alloc_moment(struct moment *moment, size_t capacity, const struct sonde_stack *stack)
+{
+    *moment = (struct moment){.capacity = capacity};
+    moment->together.threads = sonde__mem_alloc_array(capacity, sizeof *moment->together.threads);
+    moment->stops = sonde__mem_alloc_array(capacity, sizeof *moment->stops);
+    moment->texts = sonde__mem_alloc_array(capacity, sizeof *moment->texts);
+    moment->pcs = sonde__mem_alloc_array(capacity, stack->capacity * sizeof *moment->pcs);
+    moment->how = sonde__mem_alloc_array(capacity, stack->capacity);
+    moment->async_pcs =
+        sonde__mem_alloc_array(capacity, stack->async_capacity * sizeof *moment->async_pcs);
+    return moment->together.threads != NULL && moment->stops != NULL && moment->texts != NULL &&
+           moment->pcs != NULL && moment->how != NULL && moment->async_pcs != NULL;
+}
+
+static int compare_stops(const void *a, const void *b)
+{
+    uint64_t x = ((const struct sonde__os_stop *)a)->tid, main = sonde__os_main_tid();
+    uint64_t y = ((const struct sonde__os_stop *)b)->tid;
+    return x == y ? 0 : x == main || (y != main && x < y) ? -1 : 1;
+}
+
+/* Refer to all threads, in the order of delivery. */
+static enum sonde_status open_moment(struct moment *moment, const struct sonde_stack *stack)
+{
+    enum { FIRST_GUESS = 64, SPARE = 16 };
+    for (size_t capacity = FIRST_GUESS;;) {
+        size_t total = 0;
+        enum sonde_status status = SONDE_MEMORY;
+        if (alloc_moment(moment, capacity, stack)) {
+            status = sonde__os_stop_open_all(moment->stops, capacity, &total);
+        }
+        moment->together.count = (uint32_t)(total < capacity ? total : capacity);
+        if (status == SONDE_OK && total <= capacity) {
+            qsort(moment->stops, total, sizeof *moment->stops, compare_stops);
+            return SONDE_OK;
+        }
+        close_threads(moment);
+        free_moment(moment);
+        if (status != SONDE_OK) {
+            return status;
+        }
+        capacity = total + SPARE;
+    }
+}
+
+static void prepare_threads(struct moment *moment, const struct sonde_stack *stack, bool is_bare)
+{
+    for (uint32_t i = 0; i < moment->together.count; i++) {
+        struct sonde__stopped *thread = &moment->together.threads[i];
+        thread->stop = moment->stops[i];
+        sonde_stack_init(&thread->stack, moment->pcs + (size_t)i * stack->capacity,
+                         moment->how + (size_t)i * stack->capacity, stack->capacity, stack->outer);
+        if (stack->async_capacity > 0) {
+            thread->stack.async_pcs = moment->async_pcs + (size_t)i * stack->async_capacity;
+            thread->stack.async_capacity = stack->async_capacity;
+        }
+        moment->texts[i] = (struct sonde__os_stop_text){.letter = '?'};
+        if (!is_bare) { /* of a thread that has ended nothing is known, and it is left out */
+            (void)!sonde__os_stop_describe(&thread->stop, &moment->texts[i]);
+        }
+    }
+}
+
+static void capture_caller(struct moment *moment, const struct sonde__regs *caller, uint32_t skip)
+{
+    for (uint32_t i = 0; i < moment->together.count; i++) {
+        struct sonde__stopped *thread = &moment->together.threads[i];
+        if (thread->stop.tid == sonde__os_tid()) {
+            sonde__capture_walk(&thread->stack, caller, false, skip, SONDE__CAPTURE_OWN);
+            thread->status = SONDE_OK;
+        }
+    }
+}
+
+/* A thread that is there now and was not stopped may have run. */
+static bool has_new_thread(const struct moment *moment)
+{
+    uint64_t *tids;
+    size_t count;
+    bool is_new = true;
+    if (sonde__api_thread_tids(&tids, &count) != SONDE_OK) {
+        return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        is_new = true;
+        for (uint32_t k = 0; k < moment->together.count && is_new; k++) {
+            is_new = moment->stops[k].tid != tids[i];
+        }
+        if (is_new) {
+            break;
+        }
+    }
+    sonde__mem_free(tids);
+    return is_new;
+}
+
+static struct sonde_snapshot sum_up(const struct moment *moment)
+{
+    struct sonde_snapshot sum = {.stop_ns = moment->together.stop_ns};
+    for (uint32_t i = 0; i < moment->together.count; i++) {
+        const struct sonde__stopped *thread = &moment->together.threads[i];
+        sum.threads += thread->status == SONDE_OK;
+        sum.held += thread->status == SONDE_OK && thread->stop.tid != sonde__os_tid();
+        sum.unread += thread->status != SONDE_OK && thread->status != SONDE_ABSENT;
+    }
+    sum.consistent = sum.unread == 0 && !has_new_thread(moment);
+    return sum;
+}
+
+static void deliver(const struct moment *moment, struct sonde_stack *stack, sonde_thread_each each,
+                    void *ctx)
+{
+    for (uint32_t i = 0; i < moment->together.count; i++) {
+        const struct sonde__stopped *stopped = &moment->together.threads[i];
+        struct sonde_captured captured = {.struct_bytes = sizeof captured, .syscall = -1};
+        struct sonde_thread thread;
+        if (stopped->status == SONDE_ABSENT) {
+            continue;
+        }
+        sonde__api_stop_describe(stopped->stop.tid, &moment->texts[i], &thread);
+        sonde__api_stop_explain(&moment->together, stopped, &captured);
+        if (thread.is_self) {
+            captured.by = SONDE_CAPTURED_SELF;
+        }
+        sonde__api_stack_copy(&stopped->stack, stack);
+        if (each(ctx, &thread, stack, &captured) != 0) {
+            return;
+        }
+    }
+}
+
+enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options *given,
+                                              struct sonde_stack *stack, sonde_thread_each each,
+                                              void *ctx, struct sonde_snapshot *ret_snapshot,
+                                              const struct sonde__regs *caller)
+{
+    struct sonde_capture_options options;
+    struct moment moment;
+    uint64_t begin_ns = sonde__os_now_ns();
+    if (!sonde__capture_is_usable(stack) || each == NULL ||
+        (ret_snapshot != NULL && !sonde__base_sized_is_set(ret_snapshot)) ||
+        !sonde__api_capture_options(given, SONDE_SNAPSHOT_TIMEOUT_NS, &options)) {
+        return SONDE_USAGE;
+    }
+    SONDE_TRY(sonde__target_self_refresh(false));
+    SONDE_TRY(open_moment(&moment, stack));
+    prepare_threads(&moment, stack, (options.flags & SONDE_CAPTURE_BARE) != 0);
+    sonde__api_stop_together(&moment.together);
+    capture_caller(&moment, caller, options.skip);
+    struct sonde_snapshot sum = sum_up(&moment);
+    sum.total_ns = sonde__os_now_ns() - begin_ns;
+    deliver(&moment, stack, each, ctx);
+    close_threads(&moment);
+    free_moment(&moment);
+    if (ret_snapshot != NULL) {
+        sonde__base_sized_give(ret_snapshot, &sum, sizeof sum);
+    }
+    return SONDE_OK;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Implements the part of api_thread.h about other threads. */
+#include "api_thread_stop.h"
+
+#include "base_status.h"
+#include "base_text.h"
+#include "os.h"
+#include "os_images.h"
+#include "target_self.h"
+#include "unwind_walk.h"
+
+static void stop_and_walk(void *ctx)
+{
+    struct sonde__api_together *together = ctx;
+    uint64_t begin_ns = sonde__os_now_ns();
+    sonde__capture_stopped(together->threads, together->count);
+    together->stop_ns = sonde__os_now_ns() - begin_ns;
+    together->lost_images = sonde__os_images_counts().lost;
+}
+
+void sonde__api_stop_together(struct sonde__api_together *together)
+{
+    sonde__target_self_hold_images(stop_and_walk, together);
+}
+
+void sonde__api_stop_explain(const struct sonde__api_together *together,
+                             const struct sonde__stopped *thread, struct sonde_captured *captured)
+{
+    struct sonde__text note;
+    sonde__base_text_init(&note, captured->note, sizeof captured->note);
+    captured->status = thread->status;
+    captured->by = thread->status == SONDE_OK ? SONDE_CAPTURED_STOP : SONDE_CAPTURED_NOT;
+    if (thread->status == SONDE_OS) {
+        sonde__base_text_str(&note,
+                             "the kernel did not stop the thread, or not show its registers");
+    } else if (thread->status == SONDE_OK && together->lost_images > 0) {
+        sonde__base_text_dec(&note, together->lost_images);
+        sonde__base_text_str(&note, " loaded images are not known: the list is full");
+    }
+}
+
+/* --- one thread --- */
+
+enum sonde_status sonde__api_other_check(void)
+{
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__api_other_exists(uint64_t tid)
+{
+    struct sonde__os_stop stop;
+    enum sonde_status status = sonde__os_stop_open(tid, &stop);
+    if (status == SONDE_OK) {
+        sonde__os_stop_close(&stop);
+    }
+    return status == SONDE_ABSENT ? SONDE_ABSENT : SONDE_OK;
+}
+
+enum sonde_status sonde__api_other_capture(uint64_t tid,
+                                           const struct sonde_capture_options *options,
+                                           enum sonde_status check, struct sonde_stack *stack,
+                                           struct sonde_captured *captured)
+{
+    struct sonde__stopped one = {.stack = *stack};
+    struct sonde__api_together together = {.threads = &one, .count = 1};
+    (void)options;
+    (void)check;
+    one.status = sonde__os_stop_open(tid, &one.stop);
+    if (one.status == SONDE_OK) {
+        sonde__api_stop_together(&together);
+        sonde__os_stop_close(&one.stop);
+        *stack = one.stack;
+    }
+    sonde__api_stop_explain(&together, &one, captured);
+    return one.status;
+}
+
+static enum sonde_status read_text(uint64_t tid, struct sonde__os_stop_text *ret_text)
+{
+    struct sonde__os_stop stop;
+    SONDE_TRY(sonde__os_stop_open(tid, &stop));
+    enum sonde_status status = sonde__os_stop_describe(&stop, ret_text);
+    sonde__os_stop_close(&stop);
+    return status;
+}
+
+static void fit_name(const char *name, char *ret_name, size_t capacity)
+{
+    struct sonde__text text;
+    sonde__base_text_init(&text, ret_name, capacity);
+    sonde__base_text_str(&text, name);
+}
+
+enum sonde_status sonde__api_thread_name(uint64_t tid, char *name, size_t capacity)
+{
+    struct sonde__os_stop_text text;
+    SONDE_TRY(read_text(tid, &text));
+    fit_name(text.name, name, capacity);
+    return SONDE_OK;
+}
+
+void sonde__api_stop_describe(uint64_t tid, const struct sonde__os_stop_text *text,
+                              struct sonde_thread *ret_thread)
+{
+    *ret_thread = (struct sonde_thread){.struct_bytes = sizeof *ret_thread,
+                                        .tid = tid,
+                                        .letter = text->letter,
+                                        .state = (uint8_t)sonde__target_thread_state(text->letter),
+                                        .is_main = tid == sonde__os_main_tid(),
+                                        .is_self = tid == sonde__os_tid()};
+    fit_name(text->name, ret_thread->name, sizeof ret_thread->name);
+}
+
+enum sonde_status sonde__api_thread_describe(uint64_t tid, struct sonde_thread *ret_thread)
+{
+    struct sonde__os_stop_text text;
+    SONDE_TRY(read_text(tid, &text));
+    sonde__api_stop_describe(tid, &text, ret_thread);
+    return SONDE_OK;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The public functions about threads, and nothing else of sonde: one thread, all in turn, all of
+ * one moment, lists and names; then what can fail. */
+#include <string.h>
+#include <unistd.h>
+
+#include <sonde/thread.h>
+
+#include "workers.h"
+
+enum { FRAMES = 100, ALL = WORKERS + 1, SIM_PATIENCE_US = 2000 };
+
+static uint64_t pcs[FRAMES];
+static uint8_t how[FRAMES];
+static struct sonde_stack stack;
+static struct sonde_captured captured = {.struct_bytes = sizeof captured};
+
+static enum sonde_status capture(uint64_t tid)
+{
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    return sonde_thread_capture(tid, NULL, &stack, &captured);
+}
+
+/* --- captures --- */
+
+__attribute__((noinline)) static void check_itself(void)
+{
+    uint64_t caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    CHECK(sonde_thread_capture(sonde_thread_self(), NULL, &stack, &captured) == SONDE_OK);
+    CHECK(captured.by == SONDE_CAPTURED_SELF && stack.end == SONDE_END_ROOT);
+    CHECK(pcs[0] - (uint64_t)(uintptr_t)check_itself < 400 && pcs[1] == caller);
+}
+
+static void check_others(void)
+{
+    for (unsigned i = 0; i < WORKERS; i++) {
+        CHECK(capture(workers[i].tid) == SONDE_OK && captured.status == SONDE_OK);
+        CHECK(captured.by == SONDE_CAPTURED_STOP && captured.note[0] == '\0');
+        CHECK(captured.syscall == -1 && is_right_at(i, &stack));
+    }
+    CHECK(capture(1) == SONDE_ABSENT && captured.status == SONDE_ABSENT && stack.count == 0);
+    check_nothing_is_left();
+}
+
+/* The threads come in order: the main one, then the workers. */
+static unsigned taken, right, by_stop;
+static int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *of,
+                const struct sonde_captured *with)
+{
+    unsigned index = taken++ - 1;
+    (void)ctx;
+    CHECK(thread->is_main == (taken == 1) && thread->is_self == (taken == 1));
+    CHECK(with->status == SONDE_OK && of->end == SONDE_END_ROOT);
+    if (taken > 1 && index < WORKERS) {
+        CHECK(thread->tid == workers[index].tid && strcmp(thread->name, "") == 0);
+        CHECK(index < SPINNERS ? thread->state == SONDE_THREAD_RUNNING
+                               : thread->state == SONDE_THREAD_BLOCKED);
+        right += is_right_at(index, of);
+        by_stop += with->by == SONDE_CAPTURED_STOP;
+    } else {
+        CHECK(with->by == SONDE_CAPTURED_SELF && thread->tid == sonde_thread_main());
+    }
+    return 0;
+}
+
+static void check_all(void)
+{
+    struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    for (unsigned round = 0; round < 20; round++) {
+        taken = right = by_stop = 0;
+        if (round % 2 == 0) {
+            CHECK(sonde_threads_capture(NULL, &stack, take, NULL) == SONDE_OK);
+        } else {
+            CHECK(sonde_threads_snapshot(NULL, &stack, take, NULL, &snapshot) == SONDE_OK);
+            CHECK(snapshot.consistent && snapshot.threads == ALL && snapshot.held == WORKERS);
+            CHECK(snapshot.unread == 0 && snapshot.stop_ns > 0);
+        }
+        CHECK(taken == ALL && right == WORKERS && by_stop == WORKERS);
+        check_nothing_is_left();
+    }
+}
+
+/* --- lists and names --- */
+
+static void *wait_named(void *argument)
+{
+    struct worker *worker = argument;
+    worker->tid = sonde_thread_self();
+    CHECK(pthread_setname_np("com.example.a queue with a long name of 46 bytes") == 0);
+    worker->is_ready = 1;
+    while (!worker->is_over) {
+        usleep(100);
+    }
+    return NULL;
+}
+
+static void check_names(void)
+{
+    static const char name[] = "com.example.a queue with a long"; /* its first 31 bytes */
+    struct sonde_thread threads[ALL + 1] = {{.struct_bytes = sizeof threads[0]}};
+    struct worker named = {.tid = 0};
+    uint32_t count = 0;
+    uint64_t tid = 0;
+    CHECK(pthread_create(&named.thread, NULL, wait_named, &named) == 0);
+    while (!named.is_ready) {
+        usleep(10);
+    }
+    CHECK(sonde_threads_list(threads, ALL + 1, &count) == SONDE_OK && count == ALL + 1);
+    CHECK(threads[0].is_main && threads[0].is_self && threads[0].tid == sonde_thread_main());
+    CHECK(threads[ALL].tid == named.tid && strcmp(threads[ALL].name, name) == 0);
+    CHECK(sonde_threads_list(threads, 1, &count) == SONDE_LIMIT && count == ALL + 1);
+    CHECK(sonde_thread_find_name(name, &tid) == SONDE_OK && tid == named.tid);
+    CHECK(sonde_thread_find_name("nobody", &tid) == SONDE_ABSENT);
+    CHECK(sonde_thread_find_pthread(named.thread, &tid) == SONDE_OK && tid == named.tid);
+    named.is_over = 1;
+    pthread_join(named.thread, NULL);
+    CHECK(sonde_thread_find_pthread(named.thread, &tid) == SONDE_ABSENT);
+    check_nothing_is_left();
+}
+
+/* --- threads that capture each other: neither must stop while it has stopped the other --- */
+
+enum { DUELS = 300 };
+static struct duel {
+    uint64_t tid, other;
+    unsigned captured;
+} duels[2];
+
+static void *fight(void *argument)
+{
+    struct duel *duel = argument;
+    uint64_t own_pcs[FRAMES];
+    uint8_t own_how[FRAMES];
+    struct sonde_stack own;
+    __atomic_store_n(&duel->tid, sonde_thread_self(), __ATOMIC_SEQ_CST);
+    while ((duel->other = __atomic_load_n(&duels[duel == duels].tid, __ATOMIC_SEQ_CST)) == 0) {
+        usleep(10);
+    }
+    for (unsigned i = 0; i < DUELS; i++) {
+        sonde_stack_init(&own, own_pcs, own_how, FRAMES, 0);
+        duel->captured += sonde_thread_capture(duel->other, NULL, &own, NULL) == SONDE_OK;
+    }
+    __atomic_store_n(&duel->other, 0, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&duels[duel == duels].other, __ATOMIC_SEQ_CST) != 0) {
+        usleep(10);
+    }
+    return NULL;
+}
+
+static void check_duel(void)
+{
+    pthread_t threads[2];
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(pthread_create(&threads[i], NULL, fight, &duels[i]) == 0);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(duels[i].captured == DUELS);
+    }
+    check_nothing_is_left();
+}
+
+/* --- faults --- */
+
+static unsigned failed;
+static int count_failed(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *of,
+                        const struct sonde_captured *with)
+{
+    (void)ctx;
+    CHECK(thread->is_self ? with->status == SONDE_OK
+                          : with->status == SONDE_OS && of->count == 0 && with->note[0] != '\0');
+    failed += with->status == SONDE_OS;
+    return 0;
+}
+
+static void check_refused(kern_return_t *injected)
+{
+    struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
+    *injected = KERN_FAILURE;
+    CHECK(capture(workers[0].tid) == SONDE_OS && stack.count == 0 && captured.note[0] != '\0');
+    failed = 0;
+    CHECK(sonde_threads_capture(NULL, &stack, count_failed, NULL) == SONDE_OK);
+    CHECK(sonde_threads_snapshot(NULL, &stack, count_failed, NULL, &snapshot) == SONDE_OK);
+    CHECK(failed == 2 * WORKERS && snapshot.unread == WORKERS && !snapshot.consistent);
+    *injected = KERN_SUCCESS;
+    check_nothing_is_left();
+}
+
+static void check_reads_fail(void)
+{
+    sim_reads_left = 0;
+    CHECK(capture(workers[0].tid) == SONDE_OK && stack.end != SONDE_END_ROOT);
+    CHECK(stack.count > 0 && stack.count <= 2);
+    sim_reads_left = -1;
+    check_nothing_is_left();
+}
+
+static void check_list_fails(void)
+{
+    uint32_t count = 77;
+    sim_list_result = KERN_FAILURE;
+    CHECK(sonde_threads_list(NULL, 0, &count) == SONDE_UNREADABLE && count == 77);
+    CHECK(sonde_threads_capture(NULL, &stack, take, NULL) == SONDE_UNREADABLE);
+    CHECK(sonde_threads_snapshot(NULL, &stack, take, NULL, NULL) != SONDE_OK);
+    CHECK(capture(workers[0].tid) == SONDE_OS);
+    sim_list_result = KERN_SUCCESS;
+    check_nothing_is_left();
+}
+
+/* Another thread unloads an image: its memory must stay until the walk is over. */
+static volatile int is_asked, is_unloaded, was_unloaded_inside;
+
+static void *unload(void *argument)
+{
+    while (!is_asked) {
+        usleep(10);
+    }
+    sim_tell_image(1, 0);
+    is_unloaded = 1;
+    return argument;
+}
+
+static void wait_for_unload(void)
+{
+    sim_on_read = NULL;
+    is_asked = 1;
+    usleep(SIM_PATIENCE_US);
+    was_unloaded_inside = is_unloaded;
+}
+
+static void check_unload(void)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, unload, NULL) == 0);
+    sim_on_read = wait_for_unload;
+    CHECK(capture(workers[0].tid) == SONDE_OK && is_right_at(0, &stack));
+    CHECK(is_asked && !was_unloaded_inside);
+    pthread_join(thread, NULL);
+    CHECK(is_unloaded);
+    CHECK(capture(workers[0].tid) == SONDE_OK && stack.count > 0);
+    for (uint32_t i = 1; i < stack.count; i++) {
+        CHECK((how[i] & SONDE_HOW_FOUND_MASK) != SONDE_FOUND_CFI);
+    }
+    sim_tell_image(1, 1);
+    CHECK(capture(workers[0].tid) == SONDE_OK && is_right_at(0, &stack));
+    check_nothing_is_left();
+}
+
+/* A thread ends after the kernel made the list. */
+static void check_ended(void)
+{
+    uint64_t tid = workers[0].tid;
+    sim_after_list = end_first_spinner;
+    CHECK(capture(tid) == SONDE_ABSENT && captured.status == SONDE_ABSENT && stack.count == 0);
+    sim_after_list = NULL;
+    CHECK(capture(tid) == SONDE_ABSENT);
+    check_nothing_is_left();
+}
+
+/* More images than the list has room for: the stack goes by frame pointers, and the note says why.
+ */
+static void check_lost_images(void)
+{
+    enum { MORE_THAN_FIT = 4200 };
+    sim_tell_image(1, 0);
+    for (unsigned i = 0; i < MORE_THAN_FIT; i++) {
+        sim_tell_image(0, 1);
+    }
+    sim_tell_image(1, 1);
+    CHECK(capture(workers[1].tid) == SONDE_OK && stack.count > 0);
+    CHECK(stack.count == 1 || (how[1] & SONDE_HOW_FOUND_MASK) != SONDE_FOUND_CFI);
+    CHECK(strstr(captured.note, "loaded images are not known") != NULL);
+    CHECK(captured.note[0] > '0');
+    check_nothing_is_left();
+}
+
+int main(void)
+{
+    start_workers();
+    check_itself();
+    check_others();
+    check_all();
+    check_names();
+    check_duel();
+    check_refused(&sim_suspend_result);
+    check_refused(&sim_state_result);
+    check_reads_fail();
+    check_list_fails();
+    check_unload();
+    check_ended();
+    check_lost_images();
+    printf("%u mistakes\n", mistakes);
+    return mistakes != 0;
+}
