@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Output errors of stdout are reported; each message on stderr is one line.
+/* Output errors of stdout are reported; each message on stderr is one line, which a terminal gets
+ * fitted.
  *
  * SIGPIPE keeps the disposition that the program was started with, so `sonde ... | head` ends like
  * any other tool. */
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cli_fit.h"
 
 void sonde__cli_hold_standard_files(void)
 {
@@ -42,30 +45,22 @@ int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_
     return exit_code;
 }
 
-static void put_visible(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f) {
-            fprintf(stderr, "\\x%02x", c);
-        } else {
-            fputc(c, stderr);
-        }
-    }
-}
-
 void sonde__cli_error(const struct sonde__cli_command *command, const char *format, ...)
 {
+    static struct sonde__report_fit fit;
+    struct sonde__report_out out;
     char message[1024];
     va_list list;
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
     fflush(stdout); /* keep stdout and stderr in order */
-    fprintf(stderr, "sonde%s%s: ", command != NULL ? " " : "",
-            command != NULL ? command->name : "");
-    put_visible(message);
-    fputc('\n', stderr);
+    sonde__cli_fit_begin(&fit, stderr);
+    sonde__report_out_init(&out, sonde__report_fit_sink(&fit), false);
+    sonde__report_out_print(&out, "sonde%s%s: %s\n", command != NULL ? " " : "",
+                            command != NULL ? command->name : "", message);
+    sonde__report_out_flush(&out);
+    sonde__report_fit_end(&fit);
 }
 
 static int exit_code_of(enum sonde_status status)

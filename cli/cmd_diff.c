@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_fit.h"
 #include "cli_report.h"
 #include "cli_reports.h"
 #include "cmd.h"
@@ -101,6 +102,18 @@ static int exit_code_of(const struct request *request, const struct sonde__diff 
                                                               : SONDE__CLI_OK;
 }
 
+static void print(const struct sonde__diff *diff, const struct request *request)
+{
+    static struct sonde__report_fit fit;
+    if (request->json) {
+        sonde__diff_json(diff, &request->view, sonde__cli_sink(stdout));
+    } else {
+        sonde__cli_fit_begin(&fit, stdout);
+        sonde__diff_text(diff, &request->view, sonde__report_fit_sink(&fit));
+        sonde__report_fit_end(&fit);
+    }
+}
+
 static int compare(const struct sonde__cli_command *command, struct request *request,
                    const struct sonde__cli_reports *sides)
 {
@@ -115,8 +128,7 @@ static int compare(const struct sonde__cli_command *command, struct request *req
         return sonde__cli_fail(command, NULL, status, NULL);
     }
     request->view.color = sonde__cli_use_color(request->color, stdout);
-    (request->json ? sonde__diff_json : sonde__diff_text)(&diff, &request->view,
-                                                          sonde__cli_sink(stdout));
+    print(&diff, request);
     int exit_code = exit_code_of(request, &diff, sides[0].is_damaged || sides[1].is_damaged);
     if (!sonde__diff_has_any(&diff)) {
         sonde__cli_error(command, "nothing can be compared: both sides need reports of a watch "

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli_fit.h"
 #include "cli_library.h"
-#include "cli_print.h"
 #include "cli_report.h"
 #include "cmd.h"
 #include "host_doctor.h"
@@ -52,19 +52,34 @@ static void print_json(const struct sonde__findings *findings)
     sonde__cli_json_end(&json);
 }
 
+/* Columns of a finding; the advice stands below its reason. */
+enum { NAME_COLUMN = 8, REASON_COLUMN = 26, ADVICE_COLUMN = 27 };
+
 static void print_text(const struct sonde__findings *findings, bool color)
 {
-    static const char *const paint[] = {"\033[32m", "\033[33m", "\033[31m"};
+    static const enum sonde__report_color paint[] = {SONDE__REPORT_GREEN, SONDE__REPORT_YELLOW,
+                                                     SONDE__REPORT_RED};
+    static struct sonde__report_fit fit;
+    struct sonde__report_out out;
+    sonde__cli_fit_begin(&fit, stdout);
+    sonde__report_out_init(&out, sonde__report_fit_sink(&fit), color);
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct sonde__finding *f = &findings->list[i];
-        printf("%s%-8s%s%-17s ", color ? paint[f->state] : "", state_names[f->state],
-               color ? "\033[0m" : "", f->name);
-        sonde__cli_print_visible(stdout, f->reason);
-        putchar('\n');
+        sonde__report_out_color(&out, paint[f->state]);
+        sonde__report_out_str(&out, state_names[f->state]);
+        sonde__report_out_tab(&out, NAME_COLUMN);
+        sonde__report_out_color(&out, SONDE__REPORT_PLAIN);
+        sonde__report_out_str(&out, f->name);
+        sonde__report_out_tab(&out, REASON_COLUMN);
+        sonde__report_out_text(&out, f->reason);
+        sonde__report_out_str(&out, "\n");
         if (f->advice[0] != '\0') {
-            printf("%25s  -> %s\n", "", f->advice);
+            sonde__report_out_tab(&out, ADVICE_COLUMN);
+            sonde__report_out_print(&out, "-> %s\n", f->advice);
         }
     }
+    sonde__report_out_flush(&out);
+    sonde__report_fit_end(&fit);
 }
 
 /* Is the preloaded library of `sonde run` present and loadable? A child loads it, to keep it out of

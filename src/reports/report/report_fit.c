@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-/* Columns that still distinguish names. On a narrower terminal the line wraps. */
+#include "report_wrap.h"
+
+/* Columns that still distinguish names. On a narrower terminal the line is too long. */
 enum { FIELD_MIN = 20 };
 
 /* Marks an omission: U+2026. */
@@ -16,32 +18,6 @@ void sonde__report_fit_begin(struct sonde__report_fit *fit, struct sonde__report
     fit->columns = columns;
     fit->used = 0;
     fit->is_long = false;
-}
-
-/* Offset after an escape sequence or a UTF-8 character. */
-static size_t next_of(const char *line, size_t at, size_t size, unsigned *ret_width)
-{
-    *ret_width = line[at] != '\033';
-    if (line[at] == '\033') {
-        while (at < size && line[at] != 'm') {
-            at++;
-        }
-        return at + (at < size);
-    }
-    at++;
-    while (at < size && ((unsigned char)line[at] & 0xc0) == 0x80) {
-        at++;
-    }
-    return at;
-}
-
-static unsigned width_of(const char *line, size_t begin, size_t end)
-{
-    unsigned sum = 0, width;
-    for (size_t at = begin; at < end; sum += width) {
-        at = next_of(line, at, end, &width);
-    }
-    return sum;
 }
 
 /* A part of a line, separated by two spaces; padding does not count. */
@@ -60,7 +36,7 @@ static struct field widest_field(const char *line, size_t size)
         for (end = begin;
              end < size && !(line[end] == ' ' && end + 1 < size && line[end + 1] == ' '); end++) {
         }
-        unsigned width = width_of(line, begin, end);
+        unsigned width = sonde__report_columns(line, begin, end);
         if (width > widest.width) {
             widest = (struct field){begin, end, width};
         }
@@ -73,7 +49,7 @@ static size_t byte_of(const char *line, const struct field *field, unsigned colu
 {
     size_t at = field->begin;
     for (unsigned width, done = 0; at < field->end; done += width) {
-        size_t next = next_of(line, at, field->end, &width);
+        size_t next = sonde__report_column_next(line, at, field->end, &width);
         if (done == column && width != 0) {
             break;
         }
@@ -90,7 +66,7 @@ static void shorten(char *line, size_t *size, const struct field *field, unsigne
     size_t mark_size = sizeof mark - 1;
     for (size_t at = from, next; at < to; at = next) { /* keep escape sequences */
         unsigned width;
-        next = next_of(line, at, to, &width);
+        next = sonde__report_column_next(line, at, to, &width);
         if (width == 0) {
             memmove(line + from, line + at, next - at);
             from += next - at;
@@ -106,7 +82,7 @@ static void shorten(char *line, size_t *size, const struct field *field, unsigne
 
 static bool is_frame(const char *line, size_t size)
 {
-    return size > 4 && line[0] == ' ' && memchr(line, '\0', size) == NULL &&
+    return size > 4 && line[0] == ' ' &&
            (memmem(line, size, "+0x", 3) != NULL || memmem(line, size, " 0x", 3) != NULL);
 }
 
@@ -137,12 +113,12 @@ static size_t fit_line(char *line, size_t size, unsigned columns)
     while (size > 0 && line[size - 1] == ' ') {
         size--;
     }
-    unsigned width = width_of(line, 0, size);
+    unsigned width = sonde__report_columns(line, 0, size);
     if (width > columns) {
         squeeze(line, &size, width - columns);
     }
     for (int i = 0; i < 8; i++) {
-        width = width_of(line, 0, size);
+        width = sonde__report_columns(line, 0, size);
         struct field field = widest_field(line, size);
         if (width <= columns || field.width <= FIELD_MIN) {
             break;
@@ -153,14 +129,23 @@ static size_t fit_line(char *line, size_t size, unsigned columns)
     return size;
 }
 
-static bool put_line(struct sonde__report_fit *fit)
+/* end: "\n" or "". */
+static bool put_line(struct sonde__report_fit *fit, const char *end)
 {
+    struct sonde__report_out out;
     size_t size = fit->used;
     fit->used = 0;
-    if (!fit->is_long && is_frame(fit->line, size)) {
-        size = fit_line(fit->line, size, fit->columns);
+    sonde__report_out_init(&out, fit->sink, false);
+    if (fit->is_long || memchr(fit->line, '\0', size) != NULL) {
+        sonde__report_out_bytes(&out, fit->line, size);
+    } else if (is_frame(fit->line, size)) {
+        sonde__report_out_bytes(&out, fit->line, fit_line(fit->line, size, fit->columns));
+    } else {
+        sonde__report_wrap(&out, fit->line, size, fit->columns);
     }
-    return fit->sink.write(fit->sink.ctx, fit->line, size);
+    sonde__report_out_str(&out, end);
+    sonde__report_out_flush(&out);
+    return !out.stopped;
 }
 
 static bool write_fitted(void *ctx, const char *bytes, size_t size)
@@ -171,7 +156,7 @@ static bool write_fitted(void *ctx, const char *bytes, size_t size)
     }
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n') {
-            if (!put_line(fit) || !fit->sink.write(fit->sink.ctx, "\n", 1)) {
+            if (!put_line(fit, "\n")) {
                 return false;
             }
             fit->is_long = false;
@@ -179,7 +164,7 @@ static bool write_fitted(void *ctx, const char *bytes, size_t size)
         }
         if (fit->used == sizeof fit->line) {
             fit->is_long = true;
-            if (!put_line(fit)) {
+            if (!put_line(fit, "")) {
                 return false;
             }
         }
@@ -195,5 +180,5 @@ struct sonde__report_sink sonde__report_fit_sink(struct sonde__report_fit *fit)
 
 void sonde__report_fit_end(struct sonde__report_fit *fit)
 {
-    (void)put_line(fit);
+    (void)put_line(fit, "");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fits lines of stacks to a terminal. A frame's line that is too wide loses the padding between
- * columns, then the middle of its widest names ("outer::…::run(int)+0x1f"), so that image, file and
- * line stay visible. Other lines do not change. Context: any thread, one at a time. */
+/* Fits lines to a terminal. A frame's line that is too wide loses the padding between columns, then
+ * the middle of its widest names ("outer::…::run(int)+0x1f"), so that image, file and line stay
+ * visible. Other lines are broken between words (report_wrap.h). Context: any thread, one at a
+ * time. */
 #ifndef SONDE_REPORT_FIT_H
 #define SONDE_REPORT_FIT_H
 

@@ -41,5 +41,6 @@ set(sources
     report_turns.c
     report_utf8.c
     report_walk.c
+    report_wrap.c
     report_write.c
 )

@@ -108,14 +108,19 @@ static bool write_stderr(void *ctx, const char *bytes, size_t size)
     return (size == 0 || write_bytes(output, bytes, size)) && done;
 }
 
-/* Standard error, with the lines of stacks fitted to the terminal; that of another program is used
- * as it is. */
+/* Standard error, with lines fitted to the terminal; that of another program is used as it is. */
 static struct sonde__report_sink fitted_stderr(struct sonde__watch_output *output)
 {
     uint32_t columns = output->options->root == 0 ? sonde__host_terminal_columns(2) : 0;
     sonde__report_fit_begin(&output->fit, (struct sonde__report_sink){write_stderr, output},
                             columns);
     return sonde__report_fit_sink(&output->fit);
+}
+
+static void print_fitted(struct sonde__watch_output *output, const char *text)
+{
+    struct sonde__report_sink sink = fitted_stderr(output);
+    (void)sink.write(sink.ctx, text, strlen(text));
 }
 
 static void fill_who(struct sonde__watch_output *output, int32_t pid)
@@ -244,7 +249,7 @@ void sonde__watch_output_print(struct sonde__watch_output *output, const char *f
     if (output->options->on_stall == NULL) {
         line[strlen(line) + 1] = '\0';
         line[strlen(line)] = '\n';
-        (void)write_stderr(output, line, strlen(line));
+        print_fitted(output, line);
     }
 }
 
@@ -290,7 +295,7 @@ static void show_again(struct sonde__watch_output *output, const struct sonde__w
              command_of(output), output->who, (unsigned long long)equal->number,
              (unsigned long long)(duration_ns / 1000000u), (unsigned long long)times,
              (unsigned long long)(equal->longest_ns / 1000000u));
-    (void)write_stderr(output, line, strlen(line));
+    print_fitted(output, line);
 }
 
 /* Add a message of the stalls of this fingerprint that were counted since the last one. */
@@ -528,7 +533,7 @@ static void print_ended(void *ctx, const char *line)
     char text[600];
     if (output->options->on_stall == NULL) {
         snprintf(text, sizeof text, "sonde %s: %s\n", command_of(output), line);
-        (void)write_stderr(output, text, strlen(text));
+        print_fitted(output, text);
     }
 }
 

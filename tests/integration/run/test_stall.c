@@ -516,7 +516,9 @@ TIMED_TEST(stalls_are_fitted_to_a_terminal, 120)
         "s/\\x1b\\[[0-9;]*m//g' >fitted; "
         "$run 2>piped >/dev/null; echo whole: $(grep -c \"^ *#.* $name+0x\" piped); "
         "grep '^ *#[0-9]' fitted | while IFS= read -r line; do "
-        "echo \"frame: $line\"; [ ${#line} -le 80 ] || echo \"too wide: $line\"; done";
+        "echo \"frame: $line\"; [ ${#line} -le 80 ] || echo \"too wide: $line\"; done; "
+        "grep '[^ ] [^ ]' fitted | while IFS= read -r line; do "
+        "[ ${#line} -le 80 ] || echo \"too wide: $line\"; done";
     char command[2048];
     set_paths();
     snprintf(command, sizeof command,
