@@ -392,6 +392,18 @@ static bool is_loops(const struct sonde__probe_slot *slot, const struct sonde__p
            is_of(&slot->loop, wait);
 }
 
+/* Does this turn show that the rival is not the loop? What a loop asks does not, if it asks and
+ * asks while the rival waits. To a mere pause every turn counts, but not if the loop has never
+ * waited and the pause is not inside it: a game asks for events and sleeps until the next frame. */
+static bool refutes_rival(const struct sonde__probe_slot *slot,
+                          const struct sonde__probe_wait *wait, bool young)
+{
+    const struct sonde__probe_candidate *rival = &slot->candidates[slot->rival];
+    bool pause = sonde__probe_is_weak(rival->kind) &&
+                 (slot->loop.waited || !is_level(&slot->loop, rival->sp, rival->level));
+    return (!young && slot->asked < SONDE__PROBE_ASKS) || !wait->instant || pause;
+}
+
 /* A wait of the known loop. False: it is called from too many places to be a loop. */
 static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
@@ -402,8 +414,7 @@ static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_
     }
     note_place(loop, wait);
     slot->asked = wait->instant ? slot->asked + 1 : 0;
-    if ((!young && slot->asked < SONDE__PROBE_ASKS) || !wait->instant ||
-        sonde__probe_is_weak(slot->candidates[slot->rival].kind)) {
+    if (refutes_rival(slot, wait, young)) {
         slot->yield_waits = 0;
         atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed); /* it is not over */
     }

@@ -226,3 +226,37 @@ TEST(turns_that_do_not_wait_reach_the_short_path)
     }
     CHECK(sonde__probe_knows(slot, POLL, 3, 0x6000 - 64));
 }
+
+/* A game on X11 asks for events, deep inside a library, and sleeps until the next frame. */
+static void frame(uint32_t asks, uint64_t pause_level)
+{
+    struct sonde__probe_wait pause = wait_of(SONDE__PROBE_SLEEP, 0x400700, 0x400700, pause_level);
+    for (uint32_t i = 0; i < asks; i++) {
+        ask_at(0x400500, 0x6000);
+    }
+    pause.now_ns = now_ns;
+    pause.timed = true;
+    (void)wait_for(&pause, 33000000);
+}
+
+TEST(a_pause_after_what_only_asks_is_the_loop)
+{
+    for (int i = 0; i < 60; i++) {
+        frame(2, 0x6800);
+    }
+    CHECK_EQ(slot->loop.kind, SONDE__PROBE_SLEEP);
+    CHECK(is_busy());
+    for (int i = 0; i < 60; i++) {
+        frame(2, 0x6800);
+        CHECK(is_busy());
+    }
+}
+
+/* The sleep of a callback of a loop that had nothing but events to handle so far. */
+TEST(a_pause_inside_what_only_asks_is_not_the_loop)
+{
+    for (int i = 0; i < 200; i++) {
+        frame(2, 0x5000);
+    }
+    CHECK_EQ(slot->loop.kind, POLL);
+}
