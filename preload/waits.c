@@ -52,14 +52,21 @@ static void judge_xcb(struct sonde__probe_wait *wait)
     wait->learn = wait->note = xcb.purpose == PRELOAD_XCB_EVENT;
 }
 
+/* A runtime's own lock says nothing: Python's main thread waits so for the interpreter. A process
+ * with one thread has nobody to wait for, so there the program itself waits: queue.get() with a
+ * time-out. */
+static bool is_of_runtime(const struct sonde__probe_wait *wait)
+{
+    return (wait->kind == SONDE__PROBE_COND || wait->kind == SONDE__PROBE_SEM ||
+            wait->kind == SONDE__PROBE_FUTEX) &&
+           __libc_single_threaded == 0 && preload_in_runtime(wait->caller);
+}
+
 /* Weak waits, for time or for other threads, make a loop only in the main thread: a worker that
  * waits for work is not an event loop. For watched threads they show where the thread is; they are
- * no reason to watch another thread. A runtime's own locks do not count: Python's main thread waits
- * so for the interpreter. */
+ * no reason to watch another thread. */
 static bool judge(struct sonde__probe_page *page, struct sonde__probe_wait *wait)
 {
-    bool lock = wait->kind == SONDE__PROBE_COND || wait->kind == SONDE__PROBE_SEM ||
-                wait->kind == SONDE__PROBE_FUTEX;
     if (!sonde__probe_is_weak(wait->kind)) {
         bool xcb = wait->kind == SONDE__PROBE_POLL && preload_in_xcb(wait->caller);
         wait->learn = wait->note = !xcb;
@@ -71,7 +78,9 @@ static bool judge(struct sonde__probe_page *page, struct sonde__probe_wait *wait
     if (preload_slotless || (preload_slot == NULL && !is_main(page)) || find_slot(page) == NULL) {
         return false;
     }
-    wait->note = !wait->instant && !(lock && preload_in_runtime(wait->caller));
+    bool of_runtime = !wait->instant && is_of_runtime(wait);
+    preload_slot->lock_waits += of_runtime;
+    wait->note = !wait->instant && !of_runtime;
     wait->learn = wait->learn && wait->note && is_main(page);
     return true;
 }

@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 14u
+#define SONDE__PROBE_VERSION 15u
 /* Threads that wait in poll, epoll and the like at the same time. The largest program of our
  * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -124,6 +124,7 @@ struct sonde__probe_slot {
     uint32_t measured;   /* 1: it is */
     uint64_t site_turns; /* turns that began at another wait of the loop's level */
     uint32_t waits;      /* waits recorded, as a clock for the candidates */
+    uint32_t lock_waits; /* for a lock of a language's runtime, which are not recorded */
     uint32_t rival;      /* index of that rival */
     uint64_t rival_ns;   /* since when */
     uint64_t candidates_lost;

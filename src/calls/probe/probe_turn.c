@@ -19,7 +19,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     slot->hidden_ns = 0;
     slot->measured = 0;
     slot->site_turns = 0;
-    slot->waits = 0;
+    slot->waits = slot->lock_waits = 0;
     slot->walks = 0;
     slot->yield_waits = 0;
     slot->rival = 0;

@@ -40,7 +40,7 @@ struct summary {
 
 static uint32_t waits_of(const struct sonde__probe_slot *slot)
 {
-    uint32_t waits = 0;
+    uint32_t waits = slot->lock_waits;
     for (uint32_t i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         waits += slot->candidates[i].waits;
     }
@@ -99,6 +99,9 @@ static const char *describe_wait(const struct sonde__probe_slot *slot)
     const struct sonde__probe_candidate *most = &slot->candidates[0];
     for (uint32_t i = 1; i < SONDE__PROBE_CANDIDATES; i++) {
         most = slot->candidates[i].waits > most->waits ? &slot->candidates[i] : most;
+    }
+    if (slot->lock_waits > most->waits) {
+        return "mostly for locks of its language's runtime, which show no loop";
     }
     if (most->varied || most->moves * 2 > most->waits) {
         return "from varying places";

@@ -102,6 +102,15 @@ TIMED_TEST(emacs_batch, 90)
              "pause");
 }
 
+/* An interpreter's lock is a semaphore, too; one thread needs none. */
+TIMED_TEST(python_queue_with_a_timeout, 90)
+{
+    const char *script = program_source("zoo/queue_loop.py");
+    zoo_silent((const char *[]){"/usr/bin/python3", script, ZOO_IDLE, "idle", NULL}, 50);
+    zoo_find((const char *[]){"/usr/bin/python3", script, "400", "sleep", "burn", "child", NULL},
+             "semaphore");
+}
+
 /* --- what the end says --- */
 
 static void check_end(const char *const options[], const char *const argv[], const char *text,
@@ -134,6 +143,16 @@ TEST(end_says_why_nothing_was_watched)
               NULL);
     check_end(NULL, (const char *[]){"sh", "-c", "sleep 0.1; true", NULL},
               "no event loop was found in 1 thread: it waited 1 time, mostly for children", NULL);
+    check_end(
+        NULL,
+        (const char *[]){"/usr/bin/python3", "-c",
+                         "import queue, threading, time\n"
+                         "threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n"
+                         "for _ in range(30):\n"
+                         "  try: queue.Queue().get(timeout=0.01)\n"
+                         "  except queue.Empty: pass",
+                         NULL},
+        "mostly for locks of its language's runtime, which show no loop", NULL);
     check_end(NULL, (const char *[]){"sh", "-c", "exec sleep 0.1", NULL},
               "the program executed another one, which is watched too", NULL);
     check_end((const char *[]){"--no-follow", NULL},
