@@ -37,10 +37,12 @@
 enum {
     LONG_MS = 50,         /* wake waits that are longer, */
     TICK_MS = 25,         /* after this time */
-    WAITS_TO_CLAIM = 30,  /* waits that make a loop */
+    WAITS_TO_CLAIM = 30,  /* waits that make a loop, */
+    TRIP_MS = 5,          /* of more than a round trip: a start has many of those */
     WARM_MS = 1500,       /* until the first stall */
     WEAK_AFTER_MS = 4000, /* if no thread waits for descriptors */
     LAST_PAUSE_MS = 700,
+    UNMET = 4, /* waits without an end of their own that led to nothing, and are ended otherwise */
     PHASES = 5,
 };
 
@@ -50,9 +52,11 @@ static uint64_t start_ns;
 static _Atomic int owner; /* the thread that stalls; -1: one of another process */
 
 static _Thread_local bool inside;
-static _Thread_local unsigned waits, weak_waits;
+static _Thread_local unsigned waits, weak_waits, interrupted;
+static _Thread_local uint64_t wait_ns; /* when the last wait began */
 static _Thread_local uint64_t woke_ns; /* 0: not since the last stall */
 static _Thread_local bool ending;      /* the next wait ends the turn of a stall */
+static _Thread_local unsigned unmet;   /* waits in a row without a wrapped call after them */
 
 static uint64_t due_ns, begin_ns, injected_ns, wall_ns, turn_ns;
 static unsigned made, phase_count;
@@ -252,6 +256,7 @@ static bool claims(void)
 
 static void before_wait(void)
 {
+    wait_ns = clock_ns(CLOCK_MONOTONIC);
     if (ending) {
         end_turn();
     }
@@ -263,14 +268,19 @@ static void before_wait(void)
 
 static void after_wait(bool weak)
 {
-    waits += !weak;
-    weak_waits += weak;
-    woke_ns = owner >= 0 ? clock_ns(CLOCK_MONOTONIC) : 0;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    bool long_enough = now - wait_ns >= (uint64_t)TRIP_MS * MS;
+    unmet++;
+    interrupted += !weak;
+    waits += !weak && long_enough;
+    weak_waits += weak && long_enough;
+    woke_ns = owner >= 0 ? now : 0;
 }
 
 /* Called in each wrapped call that is no wait. */
 static void meet(void)
 {
+    unmet = 0;
     if (woke_ns != 0 && !inside && made < count) {
         inside = true;
         bool ours = claims() && woke_ns >= due_ns;
@@ -329,11 +339,17 @@ __attribute__((constructor)) static void watch_forks(void)
     }
 
 /* A long wait takes a tick and ends as if by a signal, or as if it timed out: some programs do
- * nothing after one of these. */
+ * nothing after one of these. A wait without a time-out does not time out, and libuv relies on
+ * that. A program that only waits again after signals (dnsmasq) gets such an end all the same. */
+static bool ends_by_signal(bool for_ever)
+{
+    return for_ever ? unmet < UNMET : interrupted % 2 == 0;
+}
+
 #define INTERRUPTED(call, limited, for_ever)                                                       \
     before_wait();                                                                                 \
     result = (call);                                                                               \
-    if (result == 0 && (limited) && ((for_ever) || waits % 2 == 0)) {                              \
+    if (result == 0 && (limited) && ends_by_signal(for_ever)) {                                    \
         result = -1;                                                                               \
         errno = EINTR;                                                                             \
     }                                                                                              \
@@ -543,6 +559,9 @@ EXPORT void free(void *memory)
     meet();
     __libc_free(memory);
 }
+/* FD_SET() of programs that are compiled with checks: all that PHP does between two waits */
+EXPORT long __fdelt_chk(long fd);
+MEET(long, __fdelt_chk, (long fd), (fd))
 MEET(pid_t, waitpid, (pid_t pid, int *status, int options), (pid, status, options))
 MEET(int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old))
 MEET(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old))

@@ -85,7 +85,7 @@ struct wide_run wide_start(const struct wide_program *what, const struct wide_pl
 {
     static char preload[512], intruder[512], stall[32], report[256];
     static unsigned number;
-    struct wide_run run = {.what = what, .runs = true};
+    struct wide_run run = {.what = what, .runs = true, .asked = plan->stalls > 0};
     snprintf(run.folder, sizeof run.folder, "%s/%u", test_folder(), number++);
     snprintf(preload, sizeof preload, "%s=%s", plan->stalls > 0 ? "LD_PRELOAD" : "ZOO_IDLE",
              program_built("zoo/libzoo_intruder.so"));
@@ -316,6 +316,7 @@ void wide_compare(struct wide_run *run, struct wide_counts *counts)
     }
     c.made = truths.count;
     c.programs = truths.count > 0;
+    c.unstalled = run->asked && truths.count == 0;
     for (unsigned i = 0; i < truths.count; i++) {
         if (!truths.at[i].found) {
             fprintf(stderr, "    MISSED: %lld ms, number %u\n",
@@ -323,11 +324,15 @@ void wide_compare(struct wide_run *run, struct wide_counts *counts)
         }
     }
     print_end(run);
+    if (c.unstalled > 0) {
+        fprintf(stderr, "    NOT STALLED\n");
+    }
     fprintf(stderr,
             "  %-16s %-28s %2u of %2u found, %u wrong, %u victims, %u off, blame %u of %u\n",
             run->what->name, run->what->kind, c.found, c.made, c.wrong, c.victims, c.off, c.blamed,
             c.phased);
     counts->programs += c.programs;
+    counts->unstalled += c.unstalled;
     counts->made += c.made;
     counts->found += c.found;
     counts->wrong += c.wrong;

@@ -31,7 +31,8 @@ struct wide_plan {
 };
 
 struct wide_counts {
-    unsigned programs; /* that turned */
+    unsigned programs;  /* that were stalled */
+    unsigned unstalled; /* in which the intruder could make no stall, though it was asked to */
     unsigned made, found;
     unsigned wrong;   /* reports of stalls that were not injected */
     unsigned starved; /* the same, while the thread waited for a CPU: the machine's own */
@@ -47,6 +48,7 @@ struct wide_run {
     struct program program;
     char folder[128];
     bool runs;
+    bool asked; /* for stalls */
 };
 
 bool wide_is_here(const struct wide_program *what);
