@@ -221,6 +221,8 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
     sonde__watch_launch_drop(s);
     s->carry = SONDE__WATCH_NOT_A_PROGRAM;
     s->replaced = true;
+    s->replacement[0] = '\0';
+    (void)sonde__host_executable(s->pid, s->replacement, sizeof s->replacement);
     return true;
 }
 

@@ -103,6 +103,7 @@ struct sonde__watch_session {
     bool sampler_printed;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool replaced;         /* the program has executed another one */
+    char replacement[256]; /* its path; "": not known */
     uint64_t stalls;       /* reported */
     uint64_t longest_ns;   /* longest turn that was seen */
     struct sonde__watch_turns turns;

@@ -228,11 +228,28 @@ static void print_lost(struct sonde__watch_session *s)
     }
 }
 
+/* What is not in the report, because another program made it. */
+static void print_replaced(struct sonde__watch_session *s)
+{
+    const struct sonde__watch_plugin *plugin = s->options.plugin;
+    const char *what = s->plugin_memory != NULL ? (plugin->kind == SONDE__REPORT_HEAP_BLOCKS
+                                                       ? "whose blocks are not recorded"
+                                                       : "whose calls are not recorded")
+                       : s->options.stay        ? "which is not watched (--no-follow)"
+                       : has_followed(s)        ? "which is watched too"
+                                                : "which is not watched";
+    sonde__watch_print(s->writer, "the program executed another one, %s%s%s", what,
+                       s->replacement[0] != '\0' ? ": " : "", s->replacement);
+}
+
 void sonde__watch_print_summary(struct sonde__watch_session *s)
 {
     struct summary sum = {0};
     bool replaced = s->replaced || atomic_load(&s->page->replaced) != 0;
     print_lost(s);
+    if (s->plugin_memory != NULL && replaced && !s->options.quiet) {
+        print_replaced(s);
+    }
     if (s->options.quiet || s->plugin_memory != NULL || s->options.on_stall != NULL ||
         s->options.probe == NULL || (s->carry != SONDE__WATCH_CARRIES && !replaced)) {
         return; /* the reason was reported at the start, or stalls were not asked for */
@@ -251,9 +268,6 @@ void sonde__watch_print_summary(struct sonde__watch_session *s)
         print_outside(s);
     }
     if (replaced) {
-        sonde__watch_print(s->writer, "the program executed another one, which is %s",
-                           s->options.stay   ? "not watched (--no-follow)"
-                           : has_followed(s) ? "watched too"
-                                             : "not watched");
+        print_replaced(s);
     }
 }

@@ -66,6 +66,27 @@ TEST(programs_that_take_its_place)
     check_says("exec-number", "1 call of exec");
 }
 
+/* Where the calls went that are missing. The shell tries several paths. An executed program does
+ * not wait for the supervisor, whose last lines may come later. */
+TIMED_TEST(the_program_that_takes_its_place_is_named, 90)
+{
+    static const char text[] =
+        "cd %s && printf 'getppid\\n' >list && s=$(readlink -f $(command -v sleep)); "
+        "await() { for i in $(seq 100); do grep \"$1\" $2 && return; sleep 0.1; done; cat $2; }; "
+        "%s run --record list -- sh -c 'sleep 1; exec sleep 2' 2>calls; "
+        "await \"executed another one, whose calls are not recorded: $s\" calls; "
+        "grep 'calls of exec, with failed ones: calls of the new program' calls; "
+        "%s run --blocks -- sh -c 'sleep 1; exec sleep 2' 2>blocks; "
+        "await \"executed another one, whose blocks are not recorded: $s\" blocks";
+    char script[2000];
+    snprintf(script, sizeof script, text, test_folder(), program_sonde(), program_sonde());
+    struct test_run run = test_run((const char *[]){"sh", "-c", script, NULL}, NULL, NULL, 80);
+    CHECK_CONTAINS(run.out, "calls are not recorded: /");
+    CHECK_CONTAINS(run.out, "blocks are not recorded: /");
+    CHECK_CONTAINS(run.out, " calls of exec, with failed ones: ");
+    test_run_done(&run);
+}
+
 TEST(nothing_is_said_of_other_system_calls)
 {
     struct test_run run = record("getppid\\n", "nothing");
