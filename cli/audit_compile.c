@@ -47,6 +47,9 @@ static void print_rule(const struct sonde__audit *audit, const struct sonde__aud
         }
     }
     fputs(before[0] == ',' ? "\n" : "  no function\n", stdout);
+    if (rule->when != NULL) {
+        printf("  when %s\n", rule->when);
+    }
     print_patterns("  from ", &rule->from);
 }
 

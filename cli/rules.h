@@ -61,6 +61,7 @@ struct sonde__rule_patterns {
 struct sonde__rule_text {
     const char *text;
     struct sonde__rule_place place;
+    const struct sonde__rule_place *places; /* of a condition: of each byte, and of the end */
 };
 
 struct sonde__rule {

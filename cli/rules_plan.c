@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "audit_when.h"
+
 static void *take_array(struct sonde__rules_plan *plan, size_t count, size_t size)
 {
     void *memory = sonde__arena_alloc(&plan->memory, (count + 1) * size);
@@ -26,12 +28,32 @@ static void refuse(struct sonde__rules *rules, bool is_given, const struct sonde
 
 static void refuse_keys(struct sonde__rules *rules, const struct sonde__rule *rule)
 {
-    refuse(rules, rule->when.text != NULL, &rule->when.place, "when");
     refuse(rules, rule->phase.text != NULL, &rule->phase.place, "phase");
     refuse(rules, rule->limit_count != 0, &rule->limit_place, "limit");
     refuse(rules, rule->keep_args != 0, &rule->keep_place, "keep-args");
     for (size_t i = 0; i < rule->api_count; i++) {
         refuse(rules, rule->apis[i].argument != 0, &rule->apis[i].place, "an argument's number");
+    }
+}
+
+/* A condition must be one of each function: of its name, where a pattern or number has none. */
+static void check_when(struct sonde__rules *rules, const struct sonde__rule *rule,
+                       struct sonde__when *scratch)
+{
+    for (size_t i = 0; rule->when.text != NULL && i < rule->api_count; i++) {
+        struct sonde__audit_when to = {scratch, 0};
+        const char *name = rule->apis[i].name;
+        uint16_t node;
+        size_t at;
+        scratch->node_count = 0;
+        const char *wrong = sonde__audit_when_compile(&to, rule->when.text, name, &node, &at);
+        if (strncmp(name, "syscall:", 8) == 0) {
+            sonde__rules_error(rules, &rule->when.place,
+                               "when cannot be evaluated yet for a system call: %s", name);
+        } else if (wrong != NULL) {
+            sonde__rules_error(rules, &rule->when.places[at], "%s: of %.100s", wrong, name);
+            return;
+        }
     }
 }
 
@@ -61,7 +83,8 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
                                            .text = rule->message,
                                            .severity = rule->severity,
                                            .functions = names,
-                                           .function_count = rule->api_count};
+                                           .function_count = rule->api_count,
+                                           .when = rule->when.text};
     return names != NULL && plan_patterns(plan, &rule->from, &ret_rule->from);
 }
 
@@ -70,9 +93,11 @@ enum sonde_status sonde__rules_plan(struct sonde__rules *rules, struct sonde__ru
     *ret_plan = (struct sonde__rules_plan){0};
     struct sonde__audit_rule *planned = take_array(ret_plan, rules->rule_count, sizeof *planned);
     struct sonde__audit_sdk *sdks = take_array(ret_plan, rules->sdk_count, sizeof *sdks);
-    bool is_whole = planned != NULL && sdks != NULL;
+    struct sonde__when *scratch = take_array(ret_plan, 1, sizeof *scratch);
+    bool is_whole = planned != NULL && sdks != NULL && scratch != NULL;
     for (size_t i = 0; is_whole && i < rules->rule_count; i++) {
         refuse_keys(rules, &rules->rules[i]);
+        check_when(rules, &rules->rules[i], scratch);
         is_whole = plan_rule(ret_plan, &rules->rules[i], &planned[i]);
     }
     for (size_t i = 0; is_whole && i < rules->sdk_count; i++) {

@@ -184,9 +184,22 @@ static void take_match(struct reader *r)
     take_list(r, "expected module:PATTERN or symbol:PATTERN", take_one_match);
 }
 
+/* Where each byte of the value is, and its end. */
+static const struct sonde__rule_place *keep_places(struct reader *r)
+{
+    size_t count = (size_t)r->item.size + 1;
+    struct sonde__rule_place *places = sonde__arena_alloc(&r->rules->texts, count * sizeof *places);
+    r->is_out_of_memory |= places == NULL;
+    for (size_t i = 0; places != NULL && i < count; i++) {
+        places[i] = place_in_value(r, i);
+    }
+    return places;
+}
+
 static void take_when(struct reader *r)
 {
-    rule_of(r)->when = (struct sonde__rule_text){keep_value(r), place_in_value(r, 0)};
+    rule_of(r)->when =
+        (struct sonde__rule_text){keep_value(r), place_in_value(r, 0), keep_places(r)};
     if (r->item.size == 0) {
         refuse(r, 0, "expected a condition");
     }

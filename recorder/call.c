@@ -3,8 +3,35 @@
  * the call. */
 #include "recorder.h"
 
+/* The stack is walked only for a call that counts. */
+static void count_if(const struct sonde__regs *regs, uint32_t function)
+{
+    uint64_t arguments[SONDE__WHEN_ARGUMENTS];
+    uint32_t stack = SONDE__DEPOT_NONE;
+    bool has_stack = false;
+    for (unsigned i = 0; i < SONDE__WHEN_ARGUMENTS; i++) {
+        arguments[i] = sonde__probe_hook_argument(regs, i);
+    }
+    for (uint32_t i = recorder_when.first[function]; i < recorder_when.first[function + 1]; i++) {
+        const struct sonde__when_entry *entry = &recorder_when.entries[i];
+        enum sonde__when_result result = sonde__when_holds(&recorder_when, entry->node, arguments);
+        if (result == SONDE__WHEN_UNREAD) {
+            atomic_fetch_add_explicit(&recorder_page->unread, 1, memory_order_relaxed);
+        }
+        if (result == SONDE__WHEN_YES) {
+            stack = has_stack ? stack : sonde__record_stack(recorder_record, regs, 0);
+            has_stack = true;
+            (void)sonde__record_call(recorder_record, entry->label, stack);
+        }
+    }
+}
+
 static void count(const struct sonde__regs *regs, uint32_t function)
 {
+    if (recorder_when.first[function] != recorder_when.first[function + 1]) {
+        count_if(regs, function);
+        return;
+    }
     uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
     (void)sonde__record_call(recorder_record, function, stack);
 }

@@ -32,6 +32,9 @@ extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
 /* Not 0: the thread runs recorder code, whose calls do not count. */
 extern __thread uint32_t recorder_busy;
 
+/* A checked copy of the page's conditions. */
+extern struct sonde__when recorder_when;
+
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
 

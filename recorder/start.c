@@ -113,6 +113,17 @@ static bool map_plugin(int fd, uint64_t offset)
     return is_whole;
 }
 
+/* Copy the conditions, which the program can write, and check the copy. */
+static bool take_conditions(void)
+{
+    recorder_when = recorder_page->when;
+    bool is_good = sonde__when_check(&recorder_when, SONDE__RECORD_LABELS);
+    if (!is_good) {
+        atomic_store(&recorder_page->state, SONDE__RECORD_FAILED);
+    }
+    return is_good;
+}
+
 static void begin(void)
 {
     struct sonde__record_page *page = recorder_page;
@@ -149,7 +160,7 @@ static void start(int argc, char **argv, char **envp)
     if (!preload_guard_page(page)) {
         return;
     }
-    if (is_shared) {
+    if (is_shared && take_conditions()) {
         begin();
     }
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);

@@ -181,6 +181,11 @@ void sonde__audit_print_absent(const struct sonde__record_page *page,
 void sonde__audit_print_unseen(const struct sonde__record_page *page,
                                struct sonde__report_lines lines)
 {
+    print_number(
+        atomic_load(&page->unread), "call", "calls",
+        " with a text that could not be read, or was longer than 1023 bytes: no pattern of a "
+        "condition matched it",
+        lines);
     print_number(atomic_load(&page->children), "call made", "calls made",
                  " a process (fork, posix_spawn, system): calls of children are not recorded",
                  lines);

@@ -122,13 +122,19 @@ static void mark_found(const struct reader *r, struct sonde_stack *stack)
     }
 }
 
-/* Add calls of function `index` of the list. */
-static void add_call(struct reader *r, uint32_t index, struct sonde__report_call *call)
+/* Is the label that of a function of the list, or of one with a condition? */
+static bool is_label(const struct reader *r, uint32_t label)
+{
+    return r->ruling != NULL ? sonde__audit_ruling_has_label(r->ruling, label)
+                             : label < r->list->count;
+}
+
+static void add_call(struct reader *r, uint32_t label, struct sonde__report_call *call)
 {
     if (r->ruling != NULL) {
-        sonde__audit_ruling_add(r->ruling, index, call, r->report);
+        sonde__audit_ruling_add(r->ruling, label, call, r->report);
     } else {
-        call->function = sonde__report_string(r->report, r->list->names[index]);
+        call->function = sonde__report_string(r->report, r->list->names[label]);
         sonde__report_add_call(r->report, call);
     }
 }
@@ -159,7 +165,7 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
 static bool is_possible(const struct reader *r, uint32_t label, uint64_t calls,
                         struct sonde__audit_totals *totals)
 {
-    bool possible = label < r->list->count && calls <= CALLS_MAX;
+    bool possible = is_label(r, label) && calls <= CALLS_MAX;
     totals->impossible += !possible;
     return possible && calls != 0;
 }
@@ -182,9 +188,9 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
         add_entry(r, &entries[i]);
     }
     totals->cut = r->cut;
-    for (uint32_t i = 0; i < r->list->count; i++) {
+    for (uint32_t i = 0; i < SONDE__RECORD_LABELS; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
-        if (is_possible(r, i, call.count, totals)) {
+        if (is_label(r, i) && is_possible(r, i, call.count, totals)) {
             add_call(r, i, &call);
             totals->lost += call.count;
             totals->calls += call.count;

@@ -27,6 +27,8 @@ struct sonde__audit_rule {
     uint32_t severity; /* enum sonde__report_severity */
     const char *const *functions;
     size_t function_count;
+    const char *when; /* a condition (audit_when.h) that was checked for each of the functions;
+                         null: none */
     /* The stack has a frame that matches one of those without `is_not`, if there are any, and none
      * that matches one with it. */
     struct sonde__audit_patterns from;

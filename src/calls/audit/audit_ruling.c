@@ -5,15 +5,27 @@
 
 #include "audit_expand.h"
 #include "audit_from.h"
+#include "audit_when.h"
+#include "audit_words.h"
 #include "base_status.h"
 #include "mem_heap.h"
 
-enum { NAMES = SONDE__RECORD_FUNCTIONS };
+enum {
+    NAMES = SONDE__RECORD_FUNCTIONS,
+    FIRST_PAIR = NAMES,
+    PAIRS = SONDE__RECORD_LABELS - FIRST_PAIR,
+};
 
 struct sonde__audit_ruling {
     const struct sonde__audit_rules *rules;
     const struct sonde__audit_list *list;
     uint16_t *names; /* by rule and function: 1 + the index of its name; 0: not of the rule */
+    struct sonde__when when;
+    /* labels from FIRST_PAIR on: a rule with a condition, and a function */
+    struct pair {
+        uint16_t rule, function;
+    } pairs[PAIRS];
+    uint32_t pair_count;
 };
 
 enum sonde_status sonde__audit_rules_list(const struct sonde__audit_rules *rules,
@@ -85,28 +97,6 @@ static void rule_functions(const struct sonde__audit_rule *rule,
     }
 }
 
-enum sonde_status sonde__audit_ruling_make(const struct sonde__audit_rules *rules,
-                                           const struct sonde__audit_list *list,
-                                           struct sonde__audit_ruling **ret_ruling,
-                                           struct sonde_error *ret_error)
-{
-    struct sonde__audit_ruling *ruling = sonde__mem_alloc_zeroed(sizeof *ruling);
-    if (ruling == NULL) {
-        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
-    }
-    *ruling = (struct sonde__audit_ruling){
-        rules, list, sonde__mem_alloc_zeroed(rules->count * NAMES * sizeof *ruling->names)};
-    if (ruling->names == NULL) {
-        sonde__mem_free(ruling);
-        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
-    }
-    for (size_t i = 0; i < rules->count; i++) {
-        rule_functions(&rules->rules[i], list, ruling->names + i * NAMES);
-    }
-    *ret_ruling = ruling;
-    return SONDE_OK;
-}
-
 void sonde__audit_ruling_free(struct sonde__audit_ruling *ruling)
 {
     if (ruling != NULL) {
@@ -118,6 +108,107 @@ void sonde__audit_ruling_free(struct sonde__audit_ruling *ruling)
 bool sonde__audit_ruling_has(const struct sonde__audit_ruling *ruling, size_t rule, uint32_t index)
 {
     return rule < ruling->rules->count && index < NAMES && ruling->names[rule * NAMES + index] != 0;
+}
+
+/* The name by which a condition knows the arguments of a function. */
+static const char *signature_of(const struct sonde__audit_list *list, uint32_t index)
+{
+    const char *name = list->names[index];
+    return sonde__audit_has_words(name) ? name : list->names[list->same[index]];
+}
+
+struct compiling {
+    struct sonde__audit_ruling *ruling;
+    struct sonde__audit_when to;
+    struct sonde_error *error;
+};
+
+static enum sonde_status add_entry(struct compiling *c, uint32_t label, uint16_t node)
+{
+    struct sonde__when *when = c->to.when;
+    if (when->entry_count == SONDE__WHEN_ENTRIES) {
+        return sonde__base_fail(c->error, SONDE_LIMIT, "too many conditions", NULL, 0, 0);
+    }
+    when->entries[when->entry_count++] = (struct sonde__when_entry){(uint16_t)label, node};
+    return SONDE_OK;
+}
+
+static enum sonde_status add_pair(struct compiling *c, size_t rule, uint32_t function)
+{
+    struct sonde__audit_ruling *ruling = c->ruling;
+    uint16_t node;
+    size_t at;
+    if (ruling->pair_count == PAIRS) {
+        return sonde__base_fail(c->error, SONDE_LIMIT, "more than 512 conditions", NULL, 0, 0);
+    }
+    const char *wrong = sonde__audit_when_compile(&c->to, ruling->rules->rules[rule].when,
+                                                  signature_of(ruling->list, function), &node, &at);
+    if (wrong != NULL) {
+        return sonde__base_fail(c->error, SONDE_CORRUPT, wrong, ruling->list->names[function], 0,
+                                0);
+    }
+    ruling->pairs[ruling->pair_count] = (struct pair){(uint16_t)rule, (uint16_t)function};
+    return add_entry(c, FIRST_PAIR + ruling->pair_count++, node);
+}
+
+static enum sonde_status add_conditions(struct compiling *c, uint32_t function)
+{
+    const struct sonde__audit_rules *rules = c->ruling->rules;
+    bool is_plain = false, has_condition = false;
+    for (size_t i = 0; i < rules->count; i++) {
+        bool is_of = sonde__audit_ruling_has(c->ruling, i, function);
+        is_plain |= is_of && rules->rules[i].when == NULL;
+        has_condition |= is_of && rules->rules[i].when != NULL;
+    }
+    if (is_plain && has_condition) {
+        SONDE_TRY(add_entry(c, function, SONDE__WHEN_ACCEPT));
+    }
+    for (size_t i = 0; has_condition && i < rules->count; i++) {
+        if (sonde__audit_ruling_has(c->ruling, i, function) && rules->rules[i].when != NULL) {
+            SONDE_TRY(add_pair(c, i, function));
+        }
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status make_conditions(struct sonde__audit_ruling *ruling,
+                                         struct sonde_error *ret_error)
+{
+    struct compiling c = {ruling, {&ruling->when, 0}, ret_error};
+    for (uint32_t i = 0; i < NAMES; i++) {
+        ruling->when.first[i] = (uint16_t)ruling->when.entry_count;
+        SONDE_TRY(i < ruling->list->count ? add_conditions(&c, i) : SONDE_OK);
+    }
+    ruling->when.first[NAMES] = (uint16_t)ruling->when.entry_count;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__audit_ruling_make(const struct sonde__audit_rules *rules,
+                                           const struct sonde__audit_list *list,
+                                           struct sonde__audit_ruling **ret_ruling,
+                                           struct sonde_error *ret_error)
+{
+    struct sonde__audit_ruling *ruling = sonde__mem_alloc_zeroed(sizeof *ruling);
+    if (ruling == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    ruling->rules = rules;
+    ruling->list = list;
+    ruling->names = sonde__mem_alloc_zeroed(rules->count * NAMES * sizeof *ruling->names);
+    if (ruling->names == NULL) {
+        sonde__mem_free(ruling);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    for (size_t i = 0; i < rules->count; i++) {
+        rule_functions(&rules->rules[i], list, ruling->names + i * NAMES);
+    }
+    enum sonde_status status = make_conditions(ruling, ret_error);
+    if (status != SONDE_OK) {
+        sonde__audit_ruling_free(ruling);
+        return status;
+    }
+    *ret_ruling = ruling;
+    return SONDE_OK;
 }
 
 static uint32_t keep(struct sonde__report *report, const char *text)
@@ -141,20 +232,45 @@ void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
     }
 }
 
-void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t index,
-                             const struct sonde__report_call *call, struct sonde__report *report)
+const struct sonde__when *sonde__audit_ruling_when(const struct sonde__audit_ruling *ruling)
+{
+    return &ruling->when;
+}
+
+bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label)
+{
+    return label < ruling->list->count ||
+           (label >= FIRST_PAIR && label - FIRST_PAIR < ruling->pair_count);
+}
+
+/* Add calls of a function as a finding of a rule. */
+static void add_finding(const struct sonde__audit_ruling *ruling, size_t rule, uint32_t function,
+                        const struct sonde__report_call *call, struct sonde__report *report)
 {
     const struct sonde__audit_rules *rules = ruling->rules;
+    uint32_t name = ruling->names[rule * NAMES + function];
+    if (name == 0 || !sonde__audit_is_from(report, call->stack, &rules->rules[rule].from)) {
+        return;
+    }
     const char *sdk = sonde__audit_sdk_of(report, call->stack, rules->sdks, rules->sdk_count);
-    for (size_t i = 0; i < rules->count; i++) {
-        uint32_t name = ruling->names[i * NAMES + index];
-        if (name == 0 || !sonde__audit_is_from(report, call->stack, &rules->rules[i].from)) {
-            continue;
+    struct sonde__report_call finding = *call;
+    finding.rule = (uint32_t)rule + 1;
+    finding.function = sonde__report_string(report, ruling->list->names[name - 1]);
+    finding.sdk = sdk != NULL ? sonde__report_string(report, sdk) : 0;
+    sonde__report_add_call(report, &finding);
+}
+
+void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t label,
+                             const struct sonde__report_call *call, struct sonde__report *report)
+{
+    if (label >= FIRST_PAIR) {
+        const struct pair *pair = &ruling->pairs[label - FIRST_PAIR];
+        add_finding(ruling, pair->rule, pair->function, call, report);
+        return;
+    }
+    for (size_t i = 0; i < ruling->rules->count; i++) {
+        if (ruling->rules->rules[i].when == NULL) {
+            add_finding(ruling, i, label, call, report);
         }
-        struct sonde__report_call finding = *call;
-        finding.rule = (uint32_t)i + 1;
-        finding.function = sonde__report_string(report, ruling->list->names[name - 1]);
-        finding.sdk = sdk != NULL ? sonde__report_string(report, sdk) : 0;
-        sonde__report_add_call(report, &finding);
     }
 }

@@ -17,7 +17,8 @@ SONDE_NODISCARD enum sonde_status sonde__audit_rules_list(const struct sonde__au
                                                           char *text, size_t size,
                                                           struct sonde_error *ret_error);
 
-/* Which rules are about which entries of a complete list. Returns OK | MEMORY. Ownership:
+/* Which rules are about which entries of a complete list. Returns OK | MEMORY | LIMIT (too many
+ * conditions) | CORRUPT (a condition is not one of this function). Ownership:
  * sonde__audit_ruling_free(). The list and the rules must live as long. */
 struct sonde__audit_ruling;
 SONDE_NODISCARD enum sonde_status sonde__audit_ruling_make(const struct sonde__audit_rules *rules,
@@ -32,9 +33,15 @@ bool sonde__audit_ruling_has(const struct sonde__audit_ruling *ruling, size_t ru
 /* Add the rules to the report; rule i gets id i + 1. */
 void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
                                 struct sonde__report *report);
-/* Add calls of function `index` of the list as a finding of each of its rules. call: without
- * function and rule; its stack is in the report. */
-void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t index,
+/* The conditions that the recorder evaluates. Calls of a function that is in rules without one
+ * count with the function's index as label; those that fulfil a rule's condition with a label of
+ * this pair of rule and function. */
+const struct sonde__when *sonde__audit_ruling_when(const struct sonde__audit_ruling *ruling);
+bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label);
+
+/* Add calls with a label as a finding of each of its rules. call: without function and rule; its
+ * stack is in the report. */
+void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t label,
                              const struct sonde__report_call *call, struct sonde__report *report);
 
 #endif

@@ -141,10 +141,26 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
     return status;
 }
 
+static bool has_conditions(const struct sonde__audit_rules *rules)
+{
+    bool has = false;
+    for (size_t i = 0; rules != NULL && i < rules->count; i++) {
+        has |= rules->rules[i].when != NULL;
+    }
+    return has;
+}
+
 enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
                                       struct sonde__audit **ret_audit,
                                       struct sonde_error *ret_error)
 {
+    if (options->raw && has_conditions(options->rules)) {
+        return sonde__base_fail(
+            ret_error, SONDE_UNSUPPORTED,
+            "conditions of system calls cannot be evaluated yet: --raw-syscalls "
+            "cannot be combined with a rule that has when",
+            NULL, 0, 0);
+    }
     struct sonde__audit *audit = sonde__mem_alloc_zeroed(sizeof *audit);
     if (audit == NULL) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
@@ -199,6 +215,9 @@ void sonde__audit_begin(void *ctx, void *memory)
     page->patches_raw = audit->options.raw;
     page->is_syscall_listed = audit->is_syscall_listed;
     page->registry_lines = audit->options.blocks ? SONDE__REGISTRY_LINES : 0;
+    if (audit->ruling != NULL) {
+        page->when = *sonde__audit_ruling_when(audit->ruling);
+    }
     audit->blocks.start_ns = sonde__os_now_ns();
     audit->blocks.lines = SONDE__REGISTRY_LINES;
     for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */

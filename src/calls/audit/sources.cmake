@@ -14,4 +14,6 @@ set(sources
     audit_ruling.c
     audit_run.c
     audit_syscalls.c
+    audit_when.c
+    audit_words.c
 )

@@ -2,10 +2,10 @@
 /* Shared by `sonde run --record` and the program: what to record, the log of images, blind spots.
  * The record itself (record.h) lies behind it.
  *
- * Invariant: `functions` and `names` are written before the program starts; everything else only by
- * the program, each entry before the count that covers it. Both sides may die at any instant. The
- * layout is private to one build. A reader trusts nothing: offsets are into `text`, whose last byte
- * stays 0. Context: handler. */
+ * Invariant: `functions`, `names` and `when` are written before the program starts; everything else
+ * only by the program, each entry before the count that covers it. Both sides may die at any
+ * instant. The layout is private to one build. A reader trusts nothing: offsets are into `text`,
+ * whose last byte stays 0. Context: handler. */
 #ifndef SONDE_RECORD_PAGE_H
 #define SONDE_RECORD_PAGE_H
 
@@ -14,8 +14,9 @@
 
 #include "record.h"
 #include "record_images.h"
+#include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 5u
+#define SONDE__RECORD_PAGE_VERSION 6u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -77,6 +78,7 @@ struct sonde__record_page {
     uint32_t function_count;
     _Atomic uint32_t state;
     _Atomic uint64_t children, execs, spaces; /* creating or replacing a process, dlmopen() */
+    _Atomic uint64_t unread; /* calls that a condition left out because it could not read a text */
     uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
     uint32_t patches_raw;      /* 1: record system calls that code makes itself */
     _Atomic uint32_t site_count, sites_lost;
@@ -90,9 +92,12 @@ struct sonde__record_page {
     struct sonde__record_image images[2048];
     struct sonde__record_blind blind_spots[8192];
     struct sonde__record_site sites[4096];
+    struct sonde__when when; /* conditions: calls then count with the labels that they say */
     char names[131072];
     char text[524288];
 };
+
+_Static_assert(SONDE__RECORD_FUNCTIONS == SONDE__WHEN_FUNCTIONS, "when.h");
 
 /* Where the record begins behind the page. */
 #define SONDE__RECORD_OFFSET ((sizeof(struct sonde__record_page) + 65535u) / 65536u * 65536u)

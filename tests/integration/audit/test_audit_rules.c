@@ -152,6 +152,32 @@ TEST(callers_decide)
     json_free(report);
 }
 
+static const char conditions[] =
+    "[rule \"own\"]\napi = getenv\nwhen = name ~ OW?\n"
+    "[rule \"all\"]\napi = getenv\n"
+    "[rule \"two\"]\napi = getenv\nwhen = name ~ OWN || name ~ *BR*\n"
+    "[rule \"library\"]\napi = getenv\nwhen = name !~ OWN\nfrom = module:libruled*\n"
+    "[rule \"none\"]\napi = getenv\nwhen = name ~ own\n"
+    "[rule \"to-read\"]\napi = open\n"
+    "when = flags & O_ACCMODE == O_RDONLY && flags & O_CLOEXEC\n"
+    "[rule \"no-flags\"]\napi = open\nwhen = flags == 0 && file ~ /dev/nul*\n"
+    "[rule \"to-write\"]\napi = open\nwhen = flags & O_ACCMODE in (O_WRONLY, O_RDWR)\n";
+
+TEST(conditions_decide)
+{
+    struct json *report = audit(conditions);
+    CHECK_EQ(calls_of_rule(report, "own"), OWN_GETENV);
+    CHECK_EQ(calls_of_rule(report, "all"),
+             OWN_GETENV + LIBRARY_GETENV + OTHER_GETENV + THREAD_GETENV);
+    CHECK_EQ(calls_of_rule(report, "two"), OWN_GETENV + LIBRARY_GETENV);
+    CHECK_EQ(calls_of_rule(report, "library"), LIBRARY_GETENV + OTHER_GETENV);
+    CHECK_EQ(calls_of_rule(report, "none"), 0);
+    CHECK_EQ(calls_of(report, "to-read", "open"), OPENS_64);
+    CHECK_EQ(calls_of(report, "no-flags", "open"), OPENS);
+    CHECK_EQ(calls_of_rule(report, "to-write"), 0);
+    json_free(report);
+}
+
 TEST(text_has_each_rule_with_its_calls)
 {
     const char *const argv[] = {program_sonde(),
@@ -208,7 +234,8 @@ TEST(keys_that_are_not_evaluated_are_refused)
     static const struct {
         const char *key, *error;
     } keys[] = {
-        {"when = path ~ /etc/*", ":3:8: when cannot be evaluated yet"},
+        {"when = path ~ /etc/*", ":3:8: expected an argument that is known of this function"},
+        {"when = arg1 == 1 && \\\n flags & O_X", ":4:10: expected a number, or a constant"},
         {"phase = !consent", ":3:9: phase cannot be evaluated yet"},
         {"limit = 1/2s", ":3:9: limit cannot be evaluated yet"},
         {"keep-args = 4", ":3:13: keep-args cannot be evaluated yet"},

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The text becomes a tree, then nodes from its last test back to the first one: so all jumps are to
+ * nodes that exist, and they are laid out in reverse, forward (when.h). */
+#include "audit_when.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_words.h"
+
+enum { TREE_MAX = 200, DEPTH_MAX = 32, PATTERN_MAX = 1000 };
+
+enum kind { AND, OR, NOT, TEST };
+
+struct branch {
+    enum kind kind;
+    uint16_t left, right; /* in the tree */
+    struct sonde__when_node test;
+};
+
+struct parser {
+    const char *text, *at;
+    const char *function;
+    struct sonde__audit_when *to;
+    struct branch tree[TREE_MAX];
+    uint16_t count;
+    unsigned depth;
+    const char *expected; /* the first error */
+    const char *error_at;
+};
+
+static bool fail(struct parser *p, const char *at, const char *expected)
+{
+    if (p->expected == NULL) {
+        p->expected = expected;
+        p->error_at = at;
+    }
+    return false;
+}
+
+static void skip_blanks(struct parser *p)
+{
+    p->at += strspn(p->at, " \t\n");
+}
+
+/* Take these characters, if they come next. */
+static bool take(struct parser *p, const char *token)
+{
+    skip_blanks(p);
+    size_t size = strlen(token);
+    if (strncmp(p->at, token, size) != 0) {
+        return false;
+    }
+    p->at += size;
+    return true;
+}
+
+static bool add(struct parser *p, struct branch branch, uint16_t *ret_index)
+{
+    if (p->count == TREE_MAX) {
+        return fail(p, p->at, "expected a shorter condition (at most 200 tests)");
+    }
+    p->tree[p->count] = branch;
+    *ret_index = p->count++;
+    return true;
+}
+
+static size_t word_size(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789";
+    return text[0] >= '0' && text[0] <= '9' ? 0 : strspn(text, letters);
+}
+
+static bool read_atom(struct parser *p, uint64_t *ret_value)
+{
+    skip_blanks(p);
+    size_t size = word_size(p->at);
+    if (size > 0 && sonde__audit_constant(p->at, size, ret_value)) {
+        p->at += size;
+        return true;
+    }
+    bool is_negative = p->at[0] == '-';
+    const char *digits = p->at + is_negative;
+    char *end;
+    if (*digits < '0' || *digits > '9') {
+        return fail(p, p->at, "expected a number, or a constant that is known (O_RDONLY, AF_INET)");
+    }
+    uint64_t value = strtoull(digits, &end, 0);
+    if (word_size(end) != 0 || (*end >= '0' && *end <= '9')) {
+        return fail(p, p->at, "expected a number");
+    }
+    *ret_value = is_negative ? 0 - value : value;
+    p->at = end;
+    return true;
+}
+
+/* "O_WRONLY | O_CREAT", not "||" */
+static bool read_value(struct parser *p, uint64_t *ret_value)
+{
+    uint64_t value = 0, atom;
+    do {
+        if (!read_atom(p, &atom)) {
+            return false;
+        }
+        value |= atom;
+        skip_blanks(p);
+    } while (p->at[0] == '|' && p->at[1] != '|' && take(p, "|"));
+    *ret_value = value;
+    return true;
+}
+
+static bool negate(struct parser *p, bool is_not, uint16_t *ret_index)
+{
+    return !is_not || add(p, (struct branch){.kind = NOT, .left = *ret_index}, ret_index);
+}
+
+static bool add_test(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    return add(
+        p,
+        (struct branch) {
+            .kind = TEST
+            , .test = test
+        },
+        ret_index);
+}
+
+static bool add_equal(struct parser *p, struct sonde__when_node test, uint64_t value,
+                      uint16_t *ret_index)
+{
+    test.test = SONDE__WHEN_EQUAL;
+    test.value = value & (test.mask > UINT32_MAX ? UINT64_MAX : UINT32_MAX);
+    return add_test(p, test, ret_index);
+}
+
+/* <, or <= as < of the next number. */
+static bool add_less(struct parser *p, struct sonde__when_node test, bool is_masked, bool or_equal,
+                     uint16_t *ret_index)
+{
+    skip_blanks(p);
+    const char *at = p->at;
+    uint64_t value;
+    if (!read_value(p, &value)) {
+        return false;
+    }
+    if (or_equal && value == (is_masked ? UINT64_MAX : INT64_MAX)) {
+        return fail(p, at, "expected a smaller number");
+    }
+    test.test = is_masked ? SONDE__WHEN_BELOW : SONDE__WHEN_LESS;
+    test.value = value + or_equal;
+    return add_test(p, test, ret_index);
+}
+
+static bool parse_in(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    uint16_t one, all = UINT16_MAX;
+    uint64_t value;
+    if (!take(p, "(")) {
+        return fail(p, p->at, "expected (");
+    }
+    do {
+        if (!read_value(p, &value) || !add_equal(p, test, value, &one) ||
+            (all != UINT16_MAX &&
+             !add(p, (struct branch){.kind = OR, .left = all, .right = one}, &one))) {
+            return false;
+        }
+        all = one;
+    } while (take(p, ","));
+    *ret_index = all;
+    return take(p, ")") || fail(p, p->at, "expected a comma or )");
+}
+
+static bool parse_pattern(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    skip_blanks(p);
+    size_t size = strcspn(p->at, " \t\n)");
+    if (size == 0 || size > PATTERN_MAX) {
+        return fail(p, p->at, "expected a pattern of at most 1000 characters");
+    }
+    if (p->to->text_used + size + 1 > SONDE__WHEN_TEXT) {
+        return fail(p, p->at, "expected fewer patterns: there is no room for more");
+    }
+    test.test = SONDE__WHEN_GLOB;
+    test.value = p->to->text_used;
+    memcpy(p->to->when->text + test.value, p->at, size);
+    p->to->when->text[test.value + size] = '\0';
+    p->to->text_used += (uint32_t)size + 1;
+    p->at += size;
+    return add_test(p, test, ret_index);
+}
+
+/* What follows a number's word. */
+static bool parse_comparison(struct parser *p, struct sonde__when_node test, bool is_masked,
+                             uint16_t *ret_index)
+{
+    uint64_t value;
+    bool is_not = false;
+    if (take(p, "==") || (is_not = take(p, "!="))) {
+        return read_value(p, &value) && add_equal(p, test, value, ret_index) &&
+               negate(p, is_not, ret_index);
+    }
+    if (take(p, "<=") || (is_not = take(p, ">"))) {
+        bool or_equal = !is_not || !take(p, "=");
+        return add_less(p, test, is_masked, or_equal, ret_index) && negate(p, is_not, ret_index);
+    }
+    if (take(p, "<")) {
+        return add_less(p, test, is_masked, false, ret_index);
+    }
+    if (take(p, "in")) {
+        return parse_in(p, test, ret_index);
+    }
+    return add_equal(p, test, 0, ret_index) && negate(p, true, ret_index);
+}
+
+static bool parse_test(struct parser *p, uint16_t *ret_index)
+{
+    struct sonde__audit_argument argument;
+    skip_blanks(p);
+    const char *word = p->at;
+    size_t size = word_size(word);
+    if (size == 0) {
+        return fail(p, word, "expected the name of an argument (arg1 to arg6, flags), ! or (");
+    }
+    if (!sonde__audit_word(p->function, word, size, &argument)) {
+        return fail(p, word,
+                    "expected an argument that is known of this function (or arg1 to arg6, "
+                    "arg1.long, arg1.text)");
+    }
+    p->at += size;
+    struct sonde__when_node test = {.argument = (uint8_t)argument.index,
+                                    .mask = argument.type == SONDE__AUDIT_INT ? UINT32_MAX
+                                                                              : UINT64_MAX};
+    if (argument.type == SONDE__AUDIT_TEXT) {
+        bool is_not = take(p, "!~");
+        if (!is_not && !take(p, "~")) {
+            return fail(p, p->at, "expected ~ or !~ and a pattern");
+        }
+        return parse_pattern(p, test, ret_index) && negate(p, is_not, ret_index);
+    }
+    skip_blanks(p);
+    bool is_masked = p->at[0] == '&' && p->at[1] != '&' && take(p, "&");
+    uint64_t mask = UINT64_MAX;
+    if (is_masked && !read_value(p, &mask)) {
+        return false;
+    }
+    test.mask &= mask;
+    return parse_comparison(p, test, is_masked, ret_index);
+}
+
+static bool parse_condition(struct parser *p, uint16_t *ret_index);
+
+static bool parse_term(struct parser *p, uint16_t *ret_index)
+{
+    bool is_good;
+    if (p->depth == DEPTH_MAX) {
+        return fail(p, p->at, "expected fewer parentheses");
+    }
+    p->depth++;
+    if (take(p, "!")) {
+        is_good = parse_term(p, ret_index) && negate(p, true, ret_index);
+    } else if (take(p, "(")) {
+        is_good = parse_condition(p, ret_index) &&
+                  (take(p, ")") || fail(p, p->at, "expected && or || or )"));
+    } else {
+        is_good = parse_test(p, ret_index);
+    }
+    p->depth--;
+    return is_good;
+}
+
+static bool parse_and(struct parser *p, uint16_t *ret_index)
+{
+    uint16_t left, right;
+    if (!parse_term(p, &left)) {
+        return false;
+    }
+    while (take(p, "&&")) {
+        if (!parse_term(p, &right) ||
+            !add(p, (struct branch){.kind = AND, .left = left, .right = right}, &left)) {
+            return false;
+        }
+    }
+    *ret_index = left;
+    return true;
+}
+
+static bool parse_condition(struct parser *p, uint16_t *ret_index)
+{
+    uint16_t left, right;
+    if (!parse_and(p, &left)) {
+        return false;
+    }
+    while (take(p, "||")) {
+        if (!parse_and(p, &right) ||
+            !add(p, (struct branch){.kind = OR, .left = left, .right = right}, &left)) {
+            return false;
+        }
+    }
+    *ret_index = left;
+    return true;
+}
+
+/* Nodes of a part of the tree, in front of those that there are: they end at *next, and `next`
+ * becomes the first of them. Places are counted from the end, so that nothing moves. */
+static uint16_t lay_out(const struct parser *p, uint16_t index, uint16_t yes, uint16_t no,
+                        struct sonde__when_node *nodes, uint16_t *next)
+{
+    const struct branch *b = &p->tree[index];
+    switch (b->kind) {
+    case NOT:
+        return lay_out(p, b->left, no, yes, nodes, next);
+    case AND:
+        return lay_out(p, b->left, lay_out(p, b->right, yes, no, nodes, next), no, nodes, next);
+    case OR:
+        return lay_out(p, b->left, yes, lay_out(p, b->right, yes, no, nodes, next), nodes, next);
+    default:
+        *next -= 1;
+        nodes[*next] = b->test;
+        nodes[*next].yes = yes;
+        nodes[*next].no = no;
+        return *next;
+    }
+}
+
+/* Append the nodes of the tree; jumps are moved to where they come to lie. */
+static bool put_nodes(struct parser *p, uint16_t root, uint16_t *ret_node)
+{
+    struct sonde__when_node nodes[TREE_MAX];
+    struct sonde__when *when = p->to->when;
+    uint16_t next = TREE_MAX;
+    (void)lay_out(p, root, SONDE__WHEN_ACCEPT, SONDE__WHEN_REJECT, nodes, &next);
+    if (when->node_count + TREE_MAX - next > SONDE__WHEN_NODES) {
+        return fail(p, p->text, "expected fewer conditions: there is no room for more");
+    }
+    *ret_node = (uint16_t)when->node_count;
+    for (uint32_t i = next; i < TREE_MAX; i++) {
+        struct sonde__when_node *node = &when->nodes[when->node_count++];
+        *node = nodes[i];
+        node->yes = (uint16_t)(node->yes < TREE_MAX ? node->yes - next + *ret_node : node->yes);
+        node->no = (uint16_t)(node->no < TREE_MAX ? node->no - next + *ret_node : node->no);
+    }
+    return true;
+}
+
+const char *sonde__audit_when_compile(struct sonde__audit_when *to, const char *text,
+                                      const char *function, uint16_t *ret_node, size_t *ret_at)
+{
+    struct parser p = {.text = text, .at = text, .function = function, .to = to};
+    uint16_t root;
+    if (parse_condition(&p, &root)) {
+        skip_blanks(&p);
+        if (*p.at != '\0') {
+            (void)fail(&p, p.at, "expected && or ||, or the end of the condition");
+        } else {
+            (void)put_nodes(&p, root, ret_node);
+        }
+    }
+    *ret_at = p.expected != NULL ? (size_t)(p.error_at - text) : 0;
+    return p.expected;
+}

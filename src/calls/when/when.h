@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Conditions of rules on the arguments of a call, evaluated before its stack is walked.
+ *
+ * A condition is a graph of tests: each says where to go on if it holds, and if not, always
+ * forward, until the call is accepted or rejected. The compiler of rules writes it into memory that
+ * is shared with the program; the program's side copies it, checks the copy, and evaluates that.
+ * The layout is private to one build. Invariant: what sonde__when_check() accepts ends, and reads
+ * inside of itself only. Context: handler. */
+#ifndef SONDE_WHEN_H
+#define SONDE_WHEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SONDE__WHEN_FUNCTIONS = 512, /* of a recording (record_page.h) */
+    SONDE__WHEN_ENTRIES = 1024,
+    SONDE__WHEN_NODES = 2048,
+    SONDE__WHEN_TEXT = 16384,
+    SONDE__WHEN_ARGUMENTS = 6, /* those in registers on every machine */
+    SONDE__WHEN_STRING = 1024, /* bytes of a text that are read; a longer one is not compared */
+};
+
+enum sonde__when_test {
+    SONDE__WHEN_EQUAL, /* (argument & mask) == value */
+    SONDE__WHEN_BELOW, /* (argument & mask) < value, unsigned */
+    SONDE__WHEN_LESS,  /* argument < value, signed; of its low 32 bits, if the mask has no others */
+    SONDE__WHEN_GLOB,  /* the text at the argument matches the pattern at `value` in `text` */
+    SONDE__WHEN_PATH,  /* the same with ** and / (base_glob.h) */
+    SONDE__WHEN_TESTS,
+};
+
+/* Where to go on. */
+enum { SONDE__WHEN_ACCEPT = 0xffff, SONDE__WHEN_REJECT = 0xfffe };
+
+struct sonde__when_node {
+    uint8_t test, argument; /* argument: from 0 */
+    uint16_t yes, no;       /* a later node, or one of the above */
+    uint64_t mask, value;
+};
+
+/* Calls of a function that fulfil the condition from `node` on count with `label`. */
+struct sonde__when_entry {
+    uint16_t label, node;
+};
+
+struct sonde__when {
+    uint32_t entry_count, node_count; /* no entries: there are no conditions */
+    /* by function: its entries are [first, next one's first); without any, all its calls count with
+     * the function's number as label */
+    uint16_t first[SONDE__WHEN_FUNCTIONS + 1];
+    struct sonde__when_entry entries[SONDE__WHEN_ENTRIES];
+    struct sonde__when_node nodes[SONDE__WHEN_NODES];
+    char text[SONDE__WHEN_TEXT];
+};
+
+/* Is it safe to evaluate? labels: how many there are. */
+bool sonde__when_check(const struct sonde__when *when, uint32_t labels);
+
+enum sonde__when_result {
+    SONDE__WHEN_NO,
+    SONDE__WHEN_YES,
+    SONDE__WHEN_UNREAD, /* no, but a text could not be read, or was too long */
+};
+
+/* Evaluate a checked condition. */
+enum sonde__when_result sonde__when_holds(const struct sonde__when *when, uint32_t node,
+                                          const uint64_t arguments[SONDE__WHEN_ARGUMENTS]);
+
+#endif
