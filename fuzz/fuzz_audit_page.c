@@ -22,7 +22,9 @@
 #include "record.h"
 #include "record_page.h"
 
-enum { FUNCTIONS = 4, STACKS = 8, PIECES = 64, BLOCKS = 24, LINES = 8 };
+/* Small sizes, as those of the page (record_page.h): a hostile count makes the reader look at all
+ * places. */
+enum { FUNCTIONS = 4, STACKS = 8, PIECES = 64, BLOCKS = 24, LINES = 8, NODES = 4096 };
 
 #define FIRST_BLOCK ((uint64_t)0x7f0000001000)
 
@@ -31,7 +33,7 @@ static struct sonde__audit_list list;
 
 static uint64_t registry_at(void)
 {
-    return SONDE__RECORD_OFFSET + sonde__record_size(SONDE__AUDIT_NODES);
+    return SONDE__RECORD_OFFSET + sonde__record_size(NODES);
 }
 
 static struct sonde__registry registry_of(void)
@@ -66,7 +68,7 @@ static uint64_t part_at(unsigned which, uint64_t *ret_size)
     }
     if (which == PARTS) { /* the last nodes of the depot: labels */
         *ret_size = 4096;
-        uint64_t end = SONDE__RECORD_OFFSET + 65536 + sonde__depot_size(SONDE__AUDIT_NODES);
+        uint64_t end = SONDE__RECORD_OFFSET + 65536 + sonde__depot_size(NODES);
         return (end - 4096) & ~(uint64_t)7;
     }
     *ret_size = parts[which].size;
@@ -77,8 +79,7 @@ static void make_record(void)
 {
     static const char *const names[FUNCTIONS] = {"getenv", "open", "-[A b]", "none"};
     struct sonde__record_page *page = (void *)memory;
-    struct sonde__record *record =
-        sonde__record_at(memory + SONDE__RECORD_OFFSET, SONDE__AUDIT_NODES);
+    struct sonde__record *record = sonde__record_at(memory + SONDE__RECORD_OFFSET, NODES);
     FUZZ_MUST(record != NULL);
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         list.names[list.count++] = names[i];
@@ -130,7 +131,7 @@ static void hear(void *ctx, const char *line)
 /* Read `times` times, with what the read before kept. */
 static void read_blocks(struct sonde__report *report, int times)
 {
-    struct sonde__audit_blocks blocks = {.lines = LINES};
+    struct sonde__audit_blocks blocks = {.lines = LINES, .nodes = NODES};
     struct sonde__registry registry = registry_of();
     struct sonde__registry_block block;
     size_t heard = 0;
@@ -159,9 +160,9 @@ static void read_record(int times)
         return;
     }
     if (sonde__audit_page_copy(memory, &page) == SONDE_OK) {
-        if (sonde__audit_read(page, memory, SONDE__AUDIT_NODES, &list, NULL, NULL, report,
-                              &totals) == SONDE_OK) {
-            FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
+        if (sonde__audit_read(page, memory, NODES, &list, NULL, NULL, report, &totals) ==
+            SONDE_OK) {
+            FUZZ_MUST(totals.entries <= NODES);
         }
         sonde__audit_print_blind_spots(page, &list, true,
                                        (struct sonde__report_lines){hear, &heard});
@@ -220,7 +221,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (memory == NULL) {
         void *mapped =
-            mmap(NULL, sonde__audit_shared_size(SONDE__AUDIT_NODES) + sonde__registry_size(LINES),
+            mmap(NULL, sonde__audit_shared_size(NODES) + sonde__registry_size(LINES),
                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED) {
             return 0;

@@ -64,9 +64,9 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
                                            struct sonde__report *report)
 {
     struct output o = {.blocks = blocks, .report = report, .all = all};
-    const struct sonde__audit_source source = {.memory = memory, .nodes = SONDE__AUDIT_NODES};
+    const struct sonde__audit_source source = {.memory = memory, .nodes = blocks->nodes};
     const struct sonde__registry registry = {(uint8_t *)(uintptr_t)memory + SONDE__RECORD_OFFSET +
-                                                 sonde__record_size(SONDE__AUDIT_NODES),
+                                                 sonde__record_size(blocks->nodes),
                                              blocks->lines};
     uint32_t live, most = sonde__registry_count(&registry) + 1024; /* the program may be running */
     struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);

@@ -17,6 +17,7 @@
 struct sonde__audit_blocks {
     uint64_t start_ns; /* monotonic clock */
     uint32_t lines;    /* of the registry */
+    uint32_t nodes;    /* of the record's depot */
     /* of the last time: */
     struct sonde__registry_group *groups;
     uint32_t group_count;

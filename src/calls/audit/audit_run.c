@@ -220,6 +220,7 @@ void sonde__audit_begin(void *ctx, void *memory)
     }
     audit->blocks.start_ns = sonde__os_now_ns();
     audit->blocks.lines = SONDE__REGISTRY_LINES;
+    audit->blocks.nodes = audit->options.nodes;
     for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */
         size_t size = strlen(audit->list.names[i]) + 1;
         memcpy(page->names + used, audit->list.names[i], size);

@@ -72,6 +72,15 @@ enum sonde__record_state {
     SONDE__RECORD_FAILED, /* no memory */
 };
 
+/* A fuzzer tries few inputs that fill a page of full size: a hostile count costs milliseconds. */
+#if defined(SONDE_FUZZING)
+enum { SONDE__RECORD_IMAGES = 32, SONDE__RECORD_BLIND_SPOTS = 64, SONDE__RECORD_SITES = 32 };
+enum { SONDE__RECORD_NAME_BYTES = 4096, SONDE__RECORD_TEXT_BYTES = 16384 };
+#else
+enum { SONDE__RECORD_IMAGES = 2048, SONDE__RECORD_BLIND_SPOTS = 8192, SONDE__RECORD_SITES = 4096 };
+enum { SONDE__RECORD_NAME_BYTES = 131072, SONDE__RECORD_TEXT_BYTES = 524288 };
+#endif
+
 struct sonde__record_page {
     uint32_t version;
     uint32_t nodes; /* of the depot */
@@ -89,12 +98,12 @@ struct sonde__record_page {
     _Atomic uint32_t blind_count, blind_spots_lost;
     uint32_t text_used;
     struct sonde__record_function functions[SONDE__RECORD_FUNCTIONS];
-    struct sonde__record_image images[2048];
-    struct sonde__record_blind blind_spots[8192];
-    struct sonde__record_site sites[4096];
+    struct sonde__record_image images[SONDE__RECORD_IMAGES];
+    struct sonde__record_blind blind_spots[SONDE__RECORD_BLIND_SPOTS];
+    struct sonde__record_site sites[SONDE__RECORD_SITES];
     struct sonde__when when; /* conditions: calls then count with the labels that they say */
-    char names[131072];
-    char text[524288];
+    char names[SONDE__RECORD_NAME_BYTES];
+    char text[SONDE__RECORD_TEXT_BYTES];
 };
 
 _Static_assert(SONDE__RECORD_FUNCTIONS == SONDE__WHEN_FUNCTIONS, "when.h");
