@@ -9,6 +9,8 @@ case $arch in
     *) emulator='' signed=-O1 ;;
 esac
 
+export SONDE_SOURCE_DIR="$here/../.."
+
 # case_ NAME STATUS TEXT COMMAND...: the command ends with the status and prints the text, at least.
 case_() {
     name=$1 status=$2 text=$3
@@ -93,6 +95,26 @@ done
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
     "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port
+
+# portable tests, from the sources that run on Linux; the whole of sonde as an archive
+rm -f "$out/all.a"
+find "$objects/src/CMakeFiles" -name '*.o' -print0 | xargs -0 llvm-ar-19 rcs "$out/all.a"
+unit=$here/../unit
+folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
+cases=0
+while read -r name files; do
+    case $name in '#') continue ;; esac
+    # shellcheck disable=SC2046 # one word for each file
+    "$here/build.sh" "$arch" "$out" "$headers" "unit_$name" \
+        "-O2 -D_GNU_SOURCE -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report" \
+        "$out/all.a -undefined dynamic_lookup" \
+        "$here/harness.c" "$here/../harness/test_check.c" $(echo " $files" | sed "s# # $unit/#g") ||
+        { echo "not ok unit_$name is built"; exit 1; }
+    case_ "portable tests: $name" 0 ' passed, 0 failed' run "unit_$name" </dev/null
+    passed=$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$out/out.txt")
+    cases=$((cases + ${passed:-0}))
+done <"$here/cases.list"
+echo "$cases portable tests ran in the host, $arch"
 
 # each function of Apple's that sonde calls has a name that Apple's libSystem has
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \

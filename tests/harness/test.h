@@ -33,12 +33,19 @@ struct test_case {
     bool timed;
 };
 
+/* The section that the harness reads. */
+#if defined(__APPLE__)
+#    define TEST_SECTION_ "__DATA,sonde_tests"
+#else
+#    define TEST_SECTION_ "sonde_tests"
+#endif
+
 #define TEST_ENTRY_(name_, expect_, reason_, timeout_, timed_)                                     \
     static void name_(void);                                                                       \
     static const struct test_case name_##_case_ = {#name_,  name_,    expect_,                     \
                                                    reason_, timeout_, timed_};                     \
     static const struct test_case *const name_##_entry_                                            \
-        __attribute__((used, section("sonde_tests"), aligned(sizeof(void *)))) = &name_##_case_;   \
+        __attribute__((used, section(TEST_SECTION_), aligned(sizeof(void *)))) = &name_##_case_;   \
     static void name_(void)
 
 #define TEST(name)                  TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, 0, false)

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -219,16 +220,34 @@ static void host_get_image(uint32_t index, const void **ret_header, uint64_t *re
     *ret_path = host_images[index].path;
 }
 
+static int32_t host_fork_and_wait(void)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        return 0;
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return child < 0 || !WIFEXITED(status) ? 256 + WTERMSIG(status) : 1 + WEXITSTATUS(status);
+}
+
 /* Variable arguments of an image are words in memory on arm64 (Apple passes all on the stack), and
  * as here on x86-64. */
+#if defined(__aarch64__)
+#    define LIST_OF(arguments) ((va_list){.__stack = (arguments)})
+#else
+#    define LIST_OF(arguments) (arguments)
+#endif
+
 static int32_t host_vsnprintf(char *text, uint64_t size, const char *format, void *arguments)
 {
-#if defined(__aarch64__)
-    va_list list = {.__stack = arguments};
-    return vsnprintf(text, size, format, list);
-#else
-    return vsnprintf(text, size, format, arguments);
-#endif
+    return vsnprintf(text, size, format, LIST_OF(arguments));
+}
+
+static int32_t host_vsscanf(const char *text, const char *format, void *arguments)
+{
+    return vsscanf(text, format, LIST_OF(arguments));
 }
 
 /* A function of the C library whose parameters are words. */
@@ -275,6 +294,13 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(is_waiting),
         PRIMITIVE(real_ns),
         PRIMITIVE(vsnprintf),
+        PRIMITIVE(vsscanf),
+        LIBC(memmem),
+        PRIMITIVE(fork_and_wait),
+        LIBC(strncasecmp),
+        LIBC(stpcpy),
+        LIBC(strtok_r),
+        LIBC(aligned_alloc),
         PRIMITIVE(open),
         PRIMITIVE(read),
         PRIMITIVE(stat),

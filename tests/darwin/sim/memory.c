@@ -39,6 +39,12 @@ void free(void *block)
     host_free(block);
 }
 
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    note_heap();
+    return host_aligned_alloc(alignment, size);
+}
+
 #define FORWARD(type, name, parameters, arguments)                                                 \
     type name parameters                                                                           \
     {                                                                                              \
@@ -50,16 +56,21 @@ FORWARD(void *, memmove, (void *to, const void *from, size_t size), (to, from, s
 FORWARD(void *, memset, (void *to, int value, size_t size), (to, value, size))
 FORWARD(int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
 FORWARD(void *, memchr, (const void *in, int value, size_t size), (in, value, size))
+FORWARD(void *, memmem, (const void *in, size_t size, const void *part, size_t part_size),
+        (in, size, part, part_size))
 FORWARD(char *, strchr, (const char *in, int c), (in, c))
 FORWARD(char *, strrchr, (const char *in, int c), (in, c))
 FORWARD(char *, strstr, (const char *in, const char *part), (in, part))
 FORWARD(int, strncmp, (const char *a, const char *b, size_t size), (a, b, size))
+FORWARD(int, strncasecmp, (const char *a, const char *b, size_t size), (a, b, size))
 FORWARD(int, strcasecmp, (const char *a, const char *b), (a, b))
 FORWARD(size_t, strspn, (const char *in, const char *set), (in, set))
 FORWARD(size_t, strcspn, (const char *in, const char *set), (in, set))
 FORWARD(char *, strcpy, (char *to, const char *from), (to, from))
 FORWARD(char *, strcat, (char *to, const char *from), (to, from))
 FORWARD(char *, strncpy, (char *to, const char *from, size_t size), (to, from, size))
+FORWARD(char *, stpcpy, (char *to, const char *from), (to, from))
+FORWARD(char *, strtok_r, (char *in, const char *set, char **at), (in, set, at))
 FORWARD(size_t, strnlen, (const char *s, size_t size), (s, size))
 FORWARD(long, strtol, (const char *s, char **end, int base), (s, end, base))
 FORWARD(unsigned long, strtoul, (const char *s, char **end, int base), (s, end, base))
@@ -115,6 +126,22 @@ void *__memset_chk(void *to, int value, size_t size, size_t room);
 void *__memset_chk(void *to, int value, size_t size, size_t room)
 {
     return size <= room ? memset(to, value, size) : (abort(), to);
+}
+
+void *bsearch(const void *key, const void *base, size_t count, size_t size,
+              int (*compare)(const void *a, const void *b))
+{
+    const char *items = base;
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        int order = compare(key, items + middle * size);
+        if (order == 0) {
+            return (void *)(uintptr_t)(items + middle * size);
+        }
+        *(order > 0 ? &low : &count) = order > 0 ? middle + 1 : middle;
+    }
+    return 0;
 }
 
 /* Sorts by insertion: the programs here sort little. */

@@ -48,9 +48,13 @@ int32_t host_is_thread(uint32_t index);
 int32_t host_suspend_thread(uint32_t index);
 int32_t host_resume_thread(uint32_t index);
 int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
+/* Fork. In the child 0; in its parent, after the child has ended: 1 + the exit status, or 256 + the
+ * signal that ended it. */
+int32_t host_fork_and_wait(void);
 int32_t host_is_waiting(uint32_t index);
 uint64_t host_real_ns(void);
 int32_t host_vsnprintf(char *text, uint64_t size, const char *format, void *arguments);
+int32_t host_vsscanf(const char *text, const char *format, void *arguments);
 void host_get_image(uint32_t index, const void **ret_header, uint64_t *ret_slide,
                     const char **ret_path);
 
@@ -77,11 +81,16 @@ void *host_memcpy(void *to, const void *from, size_t size);
 void *host_memmove(void *to, const void *from, size_t size);
 void *host_memset(void *to, int value, size_t size);
 int host_memcmp(const void *a, const void *b, size_t size);
+void *host_memmem(const void *in, size_t size, const void *part, size_t part_size);
 void *host_memchr(const void *in, int value, size_t size);
 char *host_strchr(const char *in, int c);
 char *host_strrchr(const char *in, int c);
 char *host_strstr(const char *in, const char *part);
 int host_strncmp(const char *a, const char *b, size_t size);
+int host_strncasecmp(const char *a, const char *b, size_t size);
+char *host_stpcpy(char *to, const char *from);
+char *host_strtok_r(char *in, const char *set, char **at);
+void *host_aligned_alloc(size_t alignment, size_t size);
 int host_strcasecmp(const char *a, const char *b);
 size_t host_strspn(const char *in, const char *set);
 size_t host_strcspn(const char *in, const char *set);

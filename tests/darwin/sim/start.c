@@ -30,6 +30,18 @@ void abort(void)
     host_exit(134);
 }
 
+/* For tests: run a function in a process of its own. Returns its exit status. */
+int sim_run_apart(void (*function)(void));
+int sim_run_apart(void (*function)(void))
+{
+    int32_t result = host_fork_and_wait();
+    if (result == 0) {
+        function();
+        host_exit(0);
+    }
+    return result - 1;
+}
+
 /* The thunk in descriptors of thread-local variables, until the loader replaces it. */
 void _tlv_bootstrap(void);
 void _tlv_bootstrap(void)

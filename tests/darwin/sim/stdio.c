@@ -49,6 +49,36 @@ int __vsnprintf_chk(char *restrict text, size_t size, int flags, size_t room,
     return vsnprintf(text, size < room ? size : room, format, arguments);
 }
 
+int sprintf(char *restrict text, const char *restrict format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, LINE_MAX_BYTES, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
+int sscanf(const char *restrict text, const char *restrict format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int count = host_vsscanf(text, format, (void *)arguments);
+    va_end(arguments);
+    return count;
+}
+
+/* Without a limit by the caller: the compiler knows the room. */
+int __sprintf_chk(char *restrict text, int flags, size_t room, const char *restrict format, ...);
+int __sprintf_chk(char *restrict text, int flags, size_t room, const char *restrict format, ...)
+{
+    va_list arguments;
+    (void)flags;
+    va_start(arguments, format);
+    int length = vsnprintf(text, room < LINE_MAX_BYTES ? room : LINE_MAX_BYTES, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 int vfprintf(FILE *restrict file, const char *restrict format, va_list arguments)
 {
     char text[LINE_MAX_BYTES];
