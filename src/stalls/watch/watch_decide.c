@@ -48,6 +48,7 @@ static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
         counted = sonde__base_min(passed, look->ran_ns);
     } else if (passed - explained > SONDE__WATCH_LATE_PERIODS * period_ns(d)) {
         counted = explained + period_ns(d);
+        d->doubt_ns += passed - counted;
     }
     d->counted_ns += counted;
     d->excluded_ns += passed - counted;
@@ -143,6 +144,11 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
         return SONDE__WATCH_BEGIN;
     }
     return d->phase >= SONDE__WATCH_SUSPECT ? ask_sample(d, look) : SONDE__WATCH_NOTHING;
+}
+
+uint64_t sonde__watch_decide_most(const struct sonde__watch_decision *d)
+{
+    return d->counted_ns + d->doubt_ns;
 }
 
 uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *m, uint64_t threshold_ns)

@@ -65,6 +65,7 @@ struct sonde__watch_decision {
     uint64_t tick_ns;     /* the last look, or since_ns */
     uint64_t counted_ns;  /* effective time since since_ns */
     uint64_t excluded_ns; /* the rest */
+    uint64_t doubt_ns;    /* of it: the watcher was late, and nothing shows that the machine ran */
     uint32_t samples;     /* requested in this turn */
     uint64_t sample_ns;   /* time between two samples now */
     uint64_t apart_ns;    /* the least of sample_ns for a thread that keeps running */
@@ -90,6 +91,9 @@ struct sonde__watch_look {
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns);
 enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *decision,
                                              const struct sonde__watch_look *look);
+/* An upper bound of the turn's effective time: the machine may have run while the watcher was
+ * late. */
+uint64_t sonde__watch_decide_most(const struct sonde__watch_decision *decision);
 /* A turn that began and ended between two looks, by its own stamps. */
 struct sonde__watch_missed {
     uint64_t begin_ns, end_ns;

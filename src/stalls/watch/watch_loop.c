@@ -5,6 +5,7 @@
 #include "host_run.h"
 #include "watch_live.h"
 #include "watch_missed.h"
+#include "watch_most.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
 #include "watch_shared.h"
@@ -133,6 +134,10 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
     ended = ended && loop->kind == SONDE__REPORT_STALL_LOOP;
     if (ended) {
         sonde__watch_turns_add(&s->turns, d->counted_ns);
+    }
+    if (ended && d->counted_ns < d->threshold_ns &&
+        sonde__watch_decide_most(d) >= d->threshold_ns) {
+        sonde__watch_count_unsure(s, sonde__watch_decide_most(d));
     }
     if (ended && d->counted_ns > s->longest_ns) {
         s->longest_ns = d->counted_ns;

@@ -2,6 +2,7 @@
 #include "watch_missed.h"
 
 #include "host_clock.h"
+#include "watch_most.h"
 #include "watch_sampling.h"
 
 /* A program that was seen stopped less than this ago may be stopped repeatedly. Then stamps alone
@@ -48,8 +49,9 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
     }
     if (lasted_ns >= threshold_ns) {
         sonde__watch_report_missed(s, loop, turn, lasted_ns);
+        sonde__watch_print_most(s, loop->tid, lasted_ns, turn->end_ns - turn->begin_ns);
     } else {
-        s->unsure_count++;
+        sonde__watch_count_unsure(s, turn->end_ns - turn->begin_ns);
     }
 }
 

@@ -3,6 +3,8 @@
  * idle nothing is due, and the watch sleeps until a thread that becomes busy wakes it. */
 #include "watch_rounds.h"
 
+#include <stdio.h>
+
 #include "host_clock.h"
 #include "host_prompt.h"
 #include "host_run.h"
@@ -334,11 +336,16 @@ static void print_late(struct sonde__watch_session *s)
                            (unsigned long long)s->attended_turns);
     }
     if (s->unsure_count > 0) {
+        char most[64] = "";
+        if (s->unsure_ns > 0) {
+            snprintf(most, sizeof most, " of up to %llu ms",
+                     (unsigned long long)(s->unsure_ns / MS));
+        }
         sonde__watch_print(
             s->writer,
-            "%llu turns may have been stalls, and are not reported: nobody saw them, "
+            "%llu turns may have been stalls%s, and are not reported: nobody saw all of them, "
             "and the loop may have waited, or the machine have stood still",
-            (unsigned long long)s->unsure_count);
+            (unsigned long long)s->unsure_count, most);
     }
 }
 

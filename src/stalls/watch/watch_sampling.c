@@ -13,6 +13,7 @@
 #include "report_model.h"
 #include "watch_cause.h"
 #include "watch_live.h"
+#include "watch_most.h"
 #include "watch_outside.h"
 #include "watch_sampler.h"
 #include "watch_scopes.h"
@@ -404,6 +405,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     print_unread(s, stall);
     sonde__watch_live_end(s, loop, duration_ns, open);
     push_stall(s, loop, stall, NULL, duration_ns, open);
+    sonde__watch_print_most(s, loop->tid, duration_ns, duration_ns + d->doubt_ns);
 }
 
 void sonde__watch_report_missed(struct sonde__watch_session *s,

@@ -121,6 +121,7 @@ struct sonde__watch_session {
     uint64_t round_ns, planned_ns;
     uint64_t due_ns;         /* when this round was due; 0: the watch slept until woken */
     uint64_t unsure_count;   /* long turns that no look saw, and that may have been no stall */
+    uint64_t unsure_ns;      /* the longest of them that has stamps */
     uint64_t attended_turns; /* turns not counted because other threads attended to the loops */
     uint32_t late_count;     /* rounds that were late by more than the threshold */
     uint64_t late_ns;        /* the longest delay */

@@ -178,6 +178,29 @@ TEST(a_late_tick_counts_as_one_period)
     CHECK_EQ(run.begun, 1);
 }
 
+/* What a late watcher drops is the difference between what a stall lasted and may have lasted. */
+TEST(a_late_look_leaves_an_upper_bound)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    advance(&run, 400u * MS);
+    tick(&run); /* the last of advance() was up to a period ago */
+    run.look.now_ns += 5000u * MS;
+    tick(&run);
+    uint64_t lasted = 400u * MS + run.decision.threshold_ns / 4;
+    CHECK_EQ(run.decision.counted_ns, lasted);
+    CHECK_EQ(sonde__watch_decide_most(&run.decision), 5400u * MS);
+    run.look.held = true; /* a stopped program is no doubt */
+    advance(&run, 3000u * MS);
+    CHECK(sonde__watch_decide_most(&run.decision) <= 5400u * MS + 100u * MS);
+    run.look.held = false;
+    become_idle(&run);
+    become_busy(&run);
+    advance(&run, 100u * MS);
+    CHECK_EQ(sonde__watch_decide_most(&run.decision), run.decision.counted_ns);
+}
+
 /* The machine and the thread ran: the time that the watcher worked counts. */
 TEST(a_tick_delayed_by_the_supervisors_work)
 {
