@@ -24,8 +24,11 @@ struct sonde__host_perf {
     int32_t fd; /* readable when there is a sample */
     void *ring;
     size_t ring_size;
-    uint64_t lost; /* samples that the kernel dropped: ring full */
-    bool waits;    /* switch events: the thread waits, by the last record */
+    uint64_t lost;   /* samples that the kernel dropped: ring full */
+    bool waits;      /* switch events: the thread waits, by the last record */
+    uint64_t off_ns; /* switch events: when it lost its processor to others; 0: it has one */
+    bool is_once;    /* the kernel pauses the event with its next sample */
+    uint64_t period_ns, asked_ns; /* as opened; of now */
 };
 
 struct sonde__host_perf_sample {
@@ -57,6 +60,8 @@ uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf);
 void sonde__host_perf_restart(struct sonde__host_perf *perf);
 /* Pause or resume sampling (an open event samples). */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause);
+/* Drop samples not taken, and take one sample when the thread has run for period_ns from now on. */
+void sonde__host_perf_once(struct sonde__host_perf *perf, uint64_t period_ns);
 void sonde__host_perf_close(struct sonde__host_perf *perf);
 
 /* When a thread's waits began and ended, from the scheduler's records: the first and the last such
@@ -76,8 +81,14 @@ struct sonde__host_tick {
     uint64_t words[SONDE__HOST_TICK_WORDS];
     uint32_t count;
 };
-/* The tick is valid during the call. Returns 0 to continue. */
-typedef int sonde__host_on_tick(void *ctx, const struct sonde__host_tick *tick);
+/* Told in the order of time. Members may be null. */
+struct sonde__host_listener {
+    /* The tick is valid during the call. Returns 0 to get more of them. */
+    int (*on_tick)(void *ctx, const struct sonde__host_tick *tick);
+    /* The thread had no processor, and did not wait. */
+    void (*on_off)(void *ctx, uint64_t from_ns, uint64_t to_ns);
+    void *ctx;
+};
 
 /* Follow the switches of thread `tid` of process `pid`, and where it runs each tick_ns of its CPU
  * time. Returns as sonde__host_perf_open(). Costs the thread some tenths of a microsecond per
@@ -91,10 +102,12 @@ SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(int32_t pid, ui
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
                                                               struct sonde__host_perf *ret_perf,
                                                               int32_t *ret_os_error);
+/* Has the thread lost its processor to others, and neither run nor waited since? Takes nothing. */
+bool sonde__host_perf_is_off(const struct sonde__host_perf *perf);
 /* Get the switches and ticks since the last call or restart, up to until_ns; later ones remain for
- * the next call. on_tick may be null. */
+ * the next call. listener may be null. */
 void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
                                struct sonde__host_switches *ret_switches,
-                               sonde__host_on_tick *on_tick, void *ctx);
+                               const struct sonde__host_listener *listener);
 
 #endif

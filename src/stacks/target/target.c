@@ -168,6 +168,26 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
     }
 }
 
+void sonde__target_expect(struct sonde__target *target, uint64_t tid)
+{
+    if (target->ops->expect != NULL) {
+        target->ops->expect(target, tid);
+    }
+}
+
+bool sonde__target_met(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
+                       struct sonde__capture *ret_capture)
+{
+    return target->ops->met != NULL && target->ops->met(target, tid, stack, ret_capture);
+}
+
+void sonde__target_pause(struct sonde__target *target)
+{
+    if (target->ops->pause != NULL) {
+        target->ops->pause(target);
+    }
+}
+
 void sonde__target_rest(struct sonde__target *target)
 {
     if (target->ops->rest != NULL) {

@@ -79,6 +79,7 @@ struct sonde__capture {
     char letter;     /* the thread's state as captured; 0: as in the list */
     int64_t syscall; /* number of the system call that it is blocked in, or -1 */
     uint64_t syscall_args[6];
+    uint64_t time_ns;  /* when the thread was so (CLOCK_MONOTONIC); 0: when it was captured */
     uint64_t pause_ns; /* how long this stopped the thread; 0: it did not */
     bool early;        /* this ended a call of the thread early */
     struct sonde__regs regs;
@@ -167,6 +168,17 @@ bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde_
 void sonde__target_capture(struct sonde__target *target, const struct sonde__thread *thread,
                            struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
+/* Let a thread that waits be sampled once when it has run for a millisecond, so that what it did
+ * until the next capture is not lost. A sample that was not taken is dropped. Does nothing where
+ * that is impossible: without perf events, or with frames of a script, which must be read at the
+ * same instant. */
+void sonde__target_expect(struct sonde__target *target, uint64_t tid);
+/* Take that sample. False: there is none, and nothing is changed. */
+bool sonde__target_met(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
+                       struct sonde__capture *ret_capture);
+
+/* Expect no sample any more. */
+void sonde__target_pause(struct sonde__target *target);
 /* No capture follows soon: release what is kept for the next one of the same thread. */
 void sonde__target_rest(struct sonde__target *target);
 

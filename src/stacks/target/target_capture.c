@@ -28,6 +28,7 @@
 enum {
     ATTEMPTS = 12, /* enough to find a thread at rest that wakes thousands of times a second */
     PERF_PERIOD_NS = 200000,
+    PERF_EXPECT_NS = 1000000, /* what ends a wait, and leads to the next work, takes less */
     PERF_SLICE_NS = 10000000,
     PERF_WAIT_NS = 300000000, /* a runnable thread gets a CPU by then, even on a busy machine */
     PTRACE_WAIT_NS = 1000000000,
@@ -107,6 +108,7 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
         capture->status = status;
         return AGAIN;
     }
+    capture->time_ns = sonde__os_now_ns();
     struct sonde__os_call call = sonde__os_wait_call(&before->wait);
     sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
@@ -184,6 +186,16 @@ void sonde__target_process_rest(struct sonde__target *target)
     if (p->perf_tid != 0) {
         sonde__host_perf_close(&p->perf);
         p->perf_tid = 0;
+        p->expects = false;
+    }
+}
+
+void sonde__target_process_pause(struct sonde__target *target)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    if (p->perf_tid != 0) {
+        sonde__host_perf_pause(&p->perf, true);
+        p->expects = false;
     }
 }
 
@@ -215,6 +227,7 @@ static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, b
     if (script && sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK) {
         (void)sonde__host_pin(&pin, now.processor);
     }
+    p->expects = false;
     sonde__host_perf_restart(&p->perf);
     enum outcome outcome = await_sample(p, tid, &p->perf);
     *ret_seen = SEEN;
@@ -235,6 +248,24 @@ static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, b
     return outcome;
 }
 
+static bool has_room(struct sonde__target_process *p)
+{
+    p->sample = p->sample != NULL ? p->sample : sonde__mem_alloc(sizeof *p->sample);
+    return p->sample != NULL;
+}
+
+/* Walk the stack of the sample that was taken. */
+static void walk_sample(struct sonde__target_process *p, struct sonde_stack *stack,
+                        struct sonde__capture *capture)
+{
+    capture->status = SONDE_OK;
+    capture->by = SONDE__CAPTURED_PERF;
+    capture->regs = p->sample->regs;
+    capture->time_ns = p->sample->time_ns;
+    sonde__target_walk_copy(p, p->sample->stack, p->sample->stack_address, p->sample->stack_size,
+                            stack, capture);
+}
+
 static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde_stack *stack, struct sonde__capture *capture,
                                  int32_t *ret_os_error)
@@ -244,7 +275,7 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
     enum seen seen = SEEN_TORN;
     bool script = sonde__target_has_script(&p->base);
     *ret_os_error = 0;
-    if (p->sample == NULL && (p->sample = sonde__mem_alloc(sizeof *p->sample)) == NULL) {
+    if (!has_room(p)) {
         return REFUSED;
     }
     if (start_event(p, tid, ret_os_error) != SONDE_OK) {
@@ -253,13 +284,15 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
     for (unsigned i = 0; i < SAMPLES && outcome == DONE && seen != SEEN; i++) {
         outcome = take_sample(p, tid, script, &seen);
     }
-    if (outcome != DONE) {
+    if (outcome == REFUSED) {
         sonde__target_process_rest(&p->base); /* it may be of an earlier thread with this tid */
         return outcome;
     }
-    capture->regs = p->sample->regs;
-    sonde__target_walk_copy(p, p->sample->stack, p->sample->stack_address, p->sample->stack_size,
-                            stack, capture);
+    if (outcome == AGAIN) {
+        sonde__target_process_pause(&p->base);
+        return outcome;
+    }
+    walk_sample(p, stack, capture);
     const struct sonde__runtime_moment moment = {
         .regs = &p->sample->regs,
         .stack = p->sample->stack,
@@ -271,9 +304,32 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
         sonde__target_tear_script(&p->base);
     }
     sonde__target_join_script(&p->base, &moment, stack);
-    capture->status = SONDE_OK;
-    capture->by = SONDE__CAPTURED_PERF;
     return DONE;
+}
+
+void sonde__target_process_expect(struct sonde__target *target, uint64_t tid)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    if ((p->ways & SONDE__TARGET_BY_PERF) != 0 && !sonde__target_has_script(target) &&
+        start_event(p, tid, NULL) == SONDE_OK) {
+        sonde__host_perf_once(&p->perf, PERF_EXPECT_NS);
+        p->expects = true;
+    }
+}
+
+bool sonde__target_process_met(struct sonde__target *target, uint64_t tid,
+                               struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    if (!p->expects || p->perf_tid != tid || !sonde__host_perf_has_sample(&p->perf) ||
+        !has_room(p) || !sonde__host_perf_next(&p->perf, p->sample)) {
+        return false;
+    }
+    p->expects = false;
+    *ret_capture = (struct sonde__capture){.syscall = -1, .letter = 'R'};
+    target->scripts.last = (struct sonde__target_script){0};
+    walk_sample(p, stack, ret_capture);
+    return true;
 }
 
 /* --- stopped --- */
@@ -492,6 +548,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
             note_dead(ret_capture, status == SONDE_OK);
             return;
         }
+        ret_capture->time_ns = 0;
         outcome = capture_once(p, thread->tid, now.letter, stack, ret_capture);
         if (outcome == REFUSED) {
             note_refused(p, thread->tid, ret_capture);

@@ -24,6 +24,10 @@ struct sonde__target_ops {
                                     struct sonde_error *ret_error);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
+    void (*expect)(struct sonde__target *target, uint64_t tid);
+    bool (*met)(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
+                struct sonde__capture *ret_capture);
+    void (*pause)(struct sonde__target *target);
     void (*rest)(struct sonde__target *target);
     /* May an address be code although the images say it is not? */
     bool (*may_be_code)(struct sonde__target *target, uint64_t address);

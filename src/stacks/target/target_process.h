@@ -30,6 +30,7 @@ struct sonde__target_process {
     struct sonde__host_perf_sample *sample; /* allocated at the first running thread */
     struct sonde__host_perf perf;           /* kept for the next sample of perf_tid, paused */
     uint64_t perf_tid;                      /* 0: no event is kept */
+    bool expects;                           /* the event takes one sample when the thread runs */
     struct sonde__host_tracer *tracer;      /* started at the first thread to be stopped */
     struct sonde__target_stopped *stopped;  /* mode STOP, between stop and resume */
     uint32_t stopped_count;
@@ -44,7 +45,12 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                                              struct sonde_error *ret_error);
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
 
-/* Close the kept perf event. */
+/* Of sonde__target_expect() and sonde__target_met(). */
+void sonde__target_process_expect(struct sonde__target *target, uint64_t tid);
+bool sonde__target_process_met(struct sonde__target *target, uint64_t tid,
+                               struct sonde_stack *stack, struct sonde__capture *ret_capture);
+/* Pause, or close, the kept perf event. */
+void sonde__target_process_pause(struct sonde__target *target);
 void sonde__target_process_rest(struct sonde__target *target);
 
 /* Between stop and resume: capture a thread if it has stopped. False: it has not. */

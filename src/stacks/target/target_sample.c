@@ -52,6 +52,26 @@ void sonde__sample_describe_call(struct sonde__target *target, struct sonde__sam
     add_lock(target, sample);
 }
 
+/* It may have woken up since it was listed. */
+static void take_state(struct sonde__sample *sample)
+{
+    if (sample->capture.letter != 0) {
+        sample->thread.letter = sample->capture.letter;
+        sample->thread.state = (uint8_t)sonde__target_thread_state(sample->capture.letter);
+    }
+}
+
+bool sonde__sample_meet(struct sonde__target *target, const struct sonde__thread *thread,
+                        const struct sonde_stack *stack, struct sonde__sample *ret_sample)
+{
+    *ret_sample = (struct sonde__sample){.thread = *thread, .stack = *stack};
+    if (!sonde__target_met(target, thread->tid, &ret_sample->stack, &ret_sample->capture)) {
+        return false;
+    }
+    take_state(ret_sample);
+    return true;
+}
+
 void sonde__sample_take(struct sonde__target *target, const struct sonde__thread *thread,
                         const struct sonde_stack *stack, struct sonde__sample *ret_sample)
 {
@@ -59,10 +79,7 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
     ret_sample->thread = *thread;
     ret_sample->stack = *stack;
     sonde__target_capture(target, thread, &ret_sample->stack, &ret_sample->capture);
-    if (ret_sample->capture.letter != 0) { /* it may have woken up since it was listed */
-        ret_sample->thread.letter = ret_sample->capture.letter;
-        ret_sample->thread.state = (uint8_t)sonde__target_thread_state(ret_sample->capture.letter);
-    }
+    take_state(ret_sample);
     ret_sample->script = *sonde__target_script(target);
     sonde__sample_describe_call(target, ret_sample);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_border.h"
 
+#include "base_math.h"
+
 /* One of so many ticks may be on the wrong side of a border. */
 #define WRONG_PART 4u
 
@@ -50,7 +52,7 @@ void sonde__watch_border_begin(struct sonde__watch_border *border, const struct 
         a.count--;
         b.count--;
     }
-    border->function_count = border->count = 0;
+    border->function_count = border->count = border->off_count = 0;
     add_functions(border, &a, &b, -1, bounds, ctx);
     add_functions(border, &b, &a, 1, bounds, ctx);
 }
@@ -83,8 +85,19 @@ int sonde__watch_border_tick(void *ctx, const struct sonde__host_tick *tick)
     return 0;
 }
 
-bool sonde__watch_border_find(const struct sonde__watch_border *b, uint64_t *ret_left_ns,
-                              uint64_t *ret_came_ns)
+void sonde__watch_border_off(void *ctx, uint64_t from_ns, uint64_t to_ns)
+{
+    struct sonde__watch_border *b = ctx;
+    if (b->off_count < SONDE__WATCH_OFFS_MAX && to_ns > from_ns) {
+        b->offs[b->off_count].from_ns = from_ns;
+        b->offs[b->off_count++].to_ns = to_ns;
+    }
+}
+
+/* Get the last tick in the first place and the first one in the second place; 0, UINT64_MAX: none.
+ * False: the ticks contradict each other. */
+static bool find_ticks(const struct sonde__watch_border *b, uint64_t *ret_left_ns,
+                       uint64_t *ret_came_ns)
 {
     uint32_t wrong = 0, least, at = 0, left = UINT32_MAX, came = UINT32_MAX;
     for (uint32_t i = 0; i < b->count; i++) {
@@ -100,10 +113,53 @@ bool sonde__watch_border_find(const struct sonde__watch_border *b, uint64_t *ret
         left = i < at && b->places[i] < 0 ? i : left;
         came = i >= at && b->places[i] > 0 && came == UINT32_MAX ? i : came;
     }
-    if (b->count == 0 || least * WRONG_PART > b->count) {
-        return false;
-    }
     *ret_left_ns = left != UINT32_MAX ? b->times_ns[left] : 0;
     *ret_came_ns = came != UINT32_MAX ? b->times_ns[came] : UINT64_MAX;
+    return least * WRONG_PART <= b->count;
+}
+
+/* How long the thread had no processor between two moments. */
+static uint64_t off_between(const struct sonde__watch_border *b, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < b->off_count; i++) {
+        sum += sonde__base_minus(sonde__base_min(b->offs[i].to_ns, to_ns),
+                                 sonde__base_max(b->offs[i].from_ns, from_ns));
+    }
+    return sum;
+}
+
+/* When the thread had run for ran_ns since from_ns. */
+static uint64_t after_running(const struct sonde__watch_border *b, uint64_t from_ns,
+                              uint64_t ran_ns)
+{
+    for (uint32_t i = 0; i < b->off_count; i++) {
+        uint64_t part_ns = sonde__base_minus(b->offs[i].from_ns, from_ns);
+        if (b->offs[i].to_ns > from_ns && part_ns <= ran_ns) {
+            ran_ns -= part_ns;
+            from_ns = b->offs[i].to_ns;
+        }
+    }
+    return from_ns + ran_ns;
+}
+
+bool sonde__watch_border_find(const struct sonde__watch_border *b, uint64_t from_ns, uint64_t to_ns,
+                              uint64_t *ret_left_ns, uint64_t *ret_came_ns)
+{
+    uint64_t left_ns, came_ns;
+    if (b->function_count == 0 || !find_ticks(b, &left_ns, &came_ns)) {
+        return false;
+    }
+    uint64_t first_ns = sonde__base_max(left_ns, from_ns);
+    uint64_t last_ns = sonde__base_min(came_ns, to_ns);
+    uint64_t off_ns = off_between(b, first_ns, last_ns);
+    uint64_t ran_ns = sonde__base_minus(last_ns, first_ns) - off_ns;
+    if (off_ns > 0 && ran_ns <= SONDE__WATCH_NEAR_NS) {
+        left_ns = came_ns = after_running(b, first_ns, ran_ns / 2);
+    } else if (b->count == 0) {
+        return false;
+    }
+    *ret_left_ns = left_ns;
+    *ret_came_ns = came_ns;
     return true;
 }

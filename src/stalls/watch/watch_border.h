@@ -7,7 +7,10 @@
  * innermost function is in neither or both, a return address on the stack does. Some ticks may be
  * wrong: old return addresses, functions that both places call. So the border is where fewest ticks
  * are on the wrong side, and with too many of them there is none. A tick costs a hundredth of a
- * sample. Context: any thread. */
+ * sample.
+ *
+ * A thread that could run, and has no processor, stays where it is, though time passes: between two
+ * ticks only its own running time decides. Context: any thread. */
 #ifndef SONDE_WATCH_BORDER_H
 #define SONDE_WATCH_BORDER_H
 
@@ -20,9 +23,15 @@
 
 /* Ticks are this far apart. */
 #define SONDE__WATCH_TICK_NS 2000000u
+/* The running time in which a border may be: from one tick to the next, which may be late. */
+#define SONDE__WATCH_NEAR_NS (2u * SONDE__WATCH_TICK_NS)
 /* As many ticks as fit between two samples (SONDE__WATCH_SAMPLE_LAST_NS); later ones are ignored.
  */
 #define SONDE__WATCH_TICKS_MAX 128u
+
+/* Times without a processor between two samples; later ones are ignored. Among 30 threads there are
+ * some ten between the rarest samples. */
+#define SONDE__WATCH_OFFS_MAX 32u
 
 /* Functions that only one of the stacks has; further inner ones are ignored. */
 #define SONDE__WATCH_BORDER_FUNCTIONS 64u
@@ -40,6 +49,10 @@ struct sonde__watch_border {
     uint64_t times_ns[SONDE__WATCH_TICKS_MAX]; /* of ticks whose place is known */
     int8_t places[SONDE__WATCH_TICKS_MAX];
     uint32_t count;
+    struct {
+        uint64_t from_ns, to_ns;
+    } offs[SONDE__WATCH_OFFS_MAX];
+    uint32_t off_count;
 };
 
 /* from, to: stacks of the samples. */
@@ -48,8 +61,12 @@ void sonde__watch_border_begin(struct sonde__watch_border *border, const struct 
                                const void *ctx);
 /* ctx: a struct sonde__watch_border. Ticks come in the order of time. */
 int sonde__watch_border_tick(void *ctx, const struct sonde__host_tick *tick);
-/* Get the last tick in the first place and the first one in the second place. False: not known. */
-bool sonde__watch_border_find(const struct sonde__watch_border *border, uint64_t *ret_left_ns,
-                              uint64_t *ret_came_ns);
+/* Times without a processor come in the same order. */
+void sonde__watch_border_off(void *ctx, uint64_t from_ns, uint64_t to_ns);
+/* The samples were taken at from_ns and to_ns. Get the last tick in the first place and the first
+ * one in the second place; or twice the moment of the border, if the thread hardly ran between the
+ * two. False: not known. */
+bool sonde__watch_border_find(const struct sonde__watch_border *border, uint64_t from_ns,
+                              uint64_t to_ns, uint64_t *ret_left_ns, uint64_t *ret_came_ns);
 
 #endif

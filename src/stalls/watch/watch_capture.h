@@ -44,6 +44,14 @@ void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler);
  * sonde__sample_done(). */
 bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
                        struct sonde__sample *ret_sample);
+/* Let a thread that waits be sampled when it runs again, where that is possible
+ * (sonde__target_expect()). */
+void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid);
+/* Take that sample. False: there is none, or memory ran out. Ownership: sonde__sample_done(). */
+bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,
+                           struct sonde__sample *ret_sample);
+/* Expect no sample any more. */
+void sonde__watch_sampler_pause(struct sonde__watch_sampler *sampler);
 /* The next sample of this thread will not come soon. */
 void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler);
 /* Sample every thread but `except` (0: none), at most `capacity`. Returns the number of samples;

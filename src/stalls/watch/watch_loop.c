@@ -227,6 +227,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         inspect_turn(s, loop, &look, seen);
     }
     sonde__watch_find_missed(s, loop, former_ns, now_ns);
+    sonde__watch_await_turn(s, loop, now_ns);
     give_up(loop);
     *ret_busy = *ret_busy || look.busy;
     return sonde__watch_next_tick(d, sonde__host_monotonic_ns());

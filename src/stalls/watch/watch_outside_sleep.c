@@ -81,7 +81,7 @@ void sonde__watch_outside_wake(struct sonde__watch_session *s)
         struct watch_thread *t = &s->outside->threads[i];
         struct sonde__host_switches switches;
         if (t->wakes) {
-            sonde__host_perf_switches(&t->wake, UINT64_MAX, &switches, NULL, NULL);
+            sonde__host_perf_switches(&t->wake, UINT64_MAX, &switches, NULL);
             t->seen_ns =
                 sonde__base_max(t->seen_ns, switches.count > 0 ? switches.first_ns : now_ns);
         }

@@ -33,6 +33,9 @@
 #define START_MAX_NS     (5000 * MS)
 #define START_MAX_CPU_NS (1000 * MS)
 #define START_LAST_NS    (60000 * MS)
+/* After so long a wait for a processor, processors are taken to be short for some time. */
+#define CROWD_DELAY_NS (2 * MS)
+#define CROWDED_NS     (3000 * MS)
 /* From SIGABRT to SIGKILL: a core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
 
@@ -250,6 +253,7 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
         delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
     }
     s->own_ns = spent_ns + delay_ns;
+    s->crowded_ns = delay_ns >= CROWD_DELAY_NS ? now_ns + CROWDED_NS : s->crowded_ns;
     s->means = sonde__watch_budget_spend(&s->budget, now_ns, spent_ns);
     s->cpu_ns = cpu_ns;
 }
@@ -448,6 +452,9 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
             return 0;
         }
         sonde__watch_trace_close(&s->trace);
+        if (s->sampler != NULL) {
+            sonde__watch_sampler_rest(s->sampler);
+        }
         return s->wait(s, limit, true);
     }
     if (s->outside != NULL && idle && sonde__watch_outside_sleep(s, now_ns)) {

@@ -38,6 +38,28 @@ void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch
     atomic_store(&slot->stamp, SONDE__PROBE_STAMP_END);
 }
 
+static bool may_trace(const struct sonde__watch_session *s)
+{
+    return s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
+           s->options.sampler == SONDE__WATCH_SAMPLER_PERF;
+}
+
+void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                             uint64_t now_ns)
+{
+    bool waits = loop->decision.phase == SONDE__WATCH_IDLE && loop->tid != 0;
+    if (now_ns >= s->crowded_ns && waits && s->trace.who == loop) {
+        sonde__watch_trace_rest(&s->trace, loop);
+        sonde__watch_sampler_pause(s->sampler);
+    } else if (now_ns < s->crowded_ns && waits && may_trace(s) && s->sampler != NULL &&
+               loop->kind == SONDE__REPORT_STALL_LOOP) {
+        sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, false);
+        if (s->trace.who == loop) {
+            sonde__watch_expect(s->sampler, loop->tid);
+        }
+    }
+}
+
 static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                            uint64_t now_ns)
 {
@@ -45,8 +67,10 @@ static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_l
     loop->head = loop->account;
     loop->sampled = loop->first;
     loop->unread = false;
-    if (s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
-        s->options.sampler == SONDE__WATCH_SAMPLER_PERF) {
+    struct sonde__host_switches before;
+    if (s->trace.who == loop) { /* since before the turn */
+        (void)sonde__watch_trace_read(&s->trace, loop, loop->decision.since_ns, NULL, &before);
+    } else if (may_trace(s)) {
         sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, loop->look.state == 'R');
     }
     sonde__watch_load_begin(&loop->load, s->pid, loop->tid, sonde__host_monotonic_ns());
@@ -135,6 +159,11 @@ static void begin_border(const struct sonde__watch_session *s,
     sonde__watch_border_begin(border, from, known ? &sample->stack : &none, find_bounds, images);
 }
 
+static bool is_wait(const struct sonde__sample *sample)
+{
+    return sample->capture.by == SONDE__CAPTURED_PASSIVE && sample->stack.end != SONDE_END_MOVED;
+}
+
 /* Find when the thread left the place of the last sample, and came to that of the next one (null:
  * the stall ends). counted_ns is the decision's time at at_ns. */
 static void find_borders(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
@@ -147,11 +176,17 @@ static void find_borders(struct sonde__watch_session *s, const struct sonde__wat
     if (!sonde__watch_trace_read(&s->trace, loop, at_ns, &border, &moves)) {
         return;
     }
-    if (moves.count > 0 && at_ns - moves.first_ns < counted_ns) {
+    const struct sonde__watch_stall *stall = &loop->stall;
+    if (moves.count == 0 && sample != NULL && stall->count > 0 && is_wait(sample) &&
+        is_wait(&stall->samples[stall->count - 1].sample)) {
+        gap->moved_ns = 0; /* the same wait, whatever the thread has done since */
+    } else if (moves.count > 0 && at_ns - moves.first_ns < counted_ns) {
         gap->left_ns = counted_ns - (at_ns - moves.first_ns);
         gap->came_ns = counted_ns - (at_ns - moves.last_ns);
     } else if (moves.count == 0 &&
-               sonde__watch_border_find(&border, &moves.first_ns, &moves.last_ns)) {
+               sonde__watch_border_find(&border,
+                                        at_ns - sonde__base_minus(counted_ns, stall->last_ns),
+                                        at_ns, &moves.first_ns, &moves.last_ns)) {
         uint64_t left_ago_ns = at_ns - moves.first_ns;
         uint64_t came_ago_ns = at_ns - sonde__base_min(moves.last_ns, at_ns);
         gap->left_ns =
@@ -160,14 +195,71 @@ static void find_borders(struct sonde__watch_session *s, const struct sonde__wat
     }
 }
 
+/* If the thread waits, it is sampled when it runs again: it may have gone on by the next look. The
+ * switch records then tell what that sample covers. */
+static void expect_move(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
+{
+    const struct sonde__watch_stall *stall = &loop->stall;
+    if (s->sampler != NULL && s->trace.who == loop && stall->count > 0 &&
+        is_wait(&stall->samples[stall->count - 1].sample)) {
+        sonde__watch_expect(s->sampler, loop->tid);
+    }
+}
+
+/* Add what the thread did when it ran, up to until_ns. at_ns: when the decision counted
+ * counted_ns. */
+static void add_met(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                    uint64_t until_ns, uint64_t at_ns, uint64_t counted_ns)
+{
+    struct sonde__watch_gap gap = gap_of(s, loop);
+    struct sonde__sample sample;
+    if (s->sampler == NULL || s->trace.who != loop ||
+        !sonde__watch_take_met(s->sampler, loop->tid, &sample)) {
+        return;
+    }
+    uint64_t met_ns = sample.capture.time_ns;
+    uint64_t ago_ns = sonde__base_minus(at_ns, met_ns);
+    if (met_ns > until_ns || ago_ns >= counted_ns) {
+        sonde__sample_done(&sample); /* of another turn */
+        return;
+    }
+    gap.moved_ns = UINT64_MAX; /* it waited until then */
+    find_borders(s, loop, &sample, met_ns, counted_ns - ago_ns, &gap);
+    sonde__watch_stall_add(&loop->stall, &sample, counted_ns - ago_ns, &gap);
+}
+
+/* Since the last sample the thread has run, or waited for a processor, for longer than a sample
+ * covers; or it still does. */
+static bool has_run(const struct sonde__watch_loop *loop, uint64_t step_ns)
+{
+    const struct sonde__host_thread_look *from = &loop->sampled, *to = &loop->look;
+    return loop->stall.count == 0 || to->state == 'R' ||
+           sonde__base_minus(to->cpu_ns + to->runqueue_ns, from->cpu_ns + from->runqueue_ns) >
+               step_ns;
+}
+
+/* Has the thread hardly run since the last sample, and has no processor? Then it is still there,
+ * and cannot be sampled. */
+static bool lacks_processor(const struct sonde__watch_session *s,
+                            const struct sonde__watch_loop *loop, uint64_t moved_ns)
+{
+    return loop->look.state == 'R' && moved_ns <= SONDE__WATCH_NEAR_NS &&
+           sonde__watch_trace_is_off(&s->trace, loop);
+}
+
 static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                         uint64_t now_ns)
 {
     struct sonde__watch_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
-    if (gap.moved_ns == 0 && loop->stall.count > 0) {
+    bool stays = loop->stall.count > 0 && gap.moved_ns == 0;
+    if (!stays && has_run(loop, gap.step_ns) && is_still_busy(loop)) {
+        add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns);
+    }
+    if (stays || (loop->stall.count > 0 && lacks_processor(s, loop, gap.moved_ns))) {
         sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
-        loop->sampled = loop->look;
+        loop->sampled = stays ? loop->look : loop->sampled;
+        expect_move(s, loop);
         return;
     }
     if (!sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
@@ -177,7 +269,9 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
         loop->unread = true;
         return;
     }
-    uint64_t taken_ns = sonde__host_monotonic_ns();
+    /* the thread may have gone on before the watch did */
+    uint64_t time_ns = sample.capture.time_ns,
+             taken_ns = time_ns != 0 ? time_ns : sonde__host_monotonic_ns();
     if (s->outside != NULL) {
         sonde__watch_outside_look_again(s, loop);
     }
@@ -186,11 +280,12 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
         return;
     }
     gap.moved_ns = with_more(gap.moved_ns, s, loop, &sample);
-    uint64_t counted_ns = loop->decision.counted_ns + (taken_ns - now_ns);
+    uint64_t counted_ns = loop->decision.counted_ns + sonde__base_minus(taken_ns, now_ns);
     find_borders(s, loop, &sample, taken_ns, counted_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);
     loop->sampled = loop->look;
     loop->unread = false;
+    expect_move(s, loop);
     sonde__watch_cause_change(s->sampler, &loop->stall);
 }
 
@@ -344,7 +439,11 @@ static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop
         gap.moved_ns = UINT64_MAX;
     }
     const struct sonde__watch_decision *d = &loop->decision;
-    find_borders(s, loop, NULL, d->since_ns + duration_ns + d->excluded_ns, duration_ns, &gap);
+    uint64_t end_ns = d->since_ns + duration_ns + d->excluded_ns;
+    if (gap.moved_ns != 0 && duration_ns > loop->stall.last_ns + gap.step_ns) {
+        add_met(s, loop, end_ns, end_ns, duration_ns);
+    }
+    find_borders(s, loop, NULL, end_ns, duration_ns, &gap);
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
 }
 
@@ -428,9 +527,6 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
                       enum sonde__watch_action action, uint64_t now_ns)
 {
     struct sonde__watch_decision *d = &loop->decision;
-    if (s->sampler != NULL && (action == SONDE__WATCH_DROP || action == SONDE__WATCH_END)) {
-        sonde__watch_sampler_rest(s->sampler);
-    }
     switch (action) {
     case SONDE__WATCH_NOTHING:
         return;
@@ -459,6 +555,9 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
         report_stall(s, loop, d->duration_ns, false);
         sonde__watch_trace_rest(&s->trace, loop);
         break;
+    }
+    if (s->sampler != NULL && (action == SONDE__WATCH_DROP || action == SONDE__WATCH_END)) {
+        sonde__watch_sampler_pause(s->sampler);
     }
 }
 

@@ -6,6 +6,11 @@
 
 #include "watch_session.h"
 
+/* The loop waits. Where processors are short, the thread of the next turn may run for a few ms, and
+ * then lack a processor until the turn ends: no look would see what it did. So it is sampled as
+ * soon as it runs. */
+void sonde__watch_await_turn(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
+                             uint64_t now_ns);
 /* A turn is seen for the first time. */
 void sonde__watch_begin_turn(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_act(struct sonde__watch_session *session, struct sonde__watch_loop *loop,

@@ -115,6 +115,7 @@ struct sonde__watch_session {
     uint64_t cpu_ns;      /* CPU time of the supervisor at the last round */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
     uint64_t own_ns;                           /* of both, in that round and the pause after it */
+    uint64_t crowded_ns; /* until then processors are taken to be short; 0: never were */
     struct sonde__watch_budget budget;
     enum sonde__watch_means means;
     /* when the last round began, and its planned wait; UINT64_MAX: no limit */

@@ -38,6 +38,11 @@ void sonde__watch_trace_close(struct sonde__watch_trace *trace)
     trace->who = NULL;
 }
 
+bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who)
+{
+    return trace->who != NULL && trace->who == who && sonde__host_perf_is_off(&trace->perf);
+}
+
 bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, uint64_t until_ns,
                              struct sonde__watch_border *border, struct sonde__host_switches *ret)
 {
@@ -45,7 +50,8 @@ bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, 
     if (trace->who == NULL || trace->who != who) {
         return false;
     }
-    sonde__host_perf_switches(&trace->perf, until_ns, ret,
-                              border != NULL ? sonde__watch_border_tick : NULL, border);
+    const struct sonde__host_listener listener = {sonde__watch_border_tick, sonde__watch_border_off,
+                                                  border};
+    sonde__host_perf_switches(&trace->perf, until_ns, ret, border != NULL ? &listener : NULL);
     return !ret->lost && ret->count <= SONDE__WATCH_TRACE_MOVES;
 }

@@ -26,6 +26,9 @@ void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who,
                               uint64_t tid, bool runs);
 /* `who` stops sampling. The event is paused, not closed: opening it again would cost more. */
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
+/* Could the thread run, and has it had no processor since it ran last? It has not waited since the
+ * last call of _read(). */
+bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);
 /* The switches from the last call to until_ns. Without any, the thread ran on or slept on: the
  * ticks are added to `border` (may be null). False: not known. */

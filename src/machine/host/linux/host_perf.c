@@ -102,7 +102,11 @@ static enum sonde_status open_event(struct perf_event_attr *attr, int32_t pid, u
         }
         return error == EPERM || error == ENOMEM ? SONDE_LIMIT : SONDE_OS;
     }
-    *ret_perf = (struct sonde__host_perf){.fd = fd, .ring = ring, .ring_size = ring_size};
+    *ret_perf = (struct sonde__host_perf){.fd = fd,
+                                          .ring = ring,
+                                          .ring_size = ring_size,
+                                          .period_ns = attr->sample_period,
+                                          .asked_ns = attr->sample_period};
     return SONDE_OK;
 }
 
@@ -161,12 +165,41 @@ void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)
     (void)ioctl(perf->fd, pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
-void sonde__host_perf_restart(struct sonde__host_perf *perf)
+static void drop_records(struct sonde__host_perf *perf)
 {
     struct perf_event_mmap_page *page = perf->ring;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
     __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+/* The period begins anew. */
+static void set_period(struct sonde__host_perf *perf, uint64_t period_ns)
+{
+    if (ioctl(perf->fd, PERF_EVENT_IOC_PERIOD, &period_ns) == 0) {
+        perf->asked_ns = period_ns;
+    }
+}
+
+/* The kernel adds up how often it is asked for one sample. */
+void sonde__host_perf_once(struct sonde__host_perf *perf, uint64_t period_ns)
+{
+    drop_records(perf);
+    set_period(perf, period_ns);
+    if (perf->is_once) {
+        sonde__host_perf_pause(perf, false);
+    } else {
+        perf->is_once = ioctl(perf->fd, PERF_EVENT_IOC_REFRESH, 1) == 0;
+    }
+}
+
+void sonde__host_perf_restart(struct sonde__host_perf *perf)
+{
+    drop_records(perf);
+    if (perf->asked_ns != perf->period_ns) {
+        set_period(perf, perf->period_ns);
+    }
     perf->waits = true; /* it may be waiting now; the first record then ends that wait */
+    perf->off_ns = 0;
     sonde__host_perf_pause(perf, false);
 }
 
@@ -274,6 +307,7 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
         r.end = next;
         if (header.type == PERF_RECORD_SAMPLE) {
             found = take_sample(&r, ret);
+            perf->is_once = false;
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t lost[2];
             perf->lost += take_bytes(&r, lost, sizeof lost) ? lost[1] : 0;
@@ -315,7 +349,8 @@ uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf)
 }
 
 static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t time_ns,
-                        struct sonde__host_switches *ret)
+                        struct sonde__host_switches *ret,
+                        const struct sonde__host_listener *listener)
 {
     bool out = (misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
     bool waits = out && (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) == 0;
@@ -324,6 +359,10 @@ static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t t
         ret->count++;
         ret->last_ns = time_ns;
     }
+    if (!out && perf->off_ns != 0 && listener->on_off != NULL) {
+        listener->on_off(listener->ctx, perf->off_ns, time_ns);
+    }
+    perf->off_ns = out && !waits ? time_ns : 0;
     perf->waits = waits;
 }
 
@@ -353,7 +392,7 @@ static bool take_tick(struct ring *r, struct sonde__host_tick *ret)
 /* Consume one record, unless it is later than until_ns: then return false. */
 static bool note_record(struct sonde__host_perf *perf, struct ring *r,
                         const struct perf_event_header *header, uint64_t until_ns,
-                        struct sonde__host_switches *ret, sonde__host_on_tick **on_tick, void *ctx)
+                        struct sonde__host_switches *ret, struct sonde__host_listener *listener)
 {
     struct record_id id;
     struct sonde__host_tick tick;
@@ -361,22 +400,42 @@ static bool note_record(struct sonde__host_perf *perf, struct ring *r,
         if (id.time_ns > until_ns) {
             return false;
         }
-        note_switch(perf, header->misc, id.time_ns, ret);
+        note_switch(perf, header->misc, id.time_ns, ret, listener);
     } else if (header->type == PERF_RECORD_SAMPLE && take_tick(r, &tick)) {
         if (tick.time_ns > until_ns) {
             return false;
         }
-        *on_tick = *on_tick != NULL && (*on_tick)(ctx, &tick) != 0 ? NULL : *on_tick;
+        if (listener->on_tick != NULL && listener->on_tick(listener->ctx, &tick) != 0) {
+            listener->on_tick = NULL;
+        }
     } else if (header->type == PERF_RECORD_LOST) {
         ret->lost = true;
     }
     return true;
 }
 
-void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
-                               struct sonde__host_switches *ret, sonde__host_on_tick *on_tick,
-                               void *ctx)
+bool sonde__host_perf_is_off(const struct sonde__host_perf *perf)
 {
+    struct sonde__host_perf then = *perf;
+    const struct sonde__host_listener none = {0};
+    struct sonde__host_switches moves = {0};
+    struct ring r = ring_of(perf);
+    struct perf_event_header header;
+    while (take_header(&r, &header, &r.at)) {
+        moves.lost = moves.lost || header.type == PERF_RECORD_LOST;
+        if (header.type == PERF_RECORD_SWITCH) {
+            note_switch(&then, header.misc, 1, &moves, &none);
+        }
+    }
+    return then.off_ns != 0 && moves.count == 0 && !moves.lost;
+}
+
+void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
+                               struct sonde__host_switches *ret,
+                               const struct sonde__host_listener *asked)
+{
+    struct sonde__host_listener listener =
+        asked != NULL ? *asked : (struct sonde__host_listener){0};
     struct perf_event_mmap_page *page = perf->ring;
     struct ring r = ring_of(perf);
     uint64_t head = r.end, tail = r.at;
@@ -390,7 +449,7 @@ void sonde__host_perf_switches(struct sonde__host_perf *perf, uint64_t until_ns,
             break;
         }
         r.end = next;
-        if (!note_record(perf, &r, &header, until_ns, ret, &on_tick, ctx)) {
+        if (!note_record(perf, &r, &header, until_ns, ret, &listener)) {
             break;
         }
         r.at = tail = next;

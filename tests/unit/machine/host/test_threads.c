@@ -281,17 +281,17 @@ TEST(switches_tell_when_a_thread_waited)
     CHECK_EQ(read(pipes[2], times, sizeof times), (ssize_t)sizeof times);
     await_sleep(child);
     /* it woke, slept */
-    sonde__host_perf_switches(&perf, (times[0] + times[1]) / 2, &is, NULL, NULL);
+    sonde__host_perf_switches(&perf, (times[0] + times[1]) / 2, &is, NULL);
     CHECK(!is.lost);
     CHECK_EQ(is.count, 2);
     CHECK(is.first_ns >= begin_ns && is.first_ns <= times[0]);
     CHECK(is.last_ns >= times[0] && is.last_ns < times[1]);
     /* woke again, reads */
-    sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL, NULL);
+    sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL);
     CHECK_EQ(is.count, 2);
     CHECK(is.first_ns > times[0] + 20000000 && is.first_ns <= times[1]);
     CHECK(is.last_ns >= times[1]);
-    sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL, NULL);
+    sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL);
     CHECK_EQ(is.count, 0);
     sonde__host_perf_close(&perf);
     CHECK_EQ(write(pipes[1], "x", 1), 1);

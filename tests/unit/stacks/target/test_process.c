@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host_process.h"
+#include "host_signal.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "target.h"
@@ -215,6 +216,13 @@ static const bool stacks_may_be_cut = true;
 static const bool stacks_may_be_cut = false;
 #endif
 
+/* The thread may have gone on before the capture returned. */
+static bool has_own_time(const struct sonde__capture *capture, uint64_t begin_ns)
+{
+    return (capture->by != SONDE__CAPTURED_PASSIVE && capture->by != SONDE__CAPTURED_PERF) ||
+           (capture->time_ns >= begin_ns && capture->time_ns <= sonde__os_now_ns());
+}
+
 /* A thread that gets no CPU for half a second does not stop in time. */
 static void check_late(unsigned late, unsigned all)
 {
@@ -243,7 +251,9 @@ TIMED_TEST(threads_in_all_states, 120)
             uint64_t pcs[FRAMES];
             uint8_t how[FRAMES];
             sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+            uint64_t begin_ns = sonde__os_now_ns();
             sonde__target_capture(target, &threads[i], &stack, &capture);
+            CHECK(has_own_time(&capture, begin_ns));
             all++;
             if (capture.status == SONDE_TIMEOUT) {
                 late++;
@@ -268,6 +278,50 @@ TIMED_TEST(threads_in_all_states, 120)
     /* slow builds lose the race against the naps */
     CHECK(whole * 10 >= (all - late) * 9 || stacks_may_be_cut);
     CHECK(perf_or_ptrace + late >= 15); /* the spinning thread, except while preempted */
+    sonde__target_close(target);
+    end(child);
+}
+
+/* A thread that is stopped, and expected to run again, is sampled when it does. */
+TEST(an_expected_thread_is_sampled_once_when_it_runs)
+{
+    static void *(*const run[])(void *) = {spin};
+    struct sonde__target *target;
+    const struct sonde__thread *threads;
+    struct sonde_error error;
+    struct sonde__capture capture;
+    struct sonde_stack stack;
+    uint64_t pcs[FRAMES];
+    uint8_t how[FRAMES];
+    uint32_t count;
+    int status;
+    need_native();
+    if (!sonde__host_may_perf()) {
+        SKIP("perf events are refused here");
+    }
+    pid_t child = start_threads(run, 1);
+    CHECK_OK(sonde__target_open_process(child, NULL, &target, &error));
+    CHECK_OK(sonde__target_threads(target, &threads, &count, &error));
+    CHECK_EQ(count, 2);
+    uint64_t tid = threads[1].tid;
+    CHECK_OK(kill(child, SIGSTOP));
+    CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    sonde__target_expect(target, tid);
+    CHECK(!sonde__target_met(target, tid, &stack, &capture));
+    uint64_t begin_ns = sonde__os_now_ns();
+    CHECK_OK(kill(child, SIGCONT));
+    bool met = false;
+    for (unsigned i = 0; i < 10000 && !met; i++) {
+        usleep(1000);
+        met = sonde__target_met(target, tid, &stack, &capture);
+    }
+    CHECK(met);
+    CHECK_EQ(capture.by, SONDE__CAPTURED_PERF);
+    CHECK(capture.time_ns >= begin_ns && has_own_time(&capture, begin_ns));
+    CHECK(stack.count > 0);
+    usleep(20000);
+    CHECK(!sonde__target_met(target, tid, &stack, &capture)); /* only once */
     sonde__target_close(target);
     end(child);
 }

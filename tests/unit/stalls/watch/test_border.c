@@ -47,7 +47,7 @@ static void tick(struct sonde__watch_border *b, uint64_t from_ms, unsigned count
 static void check_border(const struct sonde__watch_border *b, uint64_t left_ms, uint64_t came_ms)
 {
     uint64_t left_ns = 1, came_ns = 1;
-    CHECK(sonde__watch_border_find(b, &left_ns, &came_ns));
+    CHECK(sonde__watch_border_find(b, 0, UINT64_MAX, &left_ns, &came_ns));
     CHECK_EQ(left_ns, left_ms * MS);
     CHECK_EQ(came_ns, came_ms == UINT64_MAX ? UINT64_MAX : came_ms * MS);
 }
@@ -108,11 +108,11 @@ TEST(a_thread_that_alternates_has_no_border)
         tick(&b, 100 + i * 4, 1, SECOND, 0);
         tick(&b, 102 + i * 4, 1, FIRST, 0);
     }
-    CHECK(!sonde__watch_border_find(&b, &left_ns, &came_ns));
+    CHECK(!sonde__watch_border_find(&b, 0, UINT64_MAX, &left_ns, &came_ns));
     b = begin(false);
-    CHECK(!sonde__watch_border_find(&b, &left_ns, &came_ns));
+    CHECK(!sonde__watch_border_find(&b, 0, UINT64_MAX, &left_ns, &came_ns));
     tick(&b, 100, 9, 0x10, 0); /* an unknown function */
-    CHECK(!sonde__watch_border_find(&b, &left_ns, &came_ns));
+    CHECK(!sonde__watch_border_find(&b, 0, UINT64_MAX, &left_ns, &came_ns));
 }
 
 TEST(samples_of_one_function_have_no_border)
@@ -124,7 +124,49 @@ TEST(samples_of_one_function_have_no_border)
     sonde__watch_border_begin(&b, &first, &second, find_function, NULL);
     tick(&b, 100, 4, FIRST, 0);
     tick(&b, 108, 4, MAIN, 0);
-    CHECK(!sonde__watch_border_find(&b, &left_ns, &came_ns));
+    CHECK(!sonde__watch_border_find(&b, 0, UINT64_MAX, &left_ns, &came_ns));
+}
+
+/* The samples are at 90 and 200 ms. */
+static void check_off(const struct sonde__watch_border *b, uint64_t left_us, uint64_t came_us)
+{
+    uint64_t left_ns = 1, came_ns = 1;
+    CHECK(sonde__watch_border_find(b, 90 * MS, 200 * MS, &left_ns, &came_ns));
+    CHECK_EQ(left_ns, left_us * 1000);
+    CHECK_EQ(came_ns, came_us * 1000);
+}
+
+/* The thread could run, and had no processor: it stayed in the function that it ran before. */
+TEST(time_without_a_processor_belongs_to_one_place)
+{
+    struct sonde__watch_border b = begin(false);
+    tick(&b, 100, 2, FIRST, 0);
+    sonde__watch_border_off(&b, 103500000, 159500000);
+    tick(&b, 160, 3, SECOND, 0);
+    check_off(&b, 103000, 103000);
+    b = begin(false);
+    tick(&b, 100, 2, FIRST, 0);
+    sonde__watch_border_off(&b, 102200000, 160000000);
+    tick(&b, 162, 3, SECOND, 0);
+    check_off(&b, 160900, 160900);
+}
+
+/* Between the samples it ran for less than a tick takes. */
+TEST(time_without_a_processor_between_two_samples)
+{
+    struct sonde__watch_border b = begin(false);
+    sonde__watch_border_off(&b, 90500000, 150000000);
+    sonde__watch_border_off(&b, 151000000, 199000000);
+    check_off(&b, 150750, 150750);
+}
+
+TEST(time_without_a_processor_beside_long_work_is_between_both)
+{
+    struct sonde__watch_border b = begin(false);
+    tick(&b, 100, 2, FIRST, 0);
+    sonde__watch_border_off(&b, 110000000, 150000000);
+    tick(&b, 160, 2, SECOND, 0);
+    check_off(&b, 102000, 160000);
 }
 
 /* More ticks than are kept. */

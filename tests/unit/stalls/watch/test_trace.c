@@ -2,6 +2,7 @@
 /* The scheduler's records and the ticks of a child that runs on. */
 #include "watch_trace.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,6 +100,50 @@ TEST(a_thread_that_only_lacked_a_processor_has_not_moved)
     }
 }
 
+static void pin(pid_t pid, size_t cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    CHECK_OK(sched_setaffinity(pid, sizeof set, &set));
+}
+
+/* Two children share one processor, so each lacks one half of the time. */
+TEST(a_thread_that_lost_its_processor_is_off)
+{
+    struct sonde__watch_trace trace = {0};
+    struct sonde__host_switches moves;
+    cpu_set_t set;
+    size_t cpu = 0;
+    CHECK_OK(sched_getaffinity(0, sizeof set, &set));
+    while (!CPU_ISSET(cpu, &set)) {
+        cpu++;
+    }
+    pid_t child = start_child(), other = start_child();
+    pin(child, cpu);
+    pin(other, cpu);
+    sonde__watch_trace_begin(&trace, &trace, child, (uint64_t)child, true);
+    bool allowed = trace.tid != 0, was_off = false, was_on = false;
+    for (unsigned i = 0; i < 10000 && allowed && !(was_on && was_off); i++) {
+        usleep(500);
+        bool is_off = sonde__watch_trace_is_off(&trace, &trace);
+        was_off = was_off || is_off;
+        was_on = was_on || !is_off;
+        (void)sonde__watch_trace_read(&trace, &trace, sonde__os_now_ns(), NULL, &moves);
+    }
+    stop_child(child); /* it does not lack a processor */
+    bool is_off = sonde__watch_trace_is_off(&trace, &trace);
+    sonde__watch_trace_close(&trace);
+    kill(child, SIGKILL);
+    kill(other, SIGKILL);
+    waitpid(child, NULL, 0);
+    waitpid(other, NULL, 0);
+    if (!allowed) {
+        SKIP("perf events are refused here");
+    }
+    CHECK(was_off && was_on && !is_off);
+}
+
 struct seen {
     uint64_t last_ns;
     unsigned ticks, inside, called;
@@ -137,7 +182,8 @@ TEST(ticks_show_functions_and_their_callers)
         sonde__host_perf_restart(&perf);
         await_cpu(child, 60);
         uint64_t until_ns = sonde__os_now_ns();
-        sonde__host_perf_switches(&perf, until_ns, &moves, see_tick, &seen);
+        const struct sonde__host_listener listener = {.on_tick = see_tick, .ctx = &seen};
+        sonde__host_perf_switches(&perf, until_ns, &moves, &listener);
         sonde__host_perf_close(&perf);
     }
     kill(child, SIGKILL);

@@ -11,15 +11,21 @@
 
 #define MS 1000000ull
 
-enum { PHASES_MAX = 8, STOPS_MAX = 16 };
+enum { PHASES_MAX = 8, STOPS_MAX = 16, SLICES_MAX = 512 };
+
+/* What the thread does for a part of its turn. */
+enum { WORLD_RUNS, WORLD_WAITS, WORLD_READY /* it could run, and has no processor */ };
 
 struct world {
     /* the turn; begin_ns is not aligned to the watcher's looks */
     uint64_t threshold_ns, begin_ns;
     uint64_t phases_ns[PHASES_MAX];
     bool blocks[PHASES_MAX]; /* the thread waits in this phase; else it runs */
-    bool traced;             /* the switches of the thread are known, and ticks of its CPU time */
-    uint64_t tick_ns;        /* since the last tick when the turn begins */
+    /* Other threads take the processor for up to crowd_ns each slice_ns, and before the thread goes
+     * on after a wait. That time is added to the phase. 0: the thread always has a processor. */
+    uint64_t crowd_ns, slice_ns;
+    bool traced;      /* the switches of the thread are known, and ticks of its CPU time */
+    uint64_t tick_ns; /* since the last tick when the turn begins */
     unsigned phase_count;
     /* The program is stopped in these intervals, in which phases stand still. machine: the watcher
      * is stopped, too, without a trace in its counters. */
@@ -30,6 +36,11 @@ struct world {
     unsigned stop_count;
     uint64_t late_max_ns; /* largest delay of a look, because the watcher waits for a CPU */
     uint64_t seed;
+    struct {
+        uint64_t ns;
+        uint8_t what;
+    } slices[SLICES_MAX]; /* of the turn */
+    unsigned slice_count;
     /* results */
     struct sonde__watch_decision decision;
     struct sonde__watch_stall stall;
