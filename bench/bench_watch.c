@@ -3,7 +3,8 @@
  * alternating, in a program with the probe as `sonde run` loads it. The turn itself, without the
  * wrapper and the call, is also shown. Then the calls of a program that watches itself: a
  * heartbeat, a scope (entered and left), a marked wait; and what its watch costs while the program
- * waits: without a scope, and inside a scope with a deadline of a minute. */
+ * waits: without a scope, and inside a scope with a deadline of a minute. Before all that, what the
+ * supervisor of a program that stalls costs; after it, the live file. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_watch_live.h"
+#include "bench_watch_sampler.h"
 #include "harness.h"
 #include "probe_turn.h"
 
@@ -264,8 +267,13 @@ int main(int argc, char **argv)
     static char self[4000];
     struct sonde__probe_page *shared = NULL;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (argc > 2) {
+        bench_watch_stall(argv[2]);
+        return 1;
+    }
     if (argc < 2 && n > 0) {
         self[n] = '\0';
+        bench_watch_sampler(self);
         start_with_probe(self);
     }
     if (argc > 1) {
@@ -284,5 +292,6 @@ int main(int argc, char **argv)
     }
     measure_inside();
     measure_cost();
+    bench_watch_live();
     return 0;
 }
