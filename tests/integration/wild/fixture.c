@@ -33,7 +33,9 @@ PLACED(smashed) int smashed(uintptr_t target, void (*look)(void))
     uintptr_t *volatile record = __builtin_frame_address(0);
     record[1] = target;
     look();
-    return 1;
+    int result = 1;
+    AFTER(result); /* clang would jump to `look` */
+    return result;
 }
 
 PLACED(middle) int middle(uintptr_t target, int how, void (*look)(void))
