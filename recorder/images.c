@@ -7,18 +7,28 @@
 
 enum { TEXT_LOST = UINT32_MAX };
 
+/* How far the page is filled. The page's own counts are for its reader. */
+static uint32_t text_used, blind_count, site_count;
+
 /* Copy a text to the page and return its offset; the last byte of the page's text stays 0. */
 static uint32_t put_text(const char *text)
 {
     struct sonde__record_page *page = recorder_page;
     size_t size = strlen(text) + 1;
-    uint32_t at = page->text_used;
+    uint32_t at = text_used;
     if (size > sizeof page->text - 1 - at) {
         return TEXT_LOST;
     }
     memcpy(page->text + at, text, size);
-    page->text_used += (uint32_t)size;
+    text_used += (uint32_t)size;
+    page->text_used = text_used;
     return at;
+}
+
+static bool is_text_at(uint32_t at, const char *text)
+{
+    size_t size = strlen(text) + 1, all = sizeof recorder_page->text;
+    return at < all && size <= all - at && memcmp(recorder_page->text + at, text, size) == 0;
 }
 
 /* Store the entry before the count that includes it. */
@@ -53,18 +63,17 @@ void recorder_log_images(void)
 static bool is_logged(const struct sonde__record_blind *blind, const char *module,
                       const struct sonde__hook_blind *from, uint32_t function)
 {
-    const char *known = blind->module != TEXT_LOST ? recorder_page->text + blind->module : NULL;
     return blind->reason == (uint32_t)from->reason && blind->function == function &&
-           (known == NULL) == (module == NULL) && (known == NULL || strcmp(known, module) == 0);
+           (blind->module == TEXT_LOST) == (module == NULL) &&
+           (module == NULL || is_text_at(blind->module, module));
 }
 
 static void add_blind(const struct sonde__hook_blind *from)
 {
     struct sonde__record_page *page = recorder_page;
-    uint32_t count = atomic_load_explicit(&page->blind_count, memory_order_relaxed);
     uint32_t function = UINT32_MAX;
-    for (uint32_t i = 0; from->function != NULL && i < page->function_count; i++) {
-        if (strcmp(page->names + page->functions[i].name, from->function) == 0) {
+    for (uint32_t i = 0; from->function != NULL && i < recorder_name_count; i++) {
+        if (strcmp(recorder_names[i], from->function) == 0) {
             function = i;
         }
     }
@@ -72,27 +81,26 @@ static void add_blind(const struct sonde__hook_blind *from)
         return; /* only of interest to the recorder */
     }
     uint32_t module = TEXT_LOST;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < blind_count; i++) {
         if (is_logged(&page->blind_spots[i], from->module, from, function)) {
             return;
         }
         if (module == TEXT_LOST && from->module != NULL &&
-            page->blind_spots[i].module != TEXT_LOST &&
-            strcmp(page->text + page->blind_spots[i].module, from->module) == 0) {
+            is_text_at(page->blind_spots[i].module, from->module)) {
             module = page->blind_spots[i].module;
         }
     }
     if (from->module != NULL && module == TEXT_LOST) {
         module = put_text(from->module);
     }
-    if (count == sizeof page->blind_spots / sizeof page->blind_spots[0] ||
+    if (blind_count == sizeof page->blind_spots / sizeof page->blind_spots[0] ||
         (from->module != NULL && module == TEXT_LOST)) {
         atomic_fetch_add_explicit(&page->blind_spots_lost, 1, memory_order_relaxed);
         return;
     }
-    page->blind_spots[count] =
+    page->blind_spots[blind_count++] =
         (struct sonde__record_blind){module, function, (uint32_t)from->reason};
-    atomic_store_explicit(&page->blind_count, count + 1, memory_order_release);
+    atomic_store_explicit(&page->blind_count, blind_count, memory_order_release);
 }
 
 void recorder_log_blind_spots(void)
@@ -112,17 +120,17 @@ void recorder_log_blind_spots(void)
 void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_result result)
 {
     struct sonde__record_page *page = recorder_page;
-    uint32_t count = atomic_load_explicit(&page->site_count, memory_order_relaxed);
+    const uint32_t most = sizeof page->sites / sizeof page->sites[0];
     uint32_t text = TEXT_LOST;
-    if (count != 0 && strcmp(page->text + page->sites[count - 1].module, module) == 0) {
-        text = page->sites[count - 1].module;
-    } else if (count < sizeof page->sites / sizeof page->sites[0]) {
+    if (site_count != 0 && is_text_at(page->sites[site_count - 1].module, module)) {
+        text = page->sites[site_count - 1].module;
+    } else if (site_count < most) {
         text = put_text(module);
     }
-    if (text == TEXT_LOST || count == sizeof page->sites / sizeof page->sites[0]) {
+    if (text == TEXT_LOST || site_count == most) {
         atomic_fetch_add_explicit(&page->sites_lost, 1, memory_order_relaxed);
         return;
     }
-    page->sites[count] = (struct sonde__record_site){text, (uint32_t)result, vaddr};
-    atomic_store_explicit(&page->site_count, count + 1, memory_order_release);
+    page->sites[site_count++] = (struct sonde__record_site){text, (uint32_t)result, vaddr};
+    atomic_store_explicit(&page->site_count, site_count, memory_order_release);
 }

@@ -3,7 +3,9 @@
  * (`sonde run --record`).
  *
  * Invariant: it creates no thread, keeps no descriptor, writes no output, preserves errno, and
- * restores the environment. A fork child records nothing (page.h). */
+ * restores the environment. A fork child records nothing (page.h). A wild write of the program to
+ * the shared memory makes what is recorded wrong, and nothing else: no address, offset or bound is
+ * taken from it after the start. */
 #ifndef SONDE_RECORDER_H
 #define SONDE_RECORDER_H
 
@@ -27,6 +29,9 @@
 extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
+/* The functions of the list, copied at the start. */
+extern uint32_t recorder_name_count;
+extern const char *recorder_names[SONDE__RECORD_FUNCTIONS];
 /* List index of a function that is also an event, or RECORDER_NONE. */
 extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
 /* Not 0: the thread runs recorder code, whose calls do not count. */

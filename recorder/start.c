@@ -50,16 +50,27 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *ctx)
     return own != NULL;
 }
 
+static void copy_names(void)
+{
+    static char texts[sizeof recorder_page->names];
+    const struct sonde__record_page *page = recorder_page;
+    recorder_name_count = page->function_count;
+    for (uint32_t i = 0; i < page->function_count; i++) {
+        uint32_t at = page->functions[i].name;
+        recorder_names[i] = strcpy(texts + at, page->names + at);
+    }
+}
+
 /* Listed functions keep their number; one that is also an event is hooked once. */
 static void list_names(void)
 {
-    struct sonde__record_page *page = recorder_page;
     struct sonde__hook_method_name method;
     bool has_methods = false;
+    copy_names();
     memcpy(names + RECORDER_EVENT_FUNCTION, event_names, sizeof event_names);
     memset(recorder_listed_events, 0xff, sizeof recorder_listed_events);
-    for (uint32_t i = 0; i < page->function_count; i++) {
-        names[i] = page->names + page->functions[i].name;
+    for (uint32_t i = 0; i < recorder_name_count; i++) {
+        names[i] = recorder_names[i];
         has_methods |= sonde__hook_method_parse(names[i], &method);
         for (uint32_t event = 0; event < SONDE__RECORD_EVENTS; event++) {
             if (strcmp(names[i], event_names[event]) == 0) {

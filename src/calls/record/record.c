@@ -14,14 +14,19 @@ enum { SHARED = SONDE__CAPTURE_MEMOS, ROWS };
  * (record_images.h). */
 enum { IMAGES_MAX = 4096 };
 
+/* For a record in memory of the caller, this struct is apart: the memory may be shared with a
+ * reader, and a wild write of the program must not change an address that we use. `shown` is a
+ * second one, in that memory: of it only `rows` (not null: the row is in use; no address) and
+ * `lost` are set. */
 struct sonde__record {
+    struct sonde__record *shown; /* null: this one has all */
     struct sonde__depot *depot;
     uint64_t depot_size;
     uint64_t serial; /* unique: the memory may be that of an earlier record */
     uint32_t nodes;
     uint8_t *memory;      /* null: each part is mapped when it is needed */
     bool is_limited;      /* sonde__record_limit_walks() */
-    bool is_view;         /* of another owner's memory: only this struct and a header are mapped */
+    bool is_view;         /* of another owner's memory */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
     struct sonde__record_images images; /* null until they are looked at */
@@ -62,6 +67,12 @@ enum sonde_status sonde__record_open(uint32_t nodes, struct sonde__record **ret_
     return SONDE_OK;
 }
 
+/* With the depot's header behind it; both of whole words. */
+static struct sonde__record *map_apart(void)
+{
+    return sonde__os_map(sizeof(struct sonde__record) + sonde__depot_header_size());
+}
+
 /* In shared memory: this struct, the depot, the rows. */
 enum { PAGE = 65536 /* the largest that Linux has */ };
 
@@ -100,14 +111,18 @@ uint64_t sonde__record_stacks_size(uint32_t nodes)
 
 struct sonde__record *sonde__record_at(void *memory, uint32_t nodes)
 {
-    struct sonde__record *record = memory;
-    if (nodes == 0 || nodes > SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST) {
+    struct sonde__record *record = NULL;
+    if (nodes != 0 && nodes <= SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST) {
+        record = map_apart();
+    }
+    if (record == NULL) {
         return NULL;
     }
+    record->shown = memory;
     record->nodes = nodes;
     record->memory = memory;
     record->serial = new_serial();
-    record->depot = sonde__depot_init(depot_at(memory), nodes);
+    record->depot = sonde__depot_share(record + 1, depot_at(memory), nodes);
     return record;
 }
 
@@ -115,8 +130,7 @@ enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
                                      struct sonde__record **ret_record)
 {
     const struct sonde__record *from = memory;
-    struct sonde__record *view =
-        sonde__os_map(sizeof *view + sonde__depot_header_size()); /* both of whole words */
+    struct sonde__record *view = map_apart();
     if (view == NULL) {
         return SONDE_MEMORY;
     }
@@ -138,10 +152,10 @@ enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
 
 void sonde__record_close(struct sonde__record *record)
 {
-    if (record == NULL || record->memory != NULL) {
+    if (record == NULL) {
         return;
     }
-    if (record->is_view) {
+    if (record->is_view || record->memory != NULL) {
         sonde__os_unmap(record, sizeof *record + sonde__depot_header_size());
         return;
     }
@@ -283,6 +297,9 @@ static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record
     }
     if (__atomic_compare_exchange_n(&record->rows[index], &row, fresh, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
+        if (record->shown != NULL) {
+            __atomic_store_n(&record->shown->rows[index], fresh, __ATOMIC_RELEASE);
+        }
         return fresh;
     }
     if (record->memory == NULL) {
@@ -297,17 +314,25 @@ static inline uint64_t *row_of(struct sonde__record *record, uint32_t index)
     return row != NULL ? row : make_row(record, index);
 }
 
+static uint64_t *lost_of(const struct sonde__record *record, uint32_t label)
+{
+    const struct sonde__record *own = record->shown != NULL ? record->shown : record;
+    return (uint64_t *)(uintptr_t)&own->lost[label];
+}
+
 static bool count_call(struct sonde__record *record, uint32_t label, uint32_t stack, uint32_t index)
 {
     uint32_t node = sonde__depot_label(record->depot, stack, label);
-    uint64_t *row = node != SONDE__DEPOT_NONE ? row_of(record, index) : NULL;
+    uint32_t number = sonde__depot_label_number(record->depot, node);
+    uint64_t *row =
+        node != SONDE__DEPOT_NONE && number < record->nodes ? row_of(record, index) : NULL;
     if (row == NULL) {
         if (label < SONDE__RECORD_LABELS) {
-            __atomic_fetch_add(&record->lost[label], 1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(lost_of(record, label), 1, __ATOMIC_RELAXED);
         }
         return false;
     }
-    uint64_t *counter = &row[sonde__depot_label_number(record->depot, node)];
+    uint64_t *counter = &row[number];
     if (index == SHARED) {
         __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
     } else {
@@ -338,7 +363,9 @@ bool sonde__record_entry(const struct sonde__record *record, uint32_t number,
                          struct sonde__record_entry *ret_entry)
 {
     struct sonde__record_entry entry = {.count = 0};
-    entry.stack = sonde__depot_labelled(record->depot, number, &entry.label);
+    entry.stack = number < record->nodes
+                      ? sonde__depot_labelled(record->depot, number, &entry.label)
+                      : SONDE__DEPOT_NONE;
     if (entry.stack == SONDE__DEPOT_NONE) {
         return false;
     }
@@ -352,6 +379,6 @@ bool sonde__record_entry(const struct sonde__record *record, uint32_t number,
 
 uint64_t sonde__record_lost(const struct sonde__record *record, uint32_t label)
 {
-    return label < SONDE__RECORD_LABELS ? __atomic_load_n(&record->lost[label], __ATOMIC_RELAXED)
+    return label < SONDE__RECORD_LABELS ? __atomic_load_n(lost_of(record, label), __ATOMIC_RELAXED)
                                         : 0;
 }

@@ -36,7 +36,8 @@ void sonde__record_close(struct sonde__record *record);
 
 /* The same in memory of the caller: sonde__record_size() zeroed bytes at a page boundary, which
  * other processes may share; only the used part is touched. sonde__record_close() does not free it.
- * Returns null for too many nodes. Context: start-up */
+ * Others may write anything there: counts and stacks are wrong then, but no access is outside of
+ * it. Returns null for too many nodes, or without memory. Context: start-up */
 uint64_t sonde__record_size(uint32_t nodes);
 /* The size of its first part, without the counters: enough for stacks alone. */
 uint64_t sonde__record_stacks_size(uint32_t nodes);

@@ -53,6 +53,11 @@ uint64_t sonde__depot_size(uint32_t nodes);
 /* Make a depot in zeroed memory of that size, aligned to 64 bytes. Context: start-up. */
 struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes);
 
+/* The same in memory that this process shares with a reader, who gets it by sonde__depot_view().
+ * Whatever is written to the memory by others makes no access outside of it, only wrong stacks.
+ * header: sonde__depot_header_size() zeroed bytes that are not shared. Context: start-up */
+struct sonde__depot *sonde__depot_share(void *header, void *memory, uint32_t nodes);
+
 /* Open a depot that another process writes, through another mapping of the same memory. Our own
  * header is in `header` (sonde__depot_header_size() bytes). Whatever the other process writes
  * can only make stacks unreadable. nodes: as in its sonde__depot_init(). */

@@ -3,7 +3,7 @@
 
 bool sonde__depot_is_closed(const struct sonde__depot *depot, uint32_t id)
 {
-    return id >= SONDE__DEPOT_FIRST &&
+    return id >= SONDE__DEPOT_FIRST && id < depot->capacity &&
            (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_CLOSED) != 0;
 }
 
@@ -43,7 +43,7 @@ uint32_t sonde__depot_close_others(struct sonde__depot *depot, sonde__depot_is_k
     uint32_t count =
         close_nodes(depot, SONDE__DEPOT_FIRST, taken.next, is_kept, ctx) +
         close_nodes(depot, depot->capacity - taken.labels, depot->capacity, is_kept, ctx);
-    __atomic_fetch_add(&depot->closed, count, __ATOMIC_RELAXED);
+    SONDE__DEPOT_ADD(depot, closed, count);
     return count;
 }
 

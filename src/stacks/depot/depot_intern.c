@@ -32,7 +32,7 @@ static inline uint32_t slot_of(const struct key *key, uint32_t id)
 static bool is_key(const struct sonde__depot *depot, uint32_t id, const struct key *key)
 {
     const struct sonde__depot_node *node = &depot->nodes[id];
-    return __atomic_load_n(&node->frame, __ATOMIC_RELAXED) == key->frame &&
+    return id < depot->capacity && __atomic_load_n(&node->frame, __ATOMIC_RELAXED) == key->frame &&
            __atomic_load_n(&node->caller, __ATOMIC_RELAXED) == key->caller;
 }
 
@@ -101,7 +101,7 @@ static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bo
                                   id >= __atomic_load_n(&depot->spares_from, __ATOMIC_ACQUIRE)));
         if (fits && __atomic_compare_exchange_n(&depot->spares[i], &id, SONDE__DEPOT_NONE, false,
                                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            __atomic_fetch_sub(&depot->wasted, 1, __ATOMIC_RELAXED);
+            SONDE__DEPOT_ADD(depot, wasted, UINT32_MAX);
             return id;
         }
     }
@@ -111,13 +111,16 @@ static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bo
 static uint32_t take_new(struct sonde__depot *depot, bool is_label)
 {
     uint64_t taken = __atomic_load_n(&depot->taken, __ATOMIC_RELAXED);
+    const uint64_t one = is_label ? (uint64_t)1 << 32 : 1;
     do {
         if ((uint32_t)taken + (taken >> 32) >= depot->capacity) {
             return SONDE__DEPOT_NONE;
         }
-    } while (!__atomic_compare_exchange_n(&depot->taken, &taken,
-                                          taken + (is_label ? (uint64_t)1 << 32 : 1), true,
+    } while (!__atomic_compare_exchange_n(&depot->taken, &taken, taken + one, true,
                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    if (depot->shown != NULL) {
+        __atomic_fetch_add(&depot->shown->taken, one, __ATOMIC_RELEASE);
+    }
     return is_label ? depot->capacity - 1 - (uint32_t)(taken >> 32) : (uint32_t)taken;
 }
 
@@ -147,7 +150,7 @@ static void give_up(struct sonde__depot *depot, uint32_t id)
 {
     if (id != SONDE__DEPOT_NONE) {
         __atomic_store_n(&depot->nodes[id].caller, SONDE__DEPOT_NONE, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&depot->wasted, 1, __ATOMIC_RELAXED);
+        SONDE__DEPOT_ADD(depot, wasted, 1u);
         /* the spare replaced here is lost: it is the older one */
         (void)__atomic_exchange_n(&depot->spares[id % SONDE__DEPOT_SPARES], id, __ATOMIC_ACQ_REL);
     }
@@ -155,8 +158,18 @@ static void give_up(struct sonde__depot *depot, uint32_t id)
 
 static uint32_t drop(struct sonde__depot *depot)
 {
-    __atomic_fetch_add(&depot->dropped, 1, __ATOMIC_RELAXED);
+    SONDE__DEPOT_ADD(depot, dropped, 1u);
     return SONDE__DEPOT_NONE;
+}
+
+/* Use the next table, unless another thread was first. */
+static void go_up(struct sonde__depot *depot, uint32_t level)
+{
+    if (__atomic_compare_exchange_n(&depot->level, &level, level + 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED) &&
+        depot->shown != NULL) {
+        __atomic_fetch_add(&depot->shown->level, 1, __ATOMIC_RELAXED);
+    }
 }
 
 /* Not in the current table: take it from an older one, or add it. Makes the key again, so that
@@ -197,8 +210,7 @@ static __attribute__((noinline)) uint32_t add(struct sonde__depot *depot, uint32
                 give_up(depot, fresh);
             }
             if (level + 1 < depot->level_count && is_full(depot, level)) {
-                (void)__atomic_compare_exchange_n(&depot->level, &level, level + 1, false,
-                                                  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+                go_up(depot, level);
             }
             return id;
         }

@@ -24,7 +24,12 @@ struct sonde__depot_node {
     uint32_t caller;
 };
 
-/* What every look-up reads comes first, in the same few cache lines. */
+/* What every look-up reads comes first, in the same few cache lines.
+ *
+ * If others can write the memory (a program's own wild writes, where it shares the memory with a
+ * reader), this header is apart from it: nothing that is read there is an address or a bound, and
+ * ids are checked. `shown` is a second header in that memory, for the reader: of it only taken,
+ * level, closed, wasted and dropped are set, and none is read here. */
 struct sonde__depot {
     uint32_t capacity; /* ids are below this */
     uint32_t level_count;
@@ -40,7 +45,17 @@ struct sonde__depot {
      * image, are not reused: their ids would mean that image. */
     uint32_t spares[SONDE__DEPOT_SPARES];
     uint32_t spares_from;
+    struct sonde__depot *shown; /* null: the reader has this header */
 };
+
+/* Add to a field, and to the reader's. `amount` may be a negative number's bits. */
+#define SONDE__DEPOT_ADD(depot, field, amount)                                                     \
+    do {                                                                                           \
+        __atomic_fetch_add(&(depot)->field, (amount), __ATOMIC_RELAXED);                           \
+        if ((depot)->shown != NULL) {                                                              \
+            __atomic_fetch_add(&(depot)->shown->field, (amount), __ATOMIC_RELAXED);                \
+        }                                                                                          \
+    } while (false)
 
 static inline uint32_t sonde__depot_slot_count(uint32_t level)
 {

@@ -50,6 +50,17 @@ struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
     return depot;
 }
 
+struct sonde__depot *sonde__depot_share(void *header, void *memory, uint32_t nodes)
+{
+    struct sonde__depot *depot = header;
+    lay_out(depot, memory, nodes);
+    depot->taken = SONDE__DEPOT_FIRST;
+    depot->depth_max = UINT32_MAX;
+    depot->shown = memory;
+    depot->shown->taken = SONDE__DEPOT_FIRST;
+    return depot;
+}
+
 uint64_t sonde__depot_header_size(void)
 {
     return sizeof(struct sonde__depot);
