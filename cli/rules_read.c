@@ -256,17 +256,17 @@ static void take_limit(struct reader *r)
 }
 
 static const struct key {
-    enum section section;
     const char *word;
-    bool is_list; /* it may be repeated: the lists are joined */
     void (*take)(struct reader *r);
+    enum section section;
+    bool is_list; /* it may be repeated: the lists are joined */
 } keys[] = {
-    {PACK, "use", true, take_use},         {RULE, "api", true, take_api},
-    {RULE, "when", false, take_when},      {RULE, "severity", false, take_severity},
-    {RULE, "class", false, take_class},    {RULE, "message", false, take_message},
-    {RULE, "keep-args", false, take_keep}, {RULE, "limit", false, take_limit},
-    {RULE, "phase", false, take_phase},    {RULE, "from", true, take_from},
-    {SDK, "match", true, take_match},
+    {"use", take_use, PACK, true},         {"api", take_api, RULE, true},
+    {"when", take_when, RULE, false},      {"severity", take_severity, RULE, false},
+    {"class", take_class, RULE, false},    {"message", take_message, RULE, false},
+    {"keep-args", take_keep, RULE, false}, {"limit", take_limit, RULE, false},
+    {"phase", take_phase, RULE, false},    {"from", take_from, RULE, true},
+    {"match", take_match, SDK, true},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 

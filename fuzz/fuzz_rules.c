@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fuzz target: a file of rules of any content. Every error has a place in the file, and what was
- * read is complete. */
+/* Fuzz target: a file of rules of any content. Every error has a place in the file, what was read
+ * is complete, and a condition that compiles is safe to evaluate, and ends. */
 #include <string.h>
 
+#include "audit_when.h"
 #include "fuzz.h"
 #include "report_model.h"
 #include "rules.h"
@@ -29,6 +30,26 @@ static void check_place(const struct sonde__rule_place *place, size_t size)
               place->column <= size + 1);
 }
 
+static void check_condition(const struct sonde__rule *rule, size_t size)
+{
+    static struct sonde__when when;
+    static const uint64_t arguments[SONDE__WHEN_ARGUMENTS] = {1, 2, 3};
+    struct sonde__audit_when to = {&when, 0};
+    uint16_t node;
+    size_t at;
+    when.node_count = 0;
+    if (rule->when.text == NULL || rule->api_count == 0) {
+        return;
+    }
+    if (sonde__audit_when_compile(&to, rule->when.text, rule->apis[0].name, &node, &at) == NULL) {
+        FUZZ_MUST(sonde__when_check(&when, 1));
+        FUZZ_MUST(sonde__when_holds(&when, node, arguments) <= SONDE__WHEN_UNREAD);
+    } else {
+        FUZZ_MUST(at <= strlen(rule->when.text));
+        check_place(&rule->when.places[at], size);
+    }
+}
+
 static void check_rule(const struct sonde__rule *rule, size_t size)
 {
     check_place(&rule->place, size);
@@ -40,6 +61,7 @@ static void check_rule(const struct sonde__rule *rule, size_t size)
         FUZZ_MUST(rule->apis[i].name[0] != '\0' &&
                   rule->apis[i].argument <= SONDE__RULE_ARGUMENTS_MAX);
     }
+    check_condition(rule, size);
     for (size_t i = 0; i < rule->from.count; i++) {
         FUZZ_MUST(rule->from.items[i].glob[0] != '\0');
     }

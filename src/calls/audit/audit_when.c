@@ -271,7 +271,7 @@ static bool parse_term(struct parser *p, uint16_t *ret_index)
 
 static bool parse_and(struct parser *p, uint16_t *ret_index)
 {
-    uint16_t left, right;
+    uint16_t left = 0, right;
     if (!parse_term(p, &left)) {
         return false;
     }
@@ -287,7 +287,7 @@ static bool parse_and(struct parser *p, uint16_t *ret_index)
 
 static bool parse_condition(struct parser *p, uint16_t *ret_index)
 {
-    uint16_t left, right;
+    uint16_t left = 0, right;
     if (!parse_and(p, &left)) {
         return false;
     }
