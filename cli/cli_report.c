@@ -34,6 +34,20 @@ const char *sonde__cli_take_top(const struct sonde__cli_option *option, const ch
     return NULL;
 }
 
+const char *sonde__cli_take_severity(const struct sonde__cli_option *option, const char *value,
+                                     void *member)
+{
+    static const char *const severities[] = {"note", "warning", "error", NULL};
+    struct sonde__cli_option words = *option;
+    unsigned word = 0;
+    words.words = severities;
+    const char *wrong = sonde__cli_take_word(&words, value, &word);
+    if (wrong == NULL) {
+        *(uint32_t *)member = (uint32_t)SONDE__REPORT_SEVERITY_NOTE + word;
+    }
+    return wrong;
+}
+
 void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report)
 {
     view->view.color = sonde__cli_use_color(view->color, stdout);

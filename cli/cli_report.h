@@ -49,6 +49,8 @@ struct sonde__cli_view {
 extern const char *const sonde__cli_styles[];
 /* uint32_t: a number of stacks, at least 1, or "all". */
 sonde__cli_take sonde__cli_take_top;
+/* uint32_t: an enum sonde__report_severity, from "note", "warning" or "error". */
+sonde__cli_take sonde__cli_take_severity;
 /* The caller's description of a run, for its report. */
 struct sonde__cli_origin {
     const char *build;

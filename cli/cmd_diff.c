@@ -3,17 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_status.h"
 #include "cli_fit.h"
 #include "cli_report.h"
 #include "cli_reports.h"
 #include "cmd.h"
 #include "diff.h"
+#include "findings.h"
 
-enum fail_on { FAIL_ON_NOTHING, FAIL_ON_NEW, FAIL_ON_WORSE };
+enum fail_on { FAIL_ON_NOTHING, FAIL_ON_NEW, FAIL_ON_WORSE, FAIL_ON_SEVERITY };
 
 struct fail {
     enum fail_on on;
-    uint32_t percent; /* 0: not given */
+    uint32_t percent;  /* 0: not given */
+    uint32_t severity; /* enum sonde__report_severity */
 };
 
 struct request {
@@ -51,7 +54,6 @@ static const char *take_fail_on(const struct sonde__cli_option *option, const ch
                                 void *member)
 {
     struct fail fail = {0};
-    (void)option;
     if (strcmp(value, "new") == 0) {
         fail.on = FAIL_ON_NEW;
     } else if (strncmp(value, "worse", 5) == 0 && (value[5] == '\0' || value[5] == ':')) {
@@ -59,8 +61,10 @@ static const char *take_fail_on(const struct sonde__cli_option *option, const ch
         if (value[5] == ':' && !parse_factor(value + 6, &fail.percent)) {
             return FACTOR_FORM " after worse:";
         }
+    } else if (sonde__cli_take_severity(option, value, &fail.severity) == NULL) {
+        fail.on = FAIL_ON_SEVERITY;
     } else {
-        return "not new, worse or worse:FACTOR";
+        return "not new, worse, worse:FACTOR, note, warning or error";
     }
     *(struct fail *)member = fail;
     return NULL;
@@ -69,7 +73,8 @@ static const char *take_fail_on(const struct sonde__cli_option *option, const ch
 static const struct sonde__cli_option options[] = {
     {"fail-on", 0, "WHAT",
      "new, worse (which includes new) or worse:FACTOR: exit with 8 if there is any, with 7 if "
-     "something is not comparable",
+     "something is not comparable; note, warning or error: the same for new calls whose rule is at "
+     "least that severe (without a rule: warning)",
      take_fail_on, offsetof(struct request, fail)},
     {"factor", 0, "FACTOR",
      "the factor for worse and better, in number or time, 1.01 to 10000 (default 1.5)", take_factor,
@@ -86,20 +91,41 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* The most important result decides. */
-static int exit_code_of(const struct request *request, const struct sonde__diff *diff, bool damaged)
+/* What --fail-on asks for, and what is not comparable. */
+static enum sonde_status count_found(const struct request *request, const struct sonde__diff *diff,
+                                     struct sonde__findings_gate *ret_gate)
 {
-    uint32_t found = sonde__diff_number(diff, SONDE__DIFF_NEW);
-    uint32_t unsure = sonde__diff_number(diff, SONDE__DIFF_UNSURE);
-    found += request->fail.on == FAIL_ON_WORSE ? sonde__diff_number(diff, SONDE__DIFF_WORSE) : 0;
-    if (request->fail.on != FAIL_ON_NOTHING && found != 0) {
+    struct sonde__findings findings;
+    *ret_gate = (struct sonde__findings_gate){0};
+    if (request->fail.on == FAIL_ON_SEVERITY) {
+        SONDE_TRY(sonde__findings_make(diff, NULL, &findings));
+        *ret_gate =
+            sonde__findings_gate(&findings, (enum sonde__report_severity)request->fail.severity);
+        sonde__findings_done(&findings);
+    } else if (request->fail.on != FAIL_ON_NOTHING) {
+        ret_gate->found = sonde__diff_number(diff, SONDE__DIFF_NEW);
+        ret_gate->found +=
+            request->fail.on == FAIL_ON_WORSE ? sonde__diff_number(diff, SONDE__DIFF_WORSE) : 0;
+        ret_gate->unsure = sonde__diff_number(diff, SONDE__DIFF_UNSURE);
+    }
+    return SONDE_OK;
+}
+
+/* The most important result decides. */
+static int exit_code_of(const struct sonde__cli_command *command, const struct request *request,
+                        const struct sonde__diff *diff, bool damaged)
+{
+    struct sonde__findings_gate gate;
+    enum sonde_status status = count_found(request, diff, &gate);
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, NULL, status, NULL);
+    }
+    if (gate.found != 0) {
         return SONDE__CLI_FOUND;
     }
-    if (damaged) {
-        return SONDE__CLI_MALFORMED;
-    }
-    return request->fail.on != FAIL_ON_NOTHING && unsure != 0 ? SONDE__CLI_INCOMPLETE
-                                                              : SONDE__CLI_OK;
+    return damaged            ? SONDE__CLI_MALFORMED
+           : gate.unsure != 0 ? SONDE__CLI_INCOMPLETE
+                              : SONDE__CLI_OK;
 }
 
 static void print(const struct sonde__diff *diff, const struct request *request)
@@ -129,7 +155,8 @@ static int compare(const struct sonde__cli_command *command, struct request *req
     }
     request->view.color = sonde__cli_use_color(request->color, stdout);
     print(&diff, request);
-    int exit_code = exit_code_of(request, &diff, sides[0].is_damaged || sides[1].is_damaged);
+    int exit_code =
+        exit_code_of(command, request, &diff, sides[0].is_damaged || sides[1].is_damaged);
     if (!sonde__diff_has_any(&diff)) {
         sonde__cli_error(command, "nothing can be compared: both sides need reports of a watch "
                                   "(sonde run), or of a recording (sonde run --record)");

@@ -6,12 +6,26 @@
 #include "cli_shown.h"
 #include "cmd.h"
 #include "export.h"
+#include "export_sarif.h"
 
-enum format { FOLDED, FIREFOX, SPEEDSCOPE, PPROF, OTLP, PERFETTO, APPLE, BS, GLIBC, JSON, TEXT };
+enum format {
+    FOLDED,
+    FIREFOX,
+    SPEEDSCOPE,
+    PPROF,
+    OTLP,
+    PERFETTO,
+    APPLE,
+    BS,
+    GLIBC,
+    JSON,
+    TEXT,
+    SARIF
+};
 /* "otlp" alone would change with each version of the protocol. */
-static const char *const formats[] = {"folded",    "firefox",  "speedscope", "pprof",
-                                      "otlp-1.10", "perfetto", "apple",      "bs",
-                                      "glibc",     "json",     "text",       NULL};
+static const char *const formats[] = {"folded",   "firefox", "speedscope", "pprof", "otlp-1.10",
+                                      "perfetto", "apple",   "bs",         "glibc", "json",
+                                      "text",     "sarif",   NULL};
 /* Obsolete words of --style, and their replacements. */
 static const char *const styles[] = {"folded", "json", "sonde", "callstack", "bs", "glibc", NULL};
 static const enum format style_formats[] = {FOLDED, JSON, TEXT, APPLE, BS, GLIBC};
@@ -26,6 +40,7 @@ struct request {
     unsigned format, style;
     struct sonde__cli_symbols symbols;
     struct sonde__cli_view view;
+    struct sonde__cli_sarif sarif;
     enum sonde_status status; /* of the export */
     struct sonde_error error;
 };
@@ -33,14 +48,14 @@ struct request {
 static const struct sonde__cli_option options[] = {
     {"format", 'f', "FORMAT",
      "folded (the default), firefox, speedscope, pprof, otlp-1.10, perfetto, apple, bs, glibc, "
-     "json "
-     "or text",
+     "json, text or sarif",
      sonde__cli_take_word, offsetof(struct request, format), .words = formats},
     {"style", 0, "STYLE",
      "an older name of --format: folded, json, sonde (text), callstack (apple), bs or glibc",
      sonde__cli_take_word, offsetof(struct request, style), .words = styles},
     {"no-demangle", 0, NULL, "do not demangle C++ and Rust names", sonde__cli_take_flag,
      offsetof(struct request, view.view.raw_names)},
+    SONDE__CLI_SARIF_OPTIONS(struct request, sarif),
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
     {0},
 };
@@ -103,6 +118,10 @@ static int take_format(const struct sonde__cli_command *command, struct request 
         return sonde__cli_usage_error(command, "%s is no text: redirect it to a file",
                                       formats[request->format]);
     }
+    if (request->format != SARIF && sonde__cli_sarif_is_asked(&request->sarif)) {
+        return sonde__cli_usage_error(
+            command, "--baseline, --suppress, --fail-on and --source-root are for --format sarif");
+    }
     return SONDE__CLI_GO_ON;
 }
 
@@ -123,6 +142,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
+    }
+    if (request.format == SARIF) {
+        request.sarif.raw_names = request.view.view.raw_names;
+        return sonde__cli_export_sarif(command, operands.list[0], &request.symbols, &request.sarif);
     }
     exit_code = sonde__cli_shown(command, operands.list[0], &request.symbols, print, &request);
     if (request.status == SONDE_UNSUPPORTED) {
@@ -150,6 +173,8 @@ const struct sonde__cli_command sonde__cmd_export = {
              "  perfetto    Perfetto: a time line; stalls only\n"
              "  apple, bs, glibc   text, as `sonde show --style`\n"
              "  json, text  as `sonde show`\n"
+             "  sarif       SARIF 2.1.0: recorded calls as findings, for code scanning\n"
+             "              services; FILE may be a folder of reports\n"
              "\n"
              "Weights are the number of threads, nanoseconds of stalls, the number of calls\n"
              "or of live blocks. Those of a stall add up to its duration; time that no sample\n"
@@ -157,6 +182,8 @@ const struct sonde__cli_command sonde__cmd_export = {
     .options = options,
     .examples = "  sonde export hang.sonde | flamegraph.pl > hang.svg\n"
                 "  sonde export --format firefox hang.sonde > hang.json\n"
-                "  sonde export --format pprof hang.sonde > hang.pb.gz; go tool pprof hang.pb.gz\n",
+                "  sonde export --format pprof hang.sonde > hang.pb.gz; go tool pprof hang.pb.gz\n"
+                "  sonde export --format sarif --baseline main.sonde --suppress accepted \\\n"
+                "    --fail-on warning calls.sonde > calls.sarif\n",
     .run = run,
 };

@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "programs.h"
 #include "rich.h"
 #include "sample.h"
 #include "start.h"
 #include "test.h"
 
-#define SPEEDSCOPE "speedscope@1.25.0/dist/release"
-#define PROFILER   "@firefox-devtools+profiler-cli@0.10.0/dist/profiler-cli.js"
+#define SPEEDSCOPE "speedscope@1.25.0", "dist/release"
+#define PROFILER   "@firefox-devtools+profiler-cli@0.10.0", "dist/profiler-cli.js"
 
 static const struct kind {
     const char *name;
@@ -28,22 +28,6 @@ static const struct kind {
     {"blocks", sample_heap_blocks},
 };
 enum { WATCH, STACKS, CALLS, BLOCKS, KINDS };
-
-/* A file of an npm package (tools/dev/common.sh), or null. */
-static const char *npm_file(const char *name)
-{
-    static char path[1024];
-    const char *cache = getenv("SONDE_CACHE"), *base = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    if (cache != NULL) {
-        snprintf(path, sizeof path, "%s/npm/%s", cache, name);
-    } else if (base != NULL) {
-        snprintf(path, sizeof path, "%s/sonde/npm/%s", base, name);
-    } else {
-        snprintf(path, sizeof path, "%s/.cache/sonde/npm/%s", home != NULL ? home : "", name);
-    }
-    return access(path, R_OK) == 0 ? path : NULL;
-}
 
 static bool is_installed(const char *program)
 {
@@ -105,12 +89,12 @@ TEST_TIMEOUT(pprof_is_read_by_go_tool_pprof, 100)
 
 TEST_TIMEOUT(firefox_profiles_are_read_by_the_firefox_profiler, 100)
 {
-    if (npm_file(PROFILER) == NULL || !is_installed("node")) {
+    if (program_npm(PROFILER) == NULL || !is_installed("node")) {
         SKIP("no profiler-cli of the Firefox Profiler, or no node (./dev setup test)");
     }
     for (unsigned i = 0; i < KINDS; i++) {
         char rest[2048];
-        snprintf(rest, sizeof rest, "'%s' $DIR", npm_file(PROFILER));
+        snprintf(rest, sizeof rest, "'%s' $DIR", program_npm(PROFILER));
         check(&kinds[i], "firefox", "check_firefox.py", rest);
     }
 }
@@ -123,12 +107,12 @@ TEST_TIMEOUT(files_are_read_by_speedscope, 100)
     } files[] = {{WATCH, "speedscope"},  {STACKS, "speedscope"}, {CALLS, "speedscope"},
                  {BLOCKS, "speedscope"}, {WATCH, "pprof"},       {WATCH, "folded"}};
     char line[4096];
-    if (npm_file(SPEEDSCOPE) == NULL || !is_installed("chromium")) {
+    if (program_npm(SPEEDSCOPE) == NULL || !is_installed("chromium")) {
         SKIP("no speedscope, or no chromium (./dev setup test)");
     }
     int used = snprintf(line, sizeof line,
                         "python3 '%s/tests/integration/export/check_speedscope.py' '%s' $DIR",
-                        test_source_dir(), npm_file(SPEEDSCOPE));
+                        test_source_dir(), program_npm(SPEEDSCOPE));
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
         const char *name = kinds[files[i].kind].name;
         export_one(&kinds[files[i].kind], files[i].format);

@@ -45,21 +45,32 @@ const char *program_source(const char *name)
     return path;
 }
 
-/* The cache folder of tools/dev/common.sh. */
-const char *program_unpacked(const char *package, const char *file)
+/* A file in the cache folder of tools/dev/common.sh; null: it is not there. */
+static const char *find_cached(const char *folder, const char *package, const char *file)
 {
     char *path = next_path();
     const char *cache = getenv("SONDE_CACHE");
     const char *base = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     if (cache != NULL) {
-        snprintf(path, 4096, "%s/deb/%s/%s", cache, package, file);
+        snprintf(path, 4096, "%s/%s/%s/%s", cache, folder, package, file);
     } else if (base != NULL) {
-        snprintf(path, 4096, "%s/sonde/deb/%s/%s", base, package, file);
+        snprintf(path, 4096, "%s/sonde/%s/%s/%s", base, folder, package, file);
     } else {
-        snprintf(path, 4096, "%s/.cache/sonde/deb/%s/%s", home != NULL ? home : "", package, file);
+        snprintf(path, 4096, "%s/.cache/sonde/%s/%s/%s", home != NULL ? home : "", folder, package,
+                 file);
     }
     return access(path, R_OK) == 0 ? path : NULL;
+}
+
+const char *program_unpacked(const char *package, const char *file)
+{
+    return find_cached("deb", package, file);
+}
+
+const char *program_npm(const char *package, const char *file)
+{
+    return find_cached("npm", package, file);
 }
 
 bool program_on_path(const char *name)

@@ -17,6 +17,8 @@ const char *program_built(const char *name);
 const char *program_source(const char *name);
 /* Path in the unpacked Debian package (./dev setup test), or null when it is not there. */
 const char *program_unpacked(const char *package, const char *path);
+/* The same for an npm package: "@scope+name@1.2.3". */
+const char *program_npm(const char *package, const char *path);
 /* True when PATH has it. */
 bool program_on_path(const char *name);
 
