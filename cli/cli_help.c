@@ -16,7 +16,7 @@ const char *const sonde__cli_exit_help =
     "  6  a program or machine that sonde cannot read\n"
     "  7  some threads could not be read, some differences not be compared (all others\n"
     "     are shown)\n"
-    "  8  --fail-on of diff and export: there is what was asked about\n";
+    "  8  --fail-on of diff, export and privacy: there is what was asked about\n";
 
 /* Words of `text`, broken at HELP_WIDTH; lines after the first are indented to HELP_COLUMN. */
 static void print_wrapped(FILE *out, const char *text, size_t column)

@@ -24,6 +24,7 @@ static const struct sonde__cli_command *const commands[] = {
     &sonde__cmd_spool,
     &sonde__cmd_upload,
     &sonde__cmd_export,
+    &sonde__cmd_privacy,
     &sonde__cmd_symbolize,
     &sonde__cmd_index,
     &sonde__cmd_types,

@@ -1,5 +1,7 @@
 set(sources
     findings.c
+    findings_manifest.c
+    findings_manifest_view.c
     findings_places.c
     findings_rules.c
     findings_sarif.c

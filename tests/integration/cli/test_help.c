@@ -9,9 +9,9 @@
 #include "start.h"
 #include "test.h"
 
-static const char *const verbs[] = {"help",    "version", "audit",  "stacks",    "show",  "export",
-                                    "doctor",  "run",     "index",  "symbolize", "types", "blocks",
-                                    "holders", "spool",   "upload", "diff",      "watch"};
+static const char *const verbs[] = {
+    "help",      "version", "audit",  "stacks",  "show",  "export", "doctor", "run",   "index",
+    "symbolize", "types",   "blocks", "holders", "spool", "upload", "diff",   "watch", "privacy"};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 TEST(help_says_what_the_golden_files_say)
@@ -201,10 +201,10 @@ TEST(help_man_page_and_guide_have_the_same_options)
 TEST(man_pages_render_without_warnings)
 {
     static const char *const pages[] = {
-        "sonde",        "sonde-stacks", "sonde-show",    "sonde-doctor",
-        "sonde-run",    "sonde-index",  "sonde-export",  "sonde-symbolize",
-        "sonde-types",  "sonde-blocks", "sonde-holders", "sonde-spool",
-        "sonde-upload", "sonde-diff",   "sonde-watch",   "sonde-audit"};
+        "sonde",         "sonde-stacks", "sonde-show",      "sonde-doctor", "sonde-run",
+        "sonde-index",   "sonde-export", "sonde-symbolize", "sonde-types",  "sonde-blocks",
+        "sonde-holders", "sonde-spool",  "sonde-upload",    "sonde-diff",   "sonde-watch",
+        "sonde-audit",   "sonde-privacy"};
     for (unsigned i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         char path[512];
         const char *const argv[] = {"groff", "-ww", "-mdoc", "-Tutf8", "-P-cbou", path, NULL};

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings_manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "image_app.h"
+#include "mem_sort.h"
+#include "report_analyse.h"
+#include "report_walk.h"
+
+#define PREFIX "NSPrivacyAccessedAPICategory"
+
+/* A name that ends in * is a prefix. Some functions are in two categories. */
+static const struct category {
+    const char *name;
+    const char *const *functions; /* ends with null */
+} categories[SONDE__MANIFEST_CATEGORIES] = {
+    {PREFIX "FileTimestamp",
+     (const char *const[]){
+         "stat", "fstat", "fstatat", "lstat", "getattrlist", "getattrlistbulk", "fgetattrlist",
+         "getattrlistat", "-[NSURL getResourceValue:*", "-[NSURL resourceValuesForKeys:*",
+         "-[NSFileManager attributesOfItemAtPath:*", "-[UIDocument fileModificationDate]", NULL}},
+    {PREFIX "SystemBootTime",
+     (const char *const[]){"mach_absolute_time", "-[NSProcessInfo systemUptime]", NULL}},
+    {PREFIX "DiskSpace",
+     (const char *const[]){"statfs", "statvfs", "fstatfs", "fstatvfs", "getattrlist",
+                           "fgetattrlist", "getattrlistat", "-[NSURL getResourceValue:*",
+                           "-[NSURL resourceValuesForKeys:*",
+                           "-[NSFileManager attributesOfFileSystemForPath:*", NULL}},
+    {PREFIX "ActiveKeyboards", (const char *const[]){"+[UITextInputMode activeInputModes]", NULL}},
+    {PREFIX "UserDefaults",
+     (const char *const[]){"-[NSUserDefaults *", "+[NSUserDefaults *", NULL}},
+};
+
+/* Is `name` the C function or one of its variants: glibc's stat64 and __xstat, Darwin's
+ * stat$INODE64, a version after @? */
+static bool is_variant(const char *name, const char *function)
+{
+    static const char *const old[][2] = {{"__xstat", "stat"},
+                                         {"__fxstat", "fstat"},
+                                         {"__lxstat", "lstat"},
+                                         {"__fxstatat", "fstatat"}};
+    size_t size = strcspn(name, "$@");
+    size -= size > 2 && memcmp(name + size - 2, "64", 2) == 0 ? 2 : 0;
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        if (strlen(old[i][0]) == size && memcmp(name, old[i][0], size) == 0) {
+            return strcmp(old[i][1], function) == 0;
+        }
+    }
+    return strlen(function) == size && memcmp(name, function, size) == 0;
+}
+
+static bool is_same(const char *name, const char *function)
+{
+    size_t size = strlen(function);
+    if (function[size - 1] == '*') {
+        return strncmp(name, function, size - 1) == 0;
+    }
+    return *function == '-' || *function == '+' ? strcmp(name, function) == 0
+                                                : is_variant(name, function);
+}
+
+static bool has_function(const struct category *category, const char *function)
+{
+    for (const char *const *f = category->functions; *f != NULL; f++) {
+        if (is_same(function, *f)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_declared(const struct sonde__manifest *manifest, const char *category)
+{
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        if (strcmp(manifest->entries[i].category, category) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_reason(const struct sonde__manifest *manifest, const char *category)
+{
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        if (strcmp(manifest->entries[i].category, category) == 0 &&
+            manifest->entries[i].reason_count == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is a category that has the function declared? */
+static bool is_covered(const struct sonde__manifest *manifest, const char *function)
+{
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        if (has_function(&categories[c], function) && is_declared(manifest, categories[c].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the program's own code make the call? */
+static bool is_own_call(const struct sonde__report *report, const struct sonde__report_call *call)
+{
+    struct sonde__report_walk walk;
+    struct sonde__report_step step;
+    sonde__report_walk_begin(&walk, report, call->stack);
+    return call->stack == 0 || !sonde__report_walk_next(&walk, &step) ||
+           sonde__report_frame_is_app(report, step.frame);
+}
+
+/* Is a blind spot ("direct calls inside /lib/libc.so.6") one of a library of the system? */
+static bool is_in_system(const char *missed)
+{
+    char path[512];
+    const char *begin = strchr(missed, '/');
+    size_t size = begin != NULL ? strcspn(begin, " ,:") : 0;
+    if (size == 0 || size >= sizeof path) {
+        return false;
+    }
+    memcpy(path, begin, size);
+    path[size] = '\0';
+    return !sonde__image_is_app(path, 0);
+}
+
+static void add_calls(const struct sonde__report *report, const struct sonde__manifest *manifest,
+                      const struct category *category, struct sonde__manifest_line *line)
+{
+    uint64_t most = 0;
+    uint32_t seen = 0;
+    bool declared = is_declared(manifest, category->name);
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        const char *function = sonde__report_text(report, call->function);
+        if (!has_function(category, function)) {
+            continue;
+        }
+        line->recorded += seen != call->function;
+        seen = call->function;
+        line->may_miss =
+            line->may_miss ||
+            (call->missed != 0 && !is_in_system(sonde__report_text(report, call->missed)));
+        if (!is_own_call(report, call)) {
+            line->system_calls += call->count;
+        } else if (declared || !is_covered(manifest, function)) {
+            line->calls += call->count;
+            line->first = call->count > most ? i + 1 : line->first;
+            most = call->count > most ? call->count : most;
+        }
+    }
+}
+
+static enum sonde__manifest_state judge(const struct sonde__manifest *manifest,
+                                        const struct sonde__manifest_line *line)
+{
+    if (!is_declared(manifest, line->category)) {
+        return line->calls != 0 ? SONDE__MANIFEST_UNDECLARED : SONDE__MANIFEST_NEITHER;
+    }
+    if (!has_reason(manifest, line->category)) {
+        return SONDE__MANIFEST_NO_REASON;
+    }
+    if (line->calls != 0) {
+        return SONDE__MANIFEST_CALLED;
+    }
+    return line->recorded == 0 || line->may_miss ? SONDE__MANIFEST_UNKNOWN : SONDE__MANIFEST_UNUSED;
+}
+
+static bool is_known(const char *category)
+{
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        if (strcmp(categories[c].name, category) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_state(const void *left, const void *right)
+{
+    const struct sonde__manifest_line *a = left, *b = right;
+    int order = SONDE__ORDER(a, b, state);
+    return order != 0 ? order : strcmp(a->category, b->category);
+}
+
+void sonde__manifest_compare(const struct sonde__manifest *manifest,
+                             const struct sonde__report *report,
+                             struct sonde__manifest_result *ret_result)
+{
+    *ret_result = (struct sonde__manifest_result){0};
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        struct sonde__manifest_line *line = &ret_result->lines[ret_result->count++];
+        line->category = categories[c].name;
+        add_calls(report, manifest, &categories[c], line);
+        line->state = judge(manifest, line);
+    }
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        if (!is_known(manifest->entries[i].category)) {
+            ret_result->lines[ret_result->count++] =
+                (struct sonde__manifest_line){.category = manifest->entries[i].category,
+                                              .state = SONDE__MANIFEST_UNKNOWN_CATEGORY};
+        }
+    }
+    qsort(ret_result->lines, ret_result->count, sizeof *ret_result->lines, by_state);
+    for (uint32_t i = 0; i < ret_result->count; i++) {
+        ret_result->states[ret_result->lines[i].state]++;
+    }
+}
+
+const char *sonde__manifest_state_text(enum sonde__manifest_state state)
+{
+    static const char *const texts[SONDE__MANIFEST_STATES] = {
+        "called but undeclared",
+        "declared without a reason",
+        "no category of Apple's",
+        "declared but never called",
+        "not known",
+        "declared and called",
+        "neither",
+    };
+    return texts[state];
+}
+
+enum sonde__report_severity sonde__manifest_severity(enum sonde__manifest_state state)
+{
+    switch (state) {
+    case SONDE__MANIFEST_UNDECLARED:
+    case SONDE__MANIFEST_NO_REASON:
+    case SONDE__MANIFEST_UNKNOWN_CATEGORY:
+        return SONDE__REPORT_SEVERITY_ERROR;
+    case SONDE__MANIFEST_UNUSED:
+        return SONDE__REPORT_SEVERITY_WARNING;
+    default:
+        return SONDE__REPORT_SEVERITY_NOTE;
+    }
+}

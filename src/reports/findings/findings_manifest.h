@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Compares what an app declares in its PrivacyInfo.xcprivacy with the calls that were recorded:
+ * called but undeclared, and declared but never called.
+ *
+ * Apple's categories of APIs that need a reason, and their functions, are in this file's table
+ * (https://developer.apple.com/documentation/bundleresources/describing-use-of-required-reason-api).
+ * A call counts if the program's own code makes it: a library of the system declares its own. Keys
+ * such as NSFileCreationDate are no functions, so calls with them are seen only as far as the
+ * function that takes them is recorded. A pure function of the model. Context: any thread. */
+#ifndef SONDE_FINDINGS_MANIFEST_H
+#define SONDE_FINDINGS_MANIFEST_H
+
+#include "report_view.h"
+
+/* Apple has 5 categories; a file that repeats them is not wrong. */
+#define SONDE__MANIFEST_ENTRIES_MAX 64u
+#define SONDE__MANIFEST_CATEGORIES  5u
+
+/* What a manifest declares. */
+struct sonde__manifest_entry {
+    char category[96];
+    uint32_t reason_count;
+};
+struct sonde__manifest {
+    struct sonde__manifest_entry entries[SONDE__MANIFEST_ENTRIES_MAX];
+    uint32_t count;
+};
+
+enum sonde__manifest_state {
+    SONDE__MANIFEST_UNDECLARED,       /* called by the program's own code, and not declared */
+    SONDE__MANIFEST_NO_REASON,        /* declared without a reason */
+    SONDE__MANIFEST_UNKNOWN_CATEGORY, /* declared, and none of Apple's */
+    SONDE__MANIFEST_UNUSED,           /* declared, and never called */
+    SONDE__MANIFEST_UNKNOWN, /* declared, but its functions were not recorded, or not all calls */
+    SONDE__MANIFEST_CALLED,  /* declared and called */
+    SONDE__MANIFEST_NEITHER,
+    SONDE__MANIFEST_STATES,
+};
+
+/* One category. */
+struct sonde__manifest_line {
+    const char *category; /* "NSPrivacyAccessedAPICategoryDiskSpace" */
+    enum sonde__manifest_state state;
+    uint64_t calls;        /* by the program's own code */
+    uint64_t system_calls; /* by libraries of the system */
+    uint32_t recorded;     /* how often its functions are listed; 0: none was recorded */
+    bool may_miss;         /* some calls by the program's own code may not have been seen */
+    uint32_t first;        /* index + 1 of the own call with the largest count; 0: none */
+};
+
+struct sonde__manifest_result {
+    struct sonde__manifest_line lines[SONDE__MANIFEST_CATEGORIES + SONDE__MANIFEST_ENTRIES_MAX];
+    uint32_t count; /* ordered by state */
+    uint32_t states[SONDE__MANIFEST_STATES];
+};
+
+/* The lines refer to the manifest and the report. */
+void sonde__manifest_compare(const struct sonde__manifest *manifest,
+                             const struct sonde__report *report,
+                             struct sonde__manifest_result *ret_result);
+
+/* "called but undeclared", … */
+const char *sonde__manifest_state_text(enum sonde__manifest_state state);
+enum sonde__report_severity sonde__manifest_severity(enum sonde__manifest_state state);
+
+void sonde__manifest_text(const struct sonde__manifest_result *result,
+                          const struct sonde__report *report, const struct sonde__report_view *view,
+                          struct sonde__report_sink sink);
+void sonde__manifest_json(const struct sonde__manifest_result *result,
+                          const struct sonde__report *report, const struct sonde__report_view *view,
+                          struct sonde__report_sink sink);
+
+#endif

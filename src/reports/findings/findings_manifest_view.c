@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A comparison with a manifest as text and as JSON. */
+#include <inttypes.h>
+
+#include "base_text.h"
+#include "findings_manifest.h"
+#include "report_json.h"
+
+static void put_numbers(struct sonde__report_out *out, const struct sonde__manifest_line *line)
+{
+    if (line->calls != 0) {
+        sonde__report_out_print(out, ", %" PRIu64 " call%s", line->calls,
+                                sonde__base_plural(line->calls));
+    }
+    if (line->system_calls != 0) {
+        sonde__report_out_print(out, ", %" PRIu64 " by libraries of the system",
+                                line->system_calls);
+    }
+    if (line->state == SONDE__MANIFEST_UNKNOWN || line->state == SONDE__MANIFEST_NEITHER) {
+        sonde__report_out_str(out, line->recorded == 0 ? ", its functions were not recorded" : "");
+    }
+    sonde__report_out_str(out, line->may_miss ? ", some calls may be missing\n" : "\n");
+}
+
+static void put_line(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__manifest_line *line)
+{
+    bool is_bad = sonde__manifest_severity(line->state) == SONDE__REPORT_SEVERITY_ERROR;
+    sonde__report_out_color(out, is_bad ? SONDE__REPORT_RED : SONDE__REPORT_BOLD);
+    sonde__report_out_str(out, sonde__manifest_state_text(line->state));
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    sonde__report_out_str(out, ": ");
+    sonde__report_out_text(out, line->category);
+    put_numbers(out, line);
+    if (line->state == SONDE__MANIFEST_UNDECLARED) {
+        const struct sonde__report_call *call = sonde__report_call(report, line->first - 1);
+        sonde__report_out_print(out, "  %s, %" PRIu64 " call%s\n",
+                                sonde__report_text(report, call->function), call->count,
+                                sonde__base_plural(call->count));
+        sonde__report_put_stack(out, report, call->stack, 4);
+    }
+}
+
+void sonde__manifest_text(const struct sonde__manifest_result *result,
+                          const struct sonde__report *report, const struct sonde__report_view *view,
+                          struct sonde__report_sink sink)
+{
+    struct sonde__report_out out;
+    sonde__report_out_init(&out, sink, view->color);
+    out.raw_names = view->raw_names;
+    for (uint32_t i = 0; i < result->count && !out.stopped; i++) {
+        put_line(&out, report, &result->lines[i]);
+    }
+    sonde__report_out_flush(&out);
+}
+
+void sonde__manifest_json(const struct sonde__manifest_result *result,
+                          const struct sonde__report *report, const struct sonde__report_view *view,
+                          struct sonde__report_sink sink)
+{
+    struct sonde__report_out out;
+    struct sonde__json json;
+    sonde__report_out_init(&out, sink, false);
+    out.raw_names = view->raw_names;
+    sonde__json_init(&json, &out);
+    sonde__json_object(&json, NULL);
+    sonde__json_string(&json, "schema", "sonde-privacy-1");
+    sonde__json_array(&json, "categories");
+    for (uint32_t i = 0; i < result->count && !out.stopped; i++) {
+        const struct sonde__manifest_line *line = &result->lines[i];
+        sonde__json_object(&json, NULL);
+        sonde__json_string(&json, "category", line->category);
+        sonde__json_string(&json, "state", sonde__manifest_state_text(line->state));
+        sonde__json_uint(&json, "calls", line->calls);
+        sonde__json_uint(&json, "system_calls", line->system_calls);
+        sonde__json_bool(&json, "recorded", line->recorded != 0);
+        sonde__json_bool(&json, "may_miss", line->may_miss);
+        if (line->first != 0) {
+            const struct sonde__report_call *call = sonde__report_call(report, line->first - 1);
+            sonde__json_string(&json, "function", sonde__report_text(report, call->function));
+            sonde__report_put_json_frames(&json, report, call->stack);
+        }
+        sonde__json_close(&json);
+    }
+    sonde__json_close(&json);
+    sonde__json_close(&json);
+    sonde__report_out_str(&out, "\n");
+    sonde__report_out_flush(&out);
+}
