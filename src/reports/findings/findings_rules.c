@@ -41,7 +41,10 @@ static void add_report(struct sonde__findings_rules *rules, const struct sonde__
         add_call(rules, report, &call);
     }
     for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
-        add_call(rules, report, sonde__report_call(report, i));
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        if (call->rule != 0 || sonde__report_rule_count(report) == 0) {
+            add_call(rules, report, call);
+        }
     }
 }
 

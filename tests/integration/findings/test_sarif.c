@@ -143,6 +143,39 @@ TEST_TIMEOUT(sarif_compares_with_a_baseline, 100)
     json_free(log);
 }
 
+/* The rules of an audit, with their severities, and nothing else. */
+TEST_TIMEOUT(sarif_has_the_rules_of_an_audit, 100)
+{
+    const struct json *results;
+    must_run("printf '[rule \"environment\"]\\napi = getenv\\nseverity = error\\nclass = "
+             "identity\\nmessage = reads the environment\\n[rule \"files\"]\\napi = open, "
+             "fopen\\nseverity = note\\n' >rules.ini; "
+             "for way in '' -DADDED; do gcc -g -O2 $way -o app $SOURCE && \"$SONDE\" run --audit "
+             "rules.ini --report audit$way.sonde --quiet -- ./app || exit 1; done");
+    struct json *log = results_of("sarif audit.sonde", &results);
+    CHECK_EQ(results->count, 7);
+    CHECK_EQ(count_with(results, "ruleId", "environment"), 7);
+    CHECK_EQ(count_with(results, "level", "error"), 7);
+    const struct json *rules =
+        json_need(json_need(json_need(json_need(log, "runs")->first, "tool"), "driver"), "rules");
+    CHECK_EQ(rules->count, 2);
+    CHECK_STR(json_text(json_need(rules->first, "shortDescription"), "text"),
+              "reads the environment");
+    CHECK_STR(json_text(rules->first->next, "id"), "files");
+    json_free(log);
+    must_run("sarif --fail-on error audit.sonde >/dev/null; test $? = 8 || exit 1; "
+             "sarif --fail-on note --baseline audit.sonde audit.sonde >/dev/null || exit 1; "
+             "sarif --fail-on error --baseline audit.sonde audit-DADDED.sonde >/dev/null; "
+             "test $? = 8 || exit 1; "
+             "\"$SONDE\" diff --no-network --fail-on error audit.sonde audit-DADDED.sonde >out; "
+             "test $? = 8 || exit 1; "
+             "sed -i 's/severity = error/severity = note/' rules.ini && \"$SONDE\" run --audit "
+             "rules.ini --report note.sonde --quiet -- ./app || exit 1; "
+             "\"$SONDE\" diff --no-network --fail-on warning audit.sonde note.sonde >out || exit "
+             "1; \"$SONDE\" diff --no-network --fail-on note audit.sonde note.sonde >out; "
+             "test $? = 8");
+}
+
 TEST(sarif_refuses_what_it_has_no_room_for)
 {
     static const struct {
