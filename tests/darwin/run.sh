@@ -80,6 +80,11 @@ for flags in '-O0' '-O2'; do
     done
 done
 
+"$here/build.sh" "$arch" "$out" "$headers" names '-fno-optimize-sibling-calls -O2 -g' \
+    "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/names.c" "$here/programs/workers.c" &&
+    dsymutil-19 "$out/names" -o "$out/names.dSYM" && llvm-strip-19 "$out/names" || { echo "not ok names is stripped"; exit 1; }
+case_ "a stripped program has the names of its dSYM" 0 '0 mistakes' run names
+
 for flags in '-O0' '-O2' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" bare "-fno-optimize-sibling-calls $uses $flags" \
         "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/bare.c" || { echo "not ok bare is built"; exit 1; }
