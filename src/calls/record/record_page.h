@@ -82,17 +82,18 @@ enum { SONDE__RECORD_NAME_BYTES = 131072, SONDE__RECORD_TEXT_BYTES = 524288 };
 #endif
 
 struct sonde__record_page {
+    /* What identifies the record comes first. */
     uint32_t version;
     uint32_t nodes; /* of the depot */
     uint32_t function_count;
     _Atomic uint32_t state;
+    uint32_t registry_lines;   /* of a registry of blocks (registry.h) behind the record; 0: none */
+    uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
+    uint32_t is_syscall_listed;               /* it is also recorded itself */
+    uint32_t patches_raw;                     /* 1: record system calls that code makes itself */
     _Atomic uint64_t children, execs, spaces; /* creating or replacing a process, dlmopen() */
     _Atomic uint64_t unread; /* calls that a condition left out because it could not read a text */
-    uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
-    uint32_t patches_raw;      /* 1: record system calls that code makes itself */
     _Atomic uint32_t site_count, sites_lost;
-    uint32_t is_syscall_listed; /* it is also recorded itself */
-    uint32_t registry_lines; /* of a registry of blocks (registry.h) behind the record; 0: none */
     uint64_t own_start, own_end; /* the recorder's code: frames of it are left out */
     _Atomic uint32_t image_count, images_lost;
     _Atomic uint32_t blind_count, blind_spots_lost;
