@@ -175,7 +175,7 @@ void sonde__audit_print_absent(const struct sonde__record_page *page,
                   !sonde__audit_is_defined(&defined, blind->function));
     }
     print_number(count, "function", "functions",
-                 " of the rules: no loaded library defines it (--verbose lists them)", lines);
+                 " of the rules in no loaded library (--verbose lists them)", lines);
 }
 
 void sonde__audit_print_unseen(const struct sonde__record_page *page,
