@@ -212,14 +212,13 @@ static int check_needed(const struct sonde__cli_command *command, const struct r
 {
     const struct sonde__cli_record *record = &request->record;
     const struct {
-        bool given;
         const char *name;
-        bool of_audit;
-    } of_record[] = {{record->app_only, "app-only", false},
-                     {record->frames != 0, "frames", true},
-                     {record->keep_going, "keep-going", false},
-                     {record->top != 0, "top", true},
-                     {record->raw, "raw-syscalls", true}};
+        bool given, of_audit;
+    } of_record[] = {{"app-only", record->app_only, false},
+                     {"frames", record->frames != 0, true},
+                     {"keep-going", record->keep_going, false},
+                     {"top", record->top != 0, true},
+                     {"raw-syscalls", record->raw, true}};
     for (size_t i = 0; record->list == NULL && i < sizeof of_record / sizeof of_record[0]; i++) {
         if (of_record[i].given && !(of_record[i].of_audit && record->rules != NULL)) {
             return sonde__cli_usage_error(command, "--%s needs --record%s", of_record[i].name,

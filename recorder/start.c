@@ -57,7 +57,7 @@ static void copy_names(void)
     recorder_name_count = page->function_count;
     for (uint32_t i = 0; i < page->function_count; i++) {
         uint32_t at = page->functions[i].name;
-        recorder_names[i] = strcpy(texts + at, page->names + at);
+        recorder_names[i] = memcpy(texts + at, page->names + at, strlen(page->names + at) + 1);
     }
 }
 

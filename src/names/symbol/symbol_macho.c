@@ -109,7 +109,7 @@ static bool find_code(const struct sonde__macho *macho, uint64_t vaddr, uint64_t
 static uint64_t copy_name(struct sonde__objc_symbols *made, const char *name)
 {
     size_t size = strlen(name) + 1, at = made->strings_size;
-    while (made->strings_capacity - at < size) {
+    while (made->strings == NULL || made->strings_capacity - at < size) {
         size_t capacity = made->strings_capacity;
         if (!sonde__mem_grow(&made->strings, capacity, &made->strings_capacity, 1)) {
             return UINT64_MAX;

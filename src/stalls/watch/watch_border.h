@@ -24,7 +24,7 @@
 /* Ticks are this far apart. */
 #define SONDE__WATCH_TICK_NS 2000000u
 /* The running time in which a border may be: from one tick to the next, which may be late. */
-#define SONDE__WATCH_NEAR_NS (2u * SONDE__WATCH_TICK_NS)
+#define SONDE__WATCH_NEAR_NS ((uint64_t)2 * SONDE__WATCH_TICK_NS)
 /* As many ticks as fit between two samples (SONDE__WATCH_SAMPLE_LAST_NS); later ones are ignored.
  */
 #define SONDE__WATCH_TICKS_MAX 128u
