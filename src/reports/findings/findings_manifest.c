@@ -154,6 +154,19 @@ static void add_calls(const struct sonde__report *report, const struct sonde__ma
     }
 }
 
+/* An audit does not name functions without calls, but all its rules. The class of a rule may be a
+ * category (apple-required-reason.ini); it may have conditions, so without calls little is known.
+ */
+static uint32_t count_rules(const struct sonde__report *report, const char *category)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i <= sonde__report_rule_count(report); i++) {
+        const struct sonde__report_rule *rule = sonde__report_rule(report, i);
+        count += strcmp(sonde__report_text(report, rule->category), category) == 0;
+    }
+    return count;
+}
+
 static enum sonde__manifest_state judge(const struct sonde__manifest *manifest,
                                         const struct sonde__manifest_line *line)
 {
@@ -195,6 +208,7 @@ void sonde__manifest_compare(const struct sonde__manifest *manifest,
         struct sonde__manifest_line *line = &ret_result->lines[ret_result->count++];
         line->category = categories[c].name;
         add_calls(report, manifest, &categories[c], line);
+        line->rules = count_rules(report, line->category);
         line->state = judge(manifest, line);
     }
     for (uint32_t i = 0; i < manifest->count; i++) {

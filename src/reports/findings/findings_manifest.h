@@ -44,6 +44,7 @@ struct sonde__manifest_line {
     uint64_t calls;        /* by the program's own code */
     uint64_t system_calls; /* by libraries of the system */
     uint32_t recorded;     /* how often its functions are listed; 0: none was recorded */
+    uint32_t rules;        /* of an audit, with the category as their class */
     bool may_miss;         /* some calls by the program's own code may not have been seen */
     uint32_t first;        /* index + 1 of the own call with the largest count; 0: none */
 };

@@ -6,7 +6,19 @@
 #include "findings_manifest.h"
 #include "report_json.h"
 
-static void put_numbers(struct sonde__report_out *out, const struct sonde__manifest_line *line)
+/* Why no call of a category is known. */
+static const char *why_none(const struct sonde__report *report,
+                            const struct sonde__manifest_line *line)
+{
+    if (sonde__report_header(report)->kind != SONDE__REPORT_AUDIT) {
+        return ", its functions were not recorded";
+    }
+    return line->rules != 0 ? ", no call by the audit's rules of this class"
+                            : ", no rule of the audit has this class";
+}
+
+static void put_numbers(struct sonde__report_out *out, const struct sonde__report *report,
+                        const struct sonde__manifest_line *line)
 {
     if (line->calls != 0) {
         sonde__report_out_print(out, ", %" PRIu64 " call%s", line->calls,
@@ -16,8 +28,9 @@ static void put_numbers(struct sonde__report_out *out, const struct sonde__manif
         sonde__report_out_print(out, ", %" PRIu64 " by libraries of the system",
                                 line->system_calls);
     }
-    if (line->state == SONDE__MANIFEST_UNKNOWN || line->state == SONDE__MANIFEST_NEITHER) {
-        sonde__report_out_str(out, line->recorded == 0 ? ", its functions were not recorded" : "");
+    if (line->recorded == 0 &&
+        (line->state == SONDE__MANIFEST_UNKNOWN || line->state == SONDE__MANIFEST_NEITHER)) {
+        sonde__report_out_str(out, why_none(report, line));
     }
     sonde__report_out_str(out, line->may_miss ? ", some calls may be missing\n" : "\n");
 }
@@ -31,7 +44,7 @@ static void put_line(struct sonde__report_out *out, const struct sonde__report *
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     sonde__report_out_str(out, ": ");
     sonde__report_out_text(out, line->category);
-    put_numbers(out, line);
+    put_numbers(out, report, line);
     if (line->state == SONDE__MANIFEST_UNDECLARED) {
         const struct sonde__report_call *call = sonde__report_call(report, line->first - 1);
         sonde__report_out_print(out, "  %s, %" PRIu64 " call%s\n",

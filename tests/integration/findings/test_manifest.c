@@ -150,3 +150,17 @@ TEST_TIMEOUT(privacy_refuses_what_is_no_manifest, 60)
         test_run_done(&run);
     }
 }
+
+/* An audit does not name the functions that were not called. Its rules say what was looked for. */
+TEST_TIMEOUT(privacy_says_what_an_audit_looked_for, 60)
+{
+#define AUDIT(rules)                                                                               \
+    "manifest XML SystemBootTime=35F9.1 DiskSpace=E174.1; printf '" rules "' >rules.ini; "         \
+    "\"$SONDE\" run --audit rules.ini --report app.sonde --quiet -- ./app 2>/dev/null; privacy"
+    check(AUDIT("[pack]\\nuse = apple-required-reason\\n"), 0,
+          "not known: " CATEGORY "SystemBootTime, no call by the audit's rules of this class\n");
+    check(AUDIT("[rule \"a\"]\\napi = statvfs\\n"), 0,
+          "declared and called: " CATEGORY "DiskSpace");
+    check(AUDIT("[rule \"a\"]\\napi = statvfs\\n"), 0,
+          "not known: " CATEGORY "SystemBootTime, no rule of the audit has this class\n");
+}
