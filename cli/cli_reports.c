@@ -100,3 +100,11 @@ void sonde__cli_reports_done(struct sonde__cli_reports *reports)
     }
     reports->count = 0;
 }
+
+int sonde__cli_gate_code(const struct sonde__findings_gate *gate, bool damaged)
+{
+    return gate->found != 0    ? SONDE__CLI_FOUND
+           : damaged           ? SONDE__CLI_MALFORMED
+           : gate->unsure != 0 ? SONDE__CLI_INCOMPLETE
+                               : SONDE__CLI_OK;
+}

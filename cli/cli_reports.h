@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "cli_symbols.h"
+#include "findings.h"
 #include "report_model.h"
 
 /* More than a year of nightly runs. All are kept in memory. */
@@ -24,5 +25,9 @@ int sonde__cli_reports_add(struct sonde__cli_reports *reports,
                            const struct sonde__cli_command *command, const char *path,
                            struct sonde__cli_symbols *symbols);
 void sonde__cli_reports_done(struct sonde__cli_reports *reports);
+
+/* The exit code of a comparison. The most important result decides: what was found, damaged input,
+ * what could not be compared. */
+int sonde__cli_gate_code(const struct sonde__findings_gate *gate, bool damaged);
 
 #endif

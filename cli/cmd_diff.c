@@ -111,7 +111,6 @@ static enum sonde_status count_found(const struct request *request, const struct
     return SONDE_OK;
 }
 
-/* The most important result decides. */
 static int exit_code_of(const struct sonde__cli_command *command, const struct request *request,
                         const struct sonde__diff *diff, bool damaged)
 {
@@ -120,12 +119,7 @@ static int exit_code_of(const struct sonde__cli_command *command, const struct r
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, NULL, status, NULL);
     }
-    if (gate.found != 0) {
-        return SONDE__CLI_FOUND;
-    }
-    return damaged            ? SONDE__CLI_MALFORMED
-           : gate.unsure != 0 ? SONDE__CLI_INCOMPLETE
-                              : SONDE__CLI_OK;
+    return sonde__cli_gate_code(&gate, damaged);
 }
 
 static void print(const struct sonde__diff *diff, const struct request *request)

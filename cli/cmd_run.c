@@ -107,8 +107,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_number, offsetof(struct request, record.frames), FRAMES_MIN, FRAMES_MAX},
     {"top", 0, "N",
      "with --record and --audit: for each function or rule show the N stacks with the most calls, "
-     "1 "
-     "or more, or all (default 20)",
+     "1 or more, or all (default 20)",
      sonde__cli_take_top, offsetof(struct request, record.top)},
     {"blocks", 'b', NULL,
      "instead of stalls, record blocks (closures) on the heap and the stacks that made them",
@@ -261,7 +260,7 @@ static int check(const struct sonde__cli_command *command, const struct request 
     if (record->list != NULL && record->rules != NULL) {
         return sonde__cli_usage_error(command, "--record and --audit: give one");
     }
-    if (request->blocks && instead[2] != 'b') {
+    if (request->blocks && (record->list != NULL || record->rules != NULL)) {
         return sonde__cli_usage_error(command, "--blocks and %s cannot be combined yet", instead);
     }
     return check_needed(command, request);

@@ -60,7 +60,6 @@ static int read_suppressions(const struct sonde__cli_command *command, const cha
     return SONDE__CLI_OK;
 }
 
-/* The most important result decides, as for sonde diff. */
 static int exit_code_of(const struct sonde__cli_sarif *request,
                         const struct sonde__findings *findings, bool damaged)
 {
@@ -68,12 +67,7 @@ static int exit_code_of(const struct sonde__cli_sarif *request,
     if (request->fail_on != 0) {
         gate = sonde__findings_gate(findings, (enum sonde__report_severity)request->fail_on);
     }
-    if (gate.found != 0) {
-        return SONDE__CLI_FOUND;
-    }
-    return damaged            ? SONDE__CLI_MALFORMED
-           : gate.unsure != 0 ? SONDE__CLI_INCOMPLETE
-                              : SONDE__CLI_OK;
+    return sonde__cli_gate_code(&gate, damaged);
 }
 
 static int write_findings(const struct sonde__cli_command *command,

@@ -13,10 +13,9 @@ static bool is_target(const struct sonde__when *when, uint32_t from, uint32_t to
 static bool check_node(const struct sonde__when *when, uint32_t index)
 {
     const struct sonde__when_node *node = &when->nodes[index];
-    bool is_text = node->test == SONDE__WHEN_GLOB || node->test == SONDE__WHEN_PATH;
     return node->test < SONDE__WHEN_TESTS && node->argument < SONDE__WHEN_ARGUMENTS &&
            is_target(when, index, node->yes) && is_target(when, index, node->no) &&
-           (!is_text || node->value < SONDE__WHEN_TEXT);
+           (node->test != SONDE__WHEN_GLOB || node->value < SONDE__WHEN_TEXT);
 }
 
 bool sonde__when_check(const struct sonde__when *when, uint32_t labels)
@@ -59,9 +58,8 @@ static enum sonde__when_result matches(const struct sonde__when *when,
     if (end == size) {
         return SONDE__WHEN_UNREAD;
     }
-    return sonde__base_glob(when->text + node->value, text, node->test == SONDE__WHEN_PATH)
-               ? SONDE__WHEN_YES
-               : SONDE__WHEN_NO;
+    return sonde__base_glob(when->text + node->value, text, false) ? SONDE__WHEN_YES
+                                                                   : SONDE__WHEN_NO;
 }
 
 static enum sonde__when_result test(const struct sonde__when *when,

@@ -26,7 +26,6 @@ enum sonde__when_test {
     SONDE__WHEN_BELOW, /* (argument & mask) < value, unsigned */
     SONDE__WHEN_LESS,  /* argument < value, signed; of its low 32 bits, if the mask has no others */
     SONDE__WHEN_GLOB,  /* the text at the argument matches the pattern at `value` in `text` */
-    SONDE__WHEN_PATH,  /* the same with ** and / (base_glob.h) */
     SONDE__WHEN_TESTS,
 };
 
