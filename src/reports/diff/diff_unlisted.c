@@ -47,7 +47,10 @@ static enum sonde_status find_functions(const struct sonde__diff_side *side,
         strings += (size_t)sonde__report_string_count(side->reports[r]) + 1;
     }
     ret_names->list = sonde__mem_alloc_array(strings, sizeof *ret_names->list);
-    for (uint32_t r = 0; r < side->count && ret_names->list != NULL; r++) {
+    if (ret_names->list == NULL) {
+        return SONDE_MEMORY;
+    }
+    for (uint32_t r = 0; r < side->count; r++) {
         uint32_t count = sonde__report_string_count(side->reports[r]);
         bool *seen = sonde__mem_alloc_zeroed((size_t)count + 1);
         if (seen == NULL) {
@@ -59,7 +62,7 @@ static enum sonde_status find_functions(const struct sonde__diff_side *side,
     if (ret_names->count != 0) {
         qsort(ret_names->list, ret_names->count, sizeof *ret_names->list, by_name);
     }
-    return ret_names->list != NULL ? SONDE_OK : SONDE_MEMORY;
+    return SONDE_OK;
 }
 
 static bool has_rule(const struct sonde__diff_side *side, const char *rule)
