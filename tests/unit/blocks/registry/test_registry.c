@@ -10,7 +10,8 @@
 #include "runtime.h"
 #include "test.h"
 
-/* OPERATIONS: per thread. MAILBOXES: references that any thread may take. */
+/* OPERATIONS: per thread. MAILBOXES: references that any thread may take. OFTEN_US: from the end of
+ * one handler to the next signal. */
 enum { THREADS = 4, MAILBOXES = 64, LINES = 1 << 12, NODES = 4096 };
 #if defined(SONDE_SANITIZED) || !defined(__x86_64__)
 enum { OPERATIONS = 400, OFTEN_US = 50000 }; /* a capture takes milliseconds there */
@@ -362,6 +363,14 @@ static void *allocate_in_handler(size_t size)
     return handler_rooms[handler_thread][handler_rooms_used++];
 }
 
+/* One signal at a time: a handler that takes longer than a period would leave no time for the work
+ * that it interrupts. */
+static void arm(void)
+{
+    const struct itimerval once = {{0, 0}, {0, OFTEN_US}};
+    (void)setitimer(ITIMER_PROF, &once, NULL);
+}
+
 static void handle(int signal)
 {
     struct block inner, outer;
@@ -387,6 +396,9 @@ static void handle(int signal)
     atomic_fetch_add(&handled, 1);
     runtime_allocate = allocate;
     runtime_free = release;
+    if (!atomic_load(&is_over)) {
+        arm();
+    }
 }
 
 /* An entry whose words all derive from address and time. */
@@ -503,12 +515,12 @@ static void check_against_mailboxes(void)
 static void check_threads(enum runtime which)
 {
     const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    const struct itimerval often = {{0, OFTEN_US}, {0, OFTEN_US}}, never = {{0, 0}, {0, 0}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
     pthread_t threads[THREADS], reader;
     begin(which, LINES);
     runtime_made = count_made;
     CHECK_EQ(sigaction(SIGPROF, &action, NULL), 0);
-    CHECK_EQ(setitimer(ITIMER_PROF, &often, NULL), 0);
+    arm();
     CHECK_EQ(pthread_create(&reader, NULL, read_all, NULL), 0);
     for (uintptr_t i = 0; i < THREADS; i++) {
         CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
