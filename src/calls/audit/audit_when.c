@@ -3,6 +3,7 @@
  * nodes that exist, and they are laid out in reverse, forward (when.h). */
 #include "audit_when.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,11 @@ static bool read_atom(struct parser *p, uint64_t *ret_value)
     if (*digits < '0' || *digits > '9') {
         return fail(p, p->at, "expected a number, or a constant that is known (O_RDONLY, AF_INET)");
     }
+    errno = 0;
     uint64_t value = strtoull(digits, &end, 0);
+    if (errno == ERANGE || (is_negative && value > (uint64_t)INT64_MAX + 1)) {
+        return fail(p, p->at, "expected a number of at most 64 bits");
+    }
     if (word_size(end) != 0 || (*end >= '0' && *end <= '9')) {
         return fail(p, p->at, "expected a number");
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings_suppress.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
+#include "base_glob.h"
 #include "base_status.h"
 #include "demangle.h"
 #include "mem_heap.h"
@@ -186,7 +186,7 @@ void sonde__suppressions_done(struct sonde__suppressions *suppressions)
 
 static bool matches(const char *pattern, const char *text)
 {
-    return fnmatch(pattern, text, 0) == 0;
+    return sonde__base_glob(pattern, text, false);
 }
 
 /* Is one of the program's functions in the stack meant, by its stored or its decoded name? */

@@ -99,6 +99,8 @@ static const struct {
     {"arg1 == ", "f", 8, "expected a number"},
     {"arg1 == 1x", "f", 8, "expected a number"},
     {"arg1 == O_NOTHING", "f", 8, "expected a number, or a constant"},
+    {"arg1 == 18446744073709551616", "f", 8, "expected a number of at most 64 bits"},
+    {"arg1 == -9223372036854775809", "f", 8, "expected a number of at most 64 bits"},
     {"arg1 == 1 && ", "f", 13, "expected the name of an argument"},
     {"(arg1 == 1", "f", 10, "expected && or || or )"},
     {"arg1 == 1)", "f", 9, "expected && or ||, or the end"},

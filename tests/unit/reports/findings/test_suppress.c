@@ -91,6 +91,7 @@ TEST(suppressions_match_functions_and_fingerprints)
     made_call(&made, "getenv", 0, "main read_settings.part.0", 1);
     made_call(&made, "open", 0, "main read_settings", 1);
     made_call(&made, "open", 0, "main", 1);
+    made_call(&made, "stat", 0, "main list::operator[]", 1);
     const struct sonde__report *report = made.report;
     static const char *const name = "new";
     struct sonde__diff diff;
@@ -99,6 +100,9 @@ TEST(suppressions_match_functions_and_fingerprints)
                               &(struct sonde__diff_side){&report, &name, 1}, SONDE__DIFF_PERCENT,
                               &diff));
     CHECK_EQ(count_suppressed(&diff, "open by main until 2027-01-01 x"), 2);
+    CHECK_EQ(count_suppressed(&diff, "stat by list::operator[] until 2027-01-01 x"), 1);
+    CHECK_EQ(count_suppressed(&diff, "stat by list::operator[*] until 2027-01-01 x"), 1);
+    CHECK_EQ(count_suppressed(&diff, "[a-z]pen by main until 2027-01-01 x"), 0);
     CHECK_EQ(count_suppressed(&diff, "* by read_* until 2027-01-01 x"), 2);
     CHECK_EQ(count_suppressed(&diff, "getenv by read_settings until 2027-01-01 x"), 1);
     CHECK_EQ(count_suppressed(&diff, "getenv by read until 2027-01-01 x"), 0);
