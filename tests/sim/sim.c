@@ -298,6 +298,12 @@ static enum sonde_status refuse(int32_t os_error, int32_t *ret_os_error)
                                                      : SONDE_OS;
 }
 
+size_t sonde__os_folder(int32_t fd, char *ret_path, size_t capacity)
+{
+    (void)fd, (void)ret_path, (void)capacity;
+    return 0;
+}
+
 enum sonde_status sonde__os_open(const char *path, int32_t *ret_fd, int32_t *ret_os_error)
 {
     (void)path, (void)ret_fd;

@@ -88,6 +88,11 @@ void sonde__os_close(int32_t fd);
 /* Write all bytes if possible: what a pipe or terminal refuses is lost. */
 void sonde__os_write(int32_t fd, const void *bytes, size_t size);
 
+/* The absolute path of the folder that paths are relative to: of an open folder, or with AT_FDCWD
+ * of the process' current one, as the system knows it now. Returns its size, at most capacity - 1;
+ * 0: unknown, too long, or not below the process' root. (Darwin: unknown.) */
+size_t sonde__os_folder(int32_t fd, char *ret_path, size_t capacity);
+
 /* --- threads --- */
 
 /* The threads of process `pid` (0: this one), in the system's order (main thread first). *ret_total

@@ -33,3 +33,9 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
     *ret_end = end;
     return true;
 }
+
+size_t sonde__os_folder(int32_t fd, char *ret_path, size_t capacity)
+{
+    (void)fd, (void)ret_path, (void)capacity;
+    return 0;
+}

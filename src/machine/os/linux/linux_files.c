@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 
+#include "base_text.h"
 #include "linux_syscall.h"
 #include "os.h"
 
@@ -17,6 +18,26 @@ enum sonde_status sonde__os_open(const char *path, int32_t *ret_fd, int32_t *ret
     }
     *ret_fd = (int32_t)fd;
     return SONDE_OK;
+}
+
+size_t sonde__os_folder(int32_t fd, char *ret_path, size_t capacity)
+{
+    char name[40];
+    struct sonde__text text;
+    long size;
+    if (fd == AT_FDCWD) {
+        size = linux_call(SYS_getcwd, ret_path, capacity, 0, 0) - 1; /* it counts the NUL */
+    } else {
+        sonde__base_text_init(&text, name, sizeof name);
+        sonde__base_text_str(&text, "/proc/self/fd/");
+        sonde__base_text_dec(&text, (uint64_t)(fd < 0 ? INT32_MAX : fd));
+        size = linux_call(SYS_readlinkat, AT_FDCWD, name, ret_path, capacity);
+    }
+    if (size <= 0 || (size_t)size >= capacity || ret_path[0] != '/') {
+        return 0; /* also "(unreachable)/x", and what is no file: "socket:[1]" */
+    }
+    ret_path[size] = '\0';
+    return (size_t)size;
 }
 
 enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, size_t size, uint64_t offset,
