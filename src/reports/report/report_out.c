@@ -287,8 +287,3 @@ struct sonde__report_figure sonde__report_share(uint64_t part, uint64_t whole)
     }
     return figure;
 }
-
-void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole)
-{
-    sonde__report_out_str(out, sonde__report_share(part, whole).text);
-}

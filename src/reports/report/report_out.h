@@ -70,7 +70,6 @@ struct sonde__report_figure sonde__report_duration(uint64_t ns);
 void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns);
 /* "97 %"; "<1 %" for small values other than 0. */
 struct sonde__report_figure sonde__report_share(uint64_t part, uint64_t whole);
-void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole);
 
 /* Number of characters that sonde__report_out_text prints for `text`. */
 uint32_t sonde__report_text_width(const char *text);
