@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base_old_stat.h"
 #include "image_elf_format.h"
 
 struct addition {
@@ -12,22 +13,13 @@ struct addition {
     size_t size;
 };
 
-static const struct {
-    const char *name, *of;
-} old[] = {
-    {"__xstat", "stat"},       {"__xstat64", "stat"},       {"__lxstat", "lstat"},
-    {"__lxstat64", "lstat"},   {"__fxstat", "fstat"},       {"__fxstat64", "fstat"},
-    {"__fxstatat", "fstatat"}, {"__fxstatat64", "fstatat"},
-};
-
 /* Is it a form of function `of`? */
 static bool is_form(const char *name, const char *of)
 {
+    const char *current = sonde__base_old_stat(name, strlen(name));
     size_t size = strlen(of);
-    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
-        if (strcmp(name, old[i].name) == 0) {
-            return strcmp(of, old[i].of) == 0;
-        }
+    if (current != NULL) {
+        return strcmp(of, current) == 0;
     }
     return strncmp(name, "__", 2) == 0 && strncmp(name + 2, of, size) == 0 &&
            (strcmp(name + 2 + size, "_chk") == 0 || strcmp(name + 2 + size, "_2") == 0 ||

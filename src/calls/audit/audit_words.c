@@ -7,10 +7,11 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "base_old_stat.h"
 #include "when.h"
 
 /* Each word: its name, its type (i, t) and its argument from 1. Functions that are other forms of
- * these (audit_fortified.h) have the same arguments but for those that are listed. */
+ * these (audit_fortified.h) have the same arguments, those of base_old_stat.h behind another. */
 static const struct {
     const char *function, *words;
 } signatures[] = {
@@ -25,13 +26,8 @@ static const struct {
     {"freopen", "file:t1 mode:t2"},
     {"stat", "file:t1"},
     {"lstat", "file:t1"},
+    {"fstat", "fd:i1"},
     {"fstatat", "file:t2 flags:i4"},
-    {"__xstat", "file:t2"},
-    {"__xstat64", "file:t2"},
-    {"__lxstat", "file:t2"},
-    {"__lxstat64", "file:t2"},
-    {"__fxstatat", "file:t3 flags:i5"},
-    {"__fxstatat64", "file:t3 flags:i5"},
     {"access", "file:t1 mode:i2"},
     {"faccessat", "file:t2 mode:i3"},
     {"opendir", "file:t1"},
@@ -145,6 +141,8 @@ static bool find_in(const char *words, const char *word, size_t size,
 /* Null: none. */
 static const char *words_of(const char *function)
 {
+    const char *current = sonde__base_old_stat(function, strlen(function));
+    function = current != NULL ? current : function;
     for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
         if (strcmp(signatures[i].function, function) == 0) {
             return signatures[i].words;
@@ -158,19 +156,15 @@ bool sonde__audit_has_words(const char *function)
     return words_of(function) != NULL;
 }
 
-/* The first argument of __xstat() and the like is a version. */
-static bool has_version(const char *function)
-{
-    return strncmp(function, "__", 2) == 0 && strstr(function, "xstat") != NULL;
-}
-
 bool sonde__audit_word(const char *function, const char *word, size_t size,
                        struct sonde__audit_argument *ret_argument)
 {
     const char *words = words_of(function);
-    if (take_number(word, size, ret_argument)) {
-        ret_argument->index += has_version(function);
-        return ret_argument->index < SONDE__WHEN_ARGUMENTS;
+    if (!take_number(word, size, ret_argument) &&
+        (words == NULL || !find_in(words, word, size, ret_argument))) {
+        return false;
     }
-    return words != NULL && find_in(words, word, size, ret_argument);
+    /* behind the version */
+    ret_argument->index += sonde__base_old_stat(function, strlen(function)) != NULL;
+    return ret_argument->index < SONDE__WHEN_ARGUMENTS;
 }

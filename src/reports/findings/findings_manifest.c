@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_old_stat.h"
 #include "image_app.h"
 #include "mem_sort.h"
 #include "report_analyse.h"
@@ -37,17 +38,12 @@ static const struct category {
  * stat$INODE64, a version after @? */
 static bool is_variant(const char *name, const char *function)
 {
-    static const char *const old[][2] = {{"__xstat", "stat"},
-                                         {"__fxstat", "fstat"},
-                                         {"__lxstat", "lstat"},
-                                         {"__fxstatat", "fstatat"}};
     size_t size = strcspn(name, "$@");
-    size -= size > 2 && memcmp(name + size - 2, "64", 2) == 0 ? 2 : 0;
-    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
-        if (strlen(old[i][0]) == size && memcmp(name, old[i][0], size) == 0) {
-            return strcmp(old[i][1], function) == 0;
-        }
+    const char *current = sonde__base_old_stat(name, size);
+    if (current != NULL) {
+        return strcmp(current, function) == 0;
     }
+    size -= size > 2 && memcmp(name + size - 2, "64", 2) == 0 ? 2 : 0;
     return strlen(function) == size && memcmp(name, function, size) == 0;
 }
 

@@ -83,6 +83,11 @@ TEST(words_are_arguments_of_the_function)
     const uint64_t old[] = {1, (uint64_t)(uintptr_t)name, 7, 0, 0, 0};
     CHECK(holds("file ~ AWS*", "__xstat", old));
     CHECK(holds("arg1.text ~ AWS* && arg2 == 7", "__xstat", old));
+    CHECK(holds("file ~ AWS*", "__lxstat64", old));
+    const uint64_t at[] = {1, 3, (uint64_t)(uintptr_t)name, 0, AT_SYMLINK_NOFOLLOW, 0};
+    CHECK(holds("file ~ AWS* && flags == 256 && arg1 == 3", "__fxstatat", at));
+    CHECK(holds("fd == 3 && arg1 == 3", "__fxstat64", at));
+    CHECK(holds("fd == 3", "fstat", at + 1));
     const uint64_t socket[] = {AF_INET6, SOCK_DGRAM, 0, 0, 0, 0};
     CHECK(holds("family in (AF_INET, AF_INET6) && type == SOCK_DGRAM", "socket", socket));
 }
