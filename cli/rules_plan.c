@@ -31,8 +31,20 @@ static void refuse_keys(struct sonde__rules *rules, const struct sonde__rule *ru
     refuse(rules, rule->phase.text != NULL, &rule->phase.place, "phase");
     refuse(rules, rule->limit_count != 0, &rule->limit_place, "limit");
     refuse(rules, rule->keep_args != 0, &rule->keep_place, "keep-args");
+}
+
+/* A function that stands twice in a rule is about one argument. */
+static void check_arguments(struct sonde__rules *rules, const struct sonde__rule *rule)
+{
     for (size_t i = 0; i < rule->api_count; i++) {
-        refuse(rules, rule->apis[i].argument != 0, &rule->apis[i].place, "an argument's number");
+        for (size_t k = 0; k < i; k++) {
+            if (rule->apis[i].argument != rule->apis[k].argument &&
+                strcmp(rule->apis[i].name, rule->apis[k].name) == 0) {
+                sonde__rules_error(rules, &rule->apis[i].place,
+                                   "expected one argument of a function in a rule: %.100s",
+                                   rule->apis[i].name);
+            }
+        }
     }
 }
 
@@ -46,7 +58,8 @@ static void check_when(struct sonde__rules *rules, const struct sonde__rule *rul
         uint16_t node;
         size_t at;
         scratch->node_count = 0;
-        const char *wrong = sonde__audit_when_compile(&to, rule->when.text, name, &node, &at);
+        const char *wrong = sonde__audit_when_compile(&to, rule->when.text, name,
+                                                      rule->apis[i].argument, &node, &at);
         if (strncmp(name, "syscall:", 8) == 0) {
             sonde__rules_error(rules, &rule->when.place,
                                "when cannot be evaluated yet for a system call: %s", name);
@@ -74,8 +87,11 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
                       struct sonde__audit_rule *ret_rule)
 {
     const char **names = take_array(plan, rule->api_count, sizeof *names);
-    for (size_t i = 0; names != NULL && i < rule->api_count; i++) {
+    uint32_t *arguments = take_array(plan, rule->api_count, sizeof *arguments);
+    bool is_whole = names != NULL && arguments != NULL;
+    for (size_t i = 0; is_whole && i < rule->api_count; i++) {
         names[i] = rule->apis[i].name;
+        arguments[i] = rule->apis[i].argument;
     }
     *ret_rule = (struct sonde__audit_rule){.name = rule->name,
                                            .pack = rule->pack,
@@ -83,9 +99,10 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
                                            .text = rule->message,
                                            .severity = rule->severity,
                                            .functions = names,
+                                           .arguments = arguments,
                                            .function_count = rule->api_count,
                                            .when = rule->when.text};
-    return names != NULL && plan_patterns(plan, &rule->from, &ret_rule->from);
+    return is_whole && plan_patterns(plan, &rule->from, &ret_rule->from);
 }
 
 enum sonde_status sonde__rules_plan(struct sonde__rules *rules, struct sonde__rules_plan *ret_plan)
@@ -97,6 +114,7 @@ enum sonde_status sonde__rules_plan(struct sonde__rules *rules, struct sonde__ru
     bool is_whole = planned != NULL && sdks != NULL && scratch != NULL;
     for (size_t i = 0; is_whole && i < rules->rule_count; i++) {
         refuse_keys(rules, &rules->rules[i]);
+        check_arguments(rules, &rules->rules[i]);
         check_when(rules, &rules->rules[i], scratch);
         is_whole = plan_rule(ret_plan, &rules->rules[i], &planned[i]);
     }

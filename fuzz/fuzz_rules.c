@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: a file of rules of any content. Every error has a place in the file, what was read
  * is complete, and a condition that compiles is safe to evaluate, and ends. */
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "audit_when.h"
 #include "fuzz.h"
@@ -33,7 +35,13 @@ static void check_place(const struct sonde__rule_place *place, size_t size)
 static void check_condition(const struct sonde__rule *rule, size_t size)
 {
     static struct sonde__when when;
-    static const uint64_t arguments[SONDE__WHEN_ARGUMENTS] = {1, 2, 3};
+    static const char path[] = "a/../b";
+    static const struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+    static struct msghdr message = {.msg_name = (void *)(uintptr_t)&address,
+                                    .msg_namelen = sizeof address};
+    const uint64_t arguments[SONDE__WHEN_ARGUMENTS] = {
+        (uint64_t)(uintptr_t)path,     (uint64_t)(uintptr_t)&address, sizeof address,
+        (uint64_t)(uintptr_t)&message, (uint64_t)(uintptr_t)path,     8};
     struct sonde__audit_when to = {&when, 0};
     uint16_t node;
     size_t at;
@@ -41,7 +49,8 @@ static void check_condition(const struct sonde__rule *rule, size_t size)
     if (rule->when.text == NULL || rule->api_count == 0) {
         return;
     }
-    if (sonde__audit_when_compile(&to, rule->when.text, rule->apis[0].name, &node, &at) == NULL) {
+    if (sonde__audit_when_compile(&to, rule->when.text, rule->apis[0].name, rule->apis[0].argument,
+                                  &node, &at) == NULL) {
         FUZZ_MUST(sonde__when_check(&when, 1));
         FUZZ_MUST(sonde__when_holds(&when, node, arguments) <= SONDE__WHEN_UNREAD);
     } else {

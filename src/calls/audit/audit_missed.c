@@ -183,8 +183,8 @@ void sonde__audit_print_unseen(const struct sonde__record_page *page,
 {
     print_number(
         atomic_load(&page->unread), "call", "calls",
-        " with a text that could not be read, or was longer than 1023 bytes: no pattern of a "
-        "condition matched it",
+        " with a text, path or address that could not be read, or was longer than 1023 bytes: a "
+        "condition could not be decided",
         lines);
     print_number(atomic_load(&page->children), "call made", "calls made",
                  " a process (fork, posix_spawn, system): calls of children are not recorded",

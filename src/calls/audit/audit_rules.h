@@ -26,6 +26,8 @@ struct sonde__audit_rule {
     const char *name, *pack, *category, *text;
     uint32_t severity; /* enum sonde__report_severity */
     const char *const *functions;
+    const uint32_t *arguments; /* of each function the one that the rule is about, from 1; 0: not
+                                  said */
     size_t function_count;
     const char *when; /* a condition (audit_when.h) that was checked for each of the functions;
                          null: none */

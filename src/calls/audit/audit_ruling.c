@@ -52,12 +52,17 @@ enum sonde_status sonde__audit_rules_list(const struct sonde__audit_rules *rules
     return SONDE_OK;
 }
 
+/* Does a name of a rule mean this function? */
+static bool means(const char *name, const char *function)
+{
+    return strcmp(name, function) == 0 ||
+           (sonde__audit_list_is_pattern(name) && sonde__audit_pattern_means(name, function));
+}
+
 static bool names_it(const struct sonde__audit_rule *rule, const char *function)
 {
     for (size_t i = 0; i < rule->function_count; i++) {
-        const char *name = rule->functions[i];
-        if (strcmp(name, function) == 0 ||
-            (sonde__audit_list_is_pattern(name) && sonde__audit_pattern_means(name, function))) {
+        if (means(rule->functions[i], function)) {
             return true;
         }
     }
@@ -133,6 +138,20 @@ static enum sonde_status add_entry(struct compiling *c, uint32_t label, uint16_t
     return SONDE_OK;
 }
 
+/* Which argument of a function the rule is about; 0: not said. */
+static uint32_t argument_of(const struct sonde__audit_ruling *ruling, size_t index,
+                            uint32_t function)
+{
+    const struct sonde__audit_rule *rule = &ruling->rules->rules[index];
+    const char *name = ruling->list->names[ruling->names[index * NAMES + function] - 1];
+    for (size_t i = 0; i < rule->function_count; i++) {
+        if (means(rule->functions[i], name)) {
+            return rule->arguments[i];
+        }
+    }
+    return 0;
+}
+
 static enum sonde_status add_pair(struct compiling *c, size_t rule, uint32_t function)
 {
     struct sonde__audit_ruling *ruling = c->ruling;
@@ -142,7 +161,8 @@ static enum sonde_status add_pair(struct compiling *c, size_t rule, uint32_t fun
         return sonde__base_fail(c->error, SONDE_LIMIT, "more than 512 conditions", NULL, 0, 0);
     }
     const char *wrong = sonde__audit_when_compile(&c->to, ruling->rules->rules[rule].when,
-                                                  signature_of(ruling->list, function), &node, &at);
+                                                  signature_of(ruling->list, function),
+                                                  argument_of(ruling, rule, function), &node, &at);
     if (wrong != NULL) {
         return sonde__base_fail(c->error, SONDE_CORRUPT, wrong, ruling->list->names[function], 0,
                                 0);

@@ -3,11 +3,15 @@
  * nodes that exist, and they are laid out in reverse, forward (when.h). */
 #include "audit_when.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "audit_words.h"
+#include "base_path.h"
+#include "host_self.h"
 
 enum { TREE_MAX = 200, DEPTH_MAX = 32, PATTERN_MAX = 1000 };
 
@@ -22,6 +26,7 @@ struct branch {
 struct parser {
     const char *text, *at;
     const char *function;
+    uint32_t argument;
     struct sonde__audit_when *to;
     struct branch tree[TREE_MAX];
     uint16_t count;
@@ -176,23 +181,163 @@ static bool parse_in(struct parser *p, struct sonde__when_node test, uint16_t *r
     return take(p, ")") || fail(p, p->at, "expected a comma or )");
 }
 
+/* Keep bytes for the evaluation; a NUL follows them. */
+static bool keep(struct parser *p, const void *bytes, size_t size, uint64_t *ret_at)
+{
+    uint32_t used = p->to->text_used;
+    if (used + size + 1 > SONDE__WHEN_TEXT) {
+        return fail(p, p->at, "expected fewer patterns: there is no room for more");
+    }
+    memcpy(p->to->when->text + used, bytes, size);
+    p->to->when->text[used + size] = '\0';
+    *ret_at = used;
+    p->to->text_used += (uint32_t)size + 1;
+    return true;
+}
+
+/* Of a path that is absolute: has a pattern parts that such a path never has? */
+static bool has_odd_parts(const char *pattern)
+{
+    size_t size = strlen(pattern);
+    return strstr(pattern, "//") != NULL || strstr(pattern, "/./") != NULL ||
+           strstr(pattern, "/../") != NULL || (size > 1 && pattern[size - 1] == '/') ||
+           (size > 2 && strcmp(pattern + size - 3, "/..") == 0) ||
+           (size > 1 && strcmp(pattern + size - 2, "/.") == 0);
+}
+
+static bool check_path(struct parser *p, char *pattern, size_t capacity)
+{
+    if (pattern[0] == '~' && pattern[1] == '/') {
+        const char *home = sonde__host_environment("HOME");
+        char rest[PATTERN_MAX + 1];
+        size_t size = 0;
+        memcpy(rest, pattern + 1, strlen(pattern));
+        if (home == NULL || home[0] != '/' ||
+            !sonde__base_path_add(pattern, &size, capacity, home) ||
+            size + strlen(rest) >= capacity) {
+            return fail(p, p->at, "expected the variable HOME to be a folder, for ~/");
+        }
+        memcpy(pattern + (size > 1 ? size : 0), rest, strlen(rest) + 1);
+    }
+    if (pattern[0] != '/' && strncmp(pattern, "**", 2) != 0) {
+        return fail(p, p->at, "expected a path's pattern, which begins with /, ~/ or **");
+    }
+    return !has_odd_parts(pattern) ||
+           fail(p, p->at, "expected a path's pattern without //, /./, /../ and a / at its end");
+}
+
 static bool parse_pattern(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
 {
+    char pattern[2 * PATTERN_MAX];
     skip_blanks(p);
     size_t size = strcspn(p->at, " \t\n)");
     if (size == 0 || size > PATTERN_MAX) {
         return fail(p, p->at, "expected a pattern of at most 1000 characters");
     }
-    if (p->to->text_used + size + 1 > SONDE__WHEN_TEXT) {
-        return fail(p, p->at, "expected fewer patterns: there is no room for more");
+    memcpy(pattern, p->at, size);
+    pattern[size] = '\0';
+    if ((test.test == SONDE__WHEN_PATH && !check_path(p, pattern, sizeof pattern)) ||
+        !keep(p, pattern, strlen(pattern), &test.value)) {
+        return false;
     }
-    test.test = SONDE__WHEN_GLOB;
-    test.value = p->to->text_used;
-    memcpy(p->to->when->text + test.value, p->at, size);
-    p->to->when->text[test.value + size] = '\0';
-    p->to->text_used += (uint32_t)size + 1;
     p->at += size;
     return add_test(p, test, ret_index);
+}
+
+/* A word of a text or path, and what follows it. */
+static bool parse_text(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    bool is_not = take(p, "!~");
+    if (!is_not && !take(p, "~")) {
+        return fail(p, p->at, "expected ~ or !~ and a pattern");
+    }
+    return parse_pattern(p, test, ret_index) && negate(p, is_not, ret_index);
+}
+
+/* Are all bits behind the first `bits` 0? */
+static bool is_net(const uint8_t *bytes, unsigned bits)
+{
+    for (unsigned i = bits; i < 128; i++) {
+        if ((bytes[i / 8] >> (7 - i % 8) & 1) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "192.0.2.0/24", "::1" */
+static bool parse_net(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    static const char wrong[] =
+        "expected an address or a network: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32";
+    uint8_t net[SONDE__WHEN_NET_BYTES] = {[11] = 0xff, [12] = 0xff};
+    char text[64];
+    skip_blanks(p);
+    size_t size = strspn(p->at, "0123456789abcdefABCDEF.:"), slash = size;
+    unsigned long bits;
+    char *end = NULL;
+    if (size == 0 || size >= sizeof text) {
+        return fail(p, p->at, wrong);
+    }
+    memcpy(text, p->at, size);
+    text[size] = '\0';
+    bool is_ip4 = inet_pton(AF_INET, text, net + 13) == 1;
+    if (!is_ip4 && inet_pton(AF_INET6, text, net + 1) != 1) {
+        return fail(p, p->at, wrong);
+    }
+    unsigned most = is_ip4 ? 32 : 128;
+    bits = most;
+    if (p->at[slash] == '/') {
+        const char *digits = p->at + slash + 1;
+        bits = *digits >= '0' && *digits <= '9' ? strtoul(digits, &end, 10) : most + 1;
+        size = end != NULL ? (size_t)(end - p->at) : size;
+    }
+    if (bits > most) {
+        return fail(p, p->at + slash + 1,
+                    is_ip4 ? "expected 0 to 32 bits" : "expected 0 to 128 bits");
+    }
+    bits += 128 - most;
+    if (!is_net(net + 1, (unsigned)bits)) {
+        return fail(p, p->at, "expected a network whose other bits are 0");
+    }
+    net[0] = (uint8_t)bits;
+    test.test = SONDE__WHEN_NET;
+    if (!keep(p, net, sizeof net, &test.value)) {
+        return false;
+    }
+    p->at += size;
+    return add_test(p, test, ret_index);
+}
+
+static bool parse_nets(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    uint16_t one, all = UINT16_MAX;
+    if (!take(p, "(")) {
+        return fail(p, p->at, "expected (");
+    }
+    do {
+        if (!parse_net(p, test, &one) ||
+            (all != UINT16_MAX &&
+             !add(p, (struct branch){.kind = OR, .left = all, .right = one}, &one))) {
+            return false;
+        }
+        all = one;
+    } while (take(p, ","));
+    *ret_index = all;
+    return take(p, ")") || fail(p, p->at, "expected a comma or )");
+}
+
+/* What follows an address' word. */
+static bool parse_address(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    bool is_not = take(p, "!=");
+    if (is_not || take(p, "==")) {
+        return parse_net(p, test, ret_index) && negate(p, is_not, ret_index);
+    }
+    if (take(p, "in")) {
+        return parse_nets(p, test, ret_index);
+    }
+    return fail(p, p->at, "expected ==, != or in, and addresses");
 }
 
 /* What follows a number's word. */
@@ -218,6 +363,19 @@ static bool parse_comparison(struct parser *p, struct sonde__when_node test, boo
     return add_equal(p, test, 0, ret_index) && negate(p, true, ret_index);
 }
 
+static struct sonde__when_node node_of(const struct sonde__audit_argument *argument)
+{
+    unsigned flags = argument->type == SONDE__AUDIT_FAMILY ? SONDE__WHEN_FAMILY
+                     : argument->type == SONDE__AUDIT_PORT ? SONDE__WHEN_PORT
+                                                           : 0;
+    return (struct sonde__when_node){
+        .test = argument->type == SONDE__AUDIT_PATH ? SONDE__WHEN_PATH : SONDE__WHEN_GLOB,
+        .argument = (uint8_t)argument->index,
+        .flags = (uint8_t)(flags | (argument->is_message ? SONDE__WHEN_MESSAGE : 0)),
+        .other = (uint8_t)argument->other,
+        .mask = argument->type == SONDE__AUDIT_LONG ? UINT64_MAX : UINT32_MAX};
+}
+
 static bool parse_test(struct parser *p, uint16_t *ret_index)
 {
     struct sonde__audit_argument argument;
@@ -227,21 +385,18 @@ static bool parse_test(struct parser *p, uint16_t *ret_index)
     if (size == 0) {
         return fail(p, word, "expected the name of an argument (arg1 to arg6, flags), ! or (");
     }
-    if (!sonde__audit_word(p->function, word, size, &argument)) {
+    if (!sonde__audit_word(p->function, p->argument, word, size, &argument)) {
         return fail(p, word,
                     "expected an argument that is known of this function (or arg1 to arg6, "
-                    "arg1.long, arg1.text)");
+                    "arg1.long, arg1.text, arg1.path; arg after NAME:N)");
     }
     p->at += size;
-    struct sonde__when_node test = {.argument = (uint8_t)argument.index,
-                                    .mask = argument.type == SONDE__AUDIT_INT ? UINT32_MAX
-                                                                              : UINT64_MAX};
-    if (argument.type == SONDE__AUDIT_TEXT) {
-        bool is_not = take(p, "!~");
-        if (!is_not && !take(p, "~")) {
-            return fail(p, p->at, "expected ~ or !~ and a pattern");
-        }
-        return parse_pattern(p, test, ret_index) && negate(p, is_not, ret_index);
+    struct sonde__when_node test = node_of(&argument);
+    if (argument.type == SONDE__AUDIT_TEXT || argument.type == SONDE__AUDIT_PATH) {
+        return parse_text(p, test, ret_index);
+    }
+    if (argument.type == SONDE__AUDIT_ADDRESS) {
+        return parse_address(p, test, ret_index);
     }
     skip_blanks(p);
     bool is_masked = p->at[0] == '&' && p->at[1] != '&' && take(p, "&");
@@ -306,42 +461,55 @@ static bool parse_condition(struct parser *p, uint16_t *ret_index)
     return true;
 }
 
-/* Nodes of a part of the tree, in front of those that there are: they end at *next, and `next`
- * becomes the first of them. Places are counted from the end, so that nothing moves. */
+struct layout {
+    struct sonde__when_node nodes[TREE_MAX];
+    uint16_t next; /* the first of those that there are */
+    bool is_negated;
+};
+
+/* Nodes of a part of the tree, in front of those that there are. Places are counted from the end,
+ * so that nothing moves. */
 static uint16_t lay_out(const struct parser *p, uint16_t index, uint16_t yes, uint16_t no,
-                        struct sonde__when_node *nodes, uint16_t *next)
+                        struct layout *out)
 {
     const struct branch *b = &p->tree[index];
+    uint16_t right, left;
     switch (b->kind) {
     case NOT:
-        return lay_out(p, b->left, no, yes, nodes, next);
+        out->is_negated = !out->is_negated;
+        left = lay_out(p, b->left, no, yes, out);
+        out->is_negated = !out->is_negated;
+        return left;
     case AND:
-        return lay_out(p, b->left, lay_out(p, b->right, yes, no, nodes, next), no, nodes, next);
+        right = lay_out(p, b->right, yes, no, out);
+        return lay_out(p, b->left, right, no, out);
     case OR:
-        return lay_out(p, b->left, yes, lay_out(p, b->right, yes, no, nodes, next), nodes, next);
+        right = lay_out(p, b->right, yes, no, out);
+        return lay_out(p, b->left, yes, right, out);
     default:
-        *next -= 1;
-        nodes[*next] = b->test;
-        nodes[*next].yes = yes;
-        nodes[*next].no = no;
-        return *next;
+        out->next--;
+        out->nodes[out->next] = b->test;
+        out->nodes[out->next].yes = yes;
+        out->nodes[out->next].no = no;
+        out->nodes[out->next].flags |= out->is_negated ? SONDE__WHEN_NEGATED : 0;
+        return out->next;
     }
 }
 
 /* Append the nodes of the tree; jumps are moved to where they come to lie. */
 static bool put_nodes(struct parser *p, uint16_t root, uint16_t *ret_node)
 {
-    struct sonde__when_node nodes[TREE_MAX];
+    struct layout out = {.next = TREE_MAX};
     struct sonde__when *when = p->to->when;
-    uint16_t next = TREE_MAX;
-    (void)lay_out(p, root, SONDE__WHEN_ACCEPT, SONDE__WHEN_REJECT, nodes, &next);
+    (void)lay_out(p, root, SONDE__WHEN_ACCEPT, SONDE__WHEN_REJECT, &out);
+    uint16_t next = out.next;
     if (when->node_count + TREE_MAX - next > SONDE__WHEN_NODES) {
         return fail(p, p->text, "expected fewer conditions: there is no room for more");
     }
     *ret_node = (uint16_t)when->node_count;
     for (uint32_t i = next; i < TREE_MAX; i++) {
         struct sonde__when_node *node = &when->nodes[when->node_count++];
-        *node = nodes[i];
+        *node = out.nodes[i];
         node->yes = (uint16_t)(node->yes < TREE_MAX ? node->yes - next + *ret_node : node->yes);
         node->no = (uint16_t)(node->no < TREE_MAX ? node->no - next + *ret_node : node->no);
     }
@@ -349,9 +517,11 @@ static bool put_nodes(struct parser *p, uint16_t root, uint16_t *ret_node)
 }
 
 const char *sonde__audit_when_compile(struct sonde__audit_when *to, const char *text,
-                                      const char *function, uint16_t *ret_node, size_t *ret_at)
+                                      const char *function, uint32_t argument, uint16_t *ret_node,
+                                      size_t *ret_at)
 {
-    struct parser p = {.text = text, .at = text, .function = function, .to = to};
+    struct parser p = {
+        .text = text, .at = text, .function = function, .argument = argument, .to = to};
     uint16_t root;
     if (parse_condition(&p, &root)) {
         skip_blanks(&p);

@@ -9,6 +9,10 @@
  * it is a word of a text, ~ or !~ and a pattern. A value is a number or a constant, or several with
  * | between.
  *
+ * A word of a path is compared by ~ and !~ with a pattern that begins with / or ~/ (the user's home
+ * folder), where * and ? are no slash and ** is any characters; one of an address by ==, != and in
+ * with addresses and networks: 192.0.2.0/24, 2001:db8::/32.
+ *
  * Words are in audit_words.h. A test without comparison holds if the bits are not 0. A pattern ends
  * at a blank or a closing parenthesis; it is matched with the text as the program gives it (* and
  * ?). Context: any thread. */
@@ -27,9 +31,10 @@ struct sonde__audit_when {
     uint32_t text_used;
 };
 
-/* Compile for calls of a function. Returns null, with *ret_node as an entry needs it; or what was
- * expected at *ret_at of the text. */
+/* Compile for calls of a function. argument: which one "arg" is, from 1; 0: none. Returns null,
+ * with *ret_node as an entry needs it; or what was expected at *ret_at of the text. */
 const char *sonde__audit_when_compile(struct sonde__audit_when *to, const char *text,
-                                      const char *function, uint16_t *ret_node, size_t *ret_at);
+                                      const char *function, uint32_t argument, uint16_t *ret_node,
+                                      size_t *ret_at);
 
 #endif

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "when.h"
 
+#include <fcntl.h>
+
 #include "base_glob.h"
+#include "base_path.h"
 #include "os.h"
+#include "when_address.h"
 
 static bool is_target(const struct sonde__when *when, uint32_t from, uint32_t to)
 {
@@ -15,7 +19,10 @@ static bool check_node(const struct sonde__when *when, uint32_t index)
     const struct sonde__when_node *node = &when->nodes[index];
     return node->test < SONDE__WHEN_TESTS && node->argument < SONDE__WHEN_ARGUMENTS &&
            is_target(when, index, node->yes) && is_target(when, index, node->no) &&
-           (node->test != SONDE__WHEN_GLOB || node->value < SONDE__WHEN_TEXT);
+           (node->other < SONDE__WHEN_ARGUMENTS || node->other == SONDE__WHEN_NONE) &&
+           (node->test < SONDE__WHEN_GLOB || node->value < SONDE__WHEN_TEXT) &&
+           (node->test != SONDE__WHEN_NET ||
+            node->value <= SONDE__WHEN_TEXT - SONDE__WHEN_NET_BYTES);
 }
 
 bool sonde__when_check(const struct sonde__when *when, uint32_t labels)
@@ -43,49 +50,143 @@ static bool is_less(const struct sonde__when_node *node, uint64_t argument)
     return value < (int64_t)node->value;
 }
 
-/* Null is no text. */
-static enum sonde__when_result matches(const struct sonde__when *when,
-                                       const struct sonde__when_node *node, uint64_t address)
+/* What a test finds. */
+enum truth {
+    FALSE = SONDE__WHEN_NO,
+    TRUE = SONDE__WHEN_YES,
+    UNREAD = SONDE__WHEN_UNREAD,
+    NOTHING, /* neither it nor its contrary: there is nothing to test */
+};
+
+static enum truth truth_of(bool holds)
 {
-    char text[SONDE__WHEN_STRING];
-    if (address == 0) {
-        return SONDE__WHEN_NO;
-    }
-    size_t size = sonde__os_read(address, text, sizeof text), end = 0;
+    return holds ? TRUE : FALSE;
+}
+
+/* The text or path that the last test of one read: the next one is mostly of the same. */
+struct subject {
+    uint8_t test, argument, other; /* of the node; TESTS: nothing was read */
+    enum truth state;              /* FALSE: there is none */
+    char text[2 * SONDE__WHEN_STRING];
+};
+
+/* Null is no text. */
+static enum truth read_text(uint64_t address, char text[SONDE__WHEN_STRING])
+{
+    size_t size = address != 0 ? sonde__os_read(address, text, SONDE__WHEN_STRING) : 0, end = 0;
     while (end < size && text[end] != '\0') {
         end++;
     }
-    if (end == size) {
-        return SONDE__WHEN_UNREAD;
-    }
-    return sonde__base_glob(when->text + node->value, text, false) ? SONDE__WHEN_YES
-                                                                   : SONDE__WHEN_NO;
+    return address == 0 ? FALSE : end < size ? TRUE : UNREAD;
 }
 
-static enum sonde__when_result test(const struct sonde__when *when,
-                                    const struct sonde__when_node *node, uint64_t argument)
+/* "" is the folder itself, if the call has one. */
+static enum truth read_path(uint64_t address, int32_t folder, char *path, size_t capacity)
 {
-    switch (node->test) {
-    case SONDE__WHEN_EQUAL:
-        return (argument & node->mask) == node->value ? SONDE__WHEN_YES : SONDE__WHEN_NO;
-    case SONDE__WHEN_BELOW:
-        return (argument & node->mask) < node->value ? SONDE__WHEN_YES : SONDE__WHEN_NO;
-    case SONDE__WHEN_LESS:
-        return is_less(node, argument) ? SONDE__WHEN_YES : SONDE__WHEN_NO;
-    default:
-        return matches(when, node, argument);
+    char text[SONDE__WHEN_STRING];
+    size_t size = 0;
+    enum truth state = read_text(address, text);
+    if (state != TRUE) {
+        return state;
     }
+    if (text[0] == '\0' && folder == AT_FDCWD) {
+        return FALSE;
+    }
+    if (text[0] != '/') {
+        size = sonde__os_folder(folder, path, capacity);
+        if (size == 0) {
+            return UNREAD;
+        }
+        size -= size == 1; /* the root */
+    }
+    return sonde__base_path_add(path, &size, capacity, text) ? TRUE : UNREAD;
 }
 
+static __attribute__((noinline)) void read_subject(struct subject *subject,
+                                                   const struct sonde__when_node *node,
+                                                   const uint64_t *arguments)
+{
+    uint64_t address = arguments[node->argument];
+    int32_t folder = node->other != SONDE__WHEN_NONE ? (int32_t)arguments[node->other] : AT_FDCWD;
+    subject->test = node->test;
+    subject->argument = node->argument;
+    subject->other = node->other;
+    subject->state = node->test == SONDE__WHEN_GLOB
+                         ? read_text(address, subject->text)
+                         : read_path(address, folder, subject->text, sizeof subject->text);
+}
+
+static enum truth matches(const struct sonde__when *when, const struct sonde__when_node *node,
+                          const uint64_t *arguments, struct subject *subject)
+{
+    if (subject->test != node->test || subject->argument != node->argument ||
+        subject->other != node->other) {
+        read_subject(subject, node, arguments);
+    }
+    return subject->state != TRUE
+               ? subject->state
+               : truth_of(sonde__base_glob(when->text + node->value, subject->text,
+                                           node->test == SONDE__WHEN_PATH));
+}
+
+static bool compare(const struct sonde__when_node *node, uint64_t number)
+{
+    return node->test == SONDE__WHEN_EQUAL   ? (number & node->mask) == node->value
+           : node->test == SONDE__WHEN_BELOW ? (number & node->mask) < node->value
+                                             : is_less(node, number);
+}
+
+static __attribute__((noinline)) enum truth test_address(const struct sonde__when *when,
+                                                         const struct sonde__when_node *node,
+                                                         const uint64_t *arguments)
+{
+    struct sonde__when_address address;
+    uint64_t size = node->other != SONDE__WHEN_NONE ? arguments[node->other] : 0;
+    bool is_message = (node->flags & SONDE__WHEN_MESSAGE) != 0;
+    switch (sonde__when_address(arguments[node->argument], size, is_message, &address)) {
+    case SONDE__WHEN_NO_ADDRESS:
+        return NOTHING;
+    case SONDE__WHEN_UNREADABLE:
+        return UNREAD;
+    default:
+        break;
+    }
+    if (node->test == SONDE__WHEN_NET) {
+        return truth_of(sonde__when_in_net(&address, (const uint8_t *)when->text + node->value));
+    }
+    if ((node->flags & SONDE__WHEN_FAMILY) == 0 && !address.has_ip) {
+        return NOTHING; /* no port */
+    }
+    return truth_of(
+        compare(node, (node->flags & SONDE__WHEN_FAMILY) != 0 ? address.family : address.port));
+}
+
+static enum truth test(const struct sonde__when *when, const struct sonde__when_node *node,
+                       const uint64_t *arguments, struct subject *subject)
+{
+    if (node->test == SONDE__WHEN_NET ||
+        (node->flags & (SONDE__WHEN_FAMILY | SONDE__WHEN_PORT)) != 0) {
+        return test_address(when, node, arguments);
+    }
+    if (node->test == SONDE__WHEN_GLOB || node->test == SONDE__WHEN_PATH) {
+        return matches(when, node, arguments, subject);
+    }
+    return truth_of(compare(node, arguments[node->argument]));
+}
+
+/* What is unknown goes on as a part that does not hold, and so is never a reason to accept. */
 enum sonde__when_result sonde__when_holds(const struct sonde__when *when, uint32_t node,
                                           const uint64_t arguments[SONDE__WHEN_ARGUMENTS])
 {
+    struct subject subject;
     bool is_unread = false;
+    subject.test = SONDE__WHEN_TESTS;
     while (node < SONDE__WHEN_REJECT) {
         const struct sonde__when_node *n = &when->nodes[node];
-        enum sonde__when_result result = test(when, n, arguments[n->argument]);
-        is_unread |= result == SONDE__WHEN_UNREAD;
-        node = result == SONDE__WHEN_YES ? n->yes : n->no;
+        enum truth truth = test(when, n, arguments, &subject);
+        is_unread |= truth == UNREAD;
+        bool goes_yes = truth < UNREAD ? truth == TRUE : (n->flags & SONDE__WHEN_NEGATED) != 0;
+        node = goes_yes ? n->yes : n->no;
     }
     return node == SONDE__WHEN_ACCEPT ? SONDE__WHEN_YES
            : is_unread                ? SONDE__WHEN_UNREAD

@@ -26,6 +26,8 @@ enum sonde__when_test {
     SONDE__WHEN_BELOW, /* (argument & mask) < value, unsigned */
     SONDE__WHEN_LESS,  /* argument < value, signed; of its low 32 bits, if the mask has no others */
     SONDE__WHEN_GLOB,  /* the text at the argument matches the pattern at `value` in `text` */
+    SONDE__WHEN_PATH,  /* the same of a path, made absolute and without "..", "." and "//" */
+    SONDE__WHEN_NET,   /* the address is in the network at `value` in `text` */
     SONDE__WHEN_TESTS,
 };
 
@@ -35,8 +37,24 @@ enum { SONDE__WHEN_ACCEPT = 0xffff, SONDE__WHEN_REJECT = 0xfffe };
 struct sonde__when_node {
     uint8_t test, argument; /* argument: from 0 */
     uint16_t yes, no;       /* a later node, or one of the above */
+    uint8_t flags;
+    uint8_t other; /* a second argument: the folder of a path, the size of an address; NONE */
     uint64_t mask, value;
 };
+enum { SONDE__WHEN_NONE = 0xff };
+
+/* Flags of a node. An address is a struct sockaddr; a number is compared of the argument itself,
+ * or of an address. */
+enum {
+    SONDE__WHEN_NEGATED = 1, /* an unknown result goes on as `yes`: the condition has ! before it */
+    SONDE__WHEN_FAMILY = 2,  /* the number is the address' family */
+    SONDE__WHEN_PORT = 4,    /* it is its port */
+    SONDE__WHEN_MESSAGE = 8, /* the address is that of a struct msghdr */
+};
+
+/* A network in `text`: the bits that count, then an IPv6 address. Those of IPv4 are mapped, with 96
+ * bits or more. */
+enum { SONDE__WHEN_NET_BYTES = 17, SONDE__WHEN_MAPPED_BITS = 96 };
 
 /* Calls of a function that fulfil the condition from `node` on count with `label`. */
 struct sonde__when_entry {
@@ -59,7 +77,7 @@ bool sonde__when_check(const struct sonde__when *when, uint32_t labels);
 enum sonde__when_result {
     SONDE__WHEN_NO,
     SONDE__WHEN_YES,
-    SONDE__WHEN_UNREAD, /* no, but a text could not be read, or was too long */
+    SONDE__WHEN_UNREAD, /* unknown: a text, path or address could not be read, or was too long */
 };
 
 /* Evaluate a checked condition. */

@@ -161,6 +161,8 @@ static const char conditions[] =
     "[rule \"to-read\"]\napi = open\n"
     "when = flags & O_ACCMODE == O_RDONLY && flags & O_CLOEXEC\n"
     "[rule \"no-flags\"]\napi = open\nwhen = flags == 0 && file ~ /dev/nul*\n"
+    "[rule \"file\"]\napi = open:1\nwhen = path ~ /dev/null && arg ~ *null\n"
+    "[rule \"other-file\"]\napi = open\nwhen = path ~ /dev/nul\n"
     "[rule \"to-write\"]\napi = open\nwhen = flags & O_ACCMODE in (O_WRONLY, O_RDWR)\n";
 
 TEST(conditions_decide)
@@ -174,6 +176,8 @@ TEST(conditions_decide)
     CHECK_EQ(calls_of_rule(report, "none"), 0);
     CHECK_EQ(calls_of(report, "to-read", "open"), OPENS_64);
     CHECK_EQ(calls_of(report, "no-flags", "open"), OPENS);
+    CHECK_EQ(calls_of(report, "file", "open"), OPENS + OPENS_64);
+    CHECK_EQ(calls_of_rule(report, "other-file"), 0);
     CHECK_EQ(calls_of_rule(report, "to-write"), 0);
     json_free(report);
 }
@@ -234,12 +238,13 @@ TEST(keys_that_are_not_evaluated_are_refused)
     static const struct {
         const char *key, *error;
     } keys[] = {
-        {"when = path ~ /etc/*", ":3:8: expected an argument that is known of this function"},
+        {"when = path ~ etc/*", ":3:15: expected a path's pattern, which begins with /"},
+        {"when = addr in (::1)", ":3:8: expected an argument that is known of this function"},
         {"when = arg1 == 1 && \\\n flags & O_X", ":4:10: expected a number, or a constant"},
         {"phase = !consent", ":3:9: phase cannot be evaluated yet"},
         {"limit = 1/2s", ":3:9: limit cannot be evaluated yet"},
         {"keep-args = 4", ":3:13: keep-args cannot be evaluated yet"},
-        {"api = openat:2", ":3:7: an argument's number cannot be evaluated yet"},
+        {"api = open:2", ":3:7: expected one argument of a function in a rule: open"},
         {"sevrity = low", ":3:1: expected a key of [rule]"},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -103,7 +103,11 @@ TEST(what_is_not_safe_is_refused)
     REFUSED(w.nodes[1].no = 2);
     REFUSED(w.nodes[0].test = SONDE__WHEN_TESTS);
     REFUSED(w.nodes[0].argument = SONDE__WHEN_ARGUMENTS);
+    REFUSED(w.nodes[0].other = SONDE__WHEN_ARGUMENTS);
     REFUSED(w.nodes[0].test = SONDE__WHEN_GLOB; w.nodes[0].value = SONDE__WHEN_TEXT);
+    REFUSED(w.nodes[0].test = SONDE__WHEN_PATH; w.nodes[0].value = SONDE__WHEN_TEXT);
+    REFUSED(w.nodes[0].test = SONDE__WHEN_NET;
+            w.nodes[0].value = SONDE__WHEN_TEXT - SONDE__WHEN_NET_BYTES + 1);
 #undef REFUSED
 }
 
