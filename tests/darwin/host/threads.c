@@ -6,8 +6,9 @@
  * primitive. In the few instructions between, it declines, and is asked again. The handler has a
  * stack of its own, so that the memory below the thread's stack pointer is as it was.
  *
- * Suspenders hold the lock while they ask. So a thread never stops while it holds the lock, and may
- * spin for it. */
+ * A thread that holds or awaits the lock declines, too, so all may spin for it. A thread inside
+ * host_suspend_thread() is as one in the kernel: it counts as stopped at once, finishes its call,
+ * and stops before it returns. So two threads can stop each other, and neither goes on. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
@@ -31,6 +32,7 @@ static struct thread {
     uint32_t life;
     uint32_t phase;
     uint32_t suspends;
+    uint32_t locks, is_suspending; /* its own code only */
     int tid;
     uint64_t function, stack_end;
     const struct host_border *border;
@@ -45,6 +47,9 @@ static __thread struct thread *self;
 
 static void lock_threads(void)
 {
+    if (self != NULL) {
+        __atomic_store_n(&self->locks, 1, __ATOMIC_SEQ_CST);
+    }
     while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0) {
         sched_yield();
     }
@@ -53,6 +58,9 @@ static void lock_threads(void)
 static void unlock_threads(void)
 {
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+    if (self != NULL) {
+        __atomic_store_n(&self->locks, 0, __ATOMIC_SEQ_CST);
+    }
 }
 
 static void set_phase(struct thread *thread, uint32_t phase)
@@ -113,7 +121,7 @@ static int take_registers(struct thread *thread, const ucontext_t *context)
     if (host_is_image(pc)) {
         return 1;
     }
-    if (host_border.is_inside == 0 ||
+    if (host_border.is_inside == 0 || thread->locks != 0 ||
         pc - border < (uint64_t)(uintptr_t)border_primitive_end - border) {
         return 0;
     }
@@ -129,7 +137,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     (void)info;
     if (self != NULL && self->phase == ASKED) {
         set_phase(self, take_registers(self, context) ? STOPPED : DECLINED);
-        wait_while(self, STOPPED);
+        if (self->is_suspending == 0) {
+            wait_while(self, STOPPED);
+        }
     }
     errno = before;
 }
@@ -191,6 +201,11 @@ int32_t host_start_thread(uint64_t function, uint64_t stack_end, void *argument)
 void host_end_thread(void)
 {
     lock_threads();
+    while (self->suspends > 0) { /* somebody asks */
+        unlock_threads();
+        sched_yield();
+        lock_threads();
+    }
     __atomic_store_n(&self->life, ENDED, __ATOMIC_SEQ_CST);
     unlock_threads();
     longjmp(self->end, 1);
@@ -233,14 +248,23 @@ static void stop(struct thread *thread)
 int32_t host_suspend_thread(uint32_t index)
 {
     int32_t result = -1;
+    uint32_t before = 0;
+    struct thread *thread = &threads[index % THREADS_MAX];
+    __atomic_store_n(&self->is_suspending, 1, __ATOMIC_SEQ_CST);
     lock_threads();
-    if (host_is_thread(index) == 0 && &threads[index] != self) {
-        if (threads[index].suspends++ == 0) {
-            stop(&threads[index]);
-        }
+    if (host_is_thread(index) == 0 && thread != self) {
+        before = thread->suspends++;
         result = 0;
     }
     unlock_threads();
+    if (result == 0 && before == 0) {
+        stop(thread);
+    }
+    while (result == 0 && __atomic_load_n(&thread->phase, __ATOMIC_SEQ_CST) != STOPPED) {
+        sched_yield(); /* another thread asks */
+    }
+    __atomic_store_n(&self->is_suspending, 0, __ATOMIC_SEQ_CST);
+    wait_while(self, STOPPED);
     return result;
 }
 
