@@ -9,7 +9,7 @@ root=$here/../..
 arch=$1 out=$2 headers=$3
 warnings='-Wall -Wextra -Werror'
 
-apple() { clang-19 --target=$arch-apple-macos11 -nostdlibinc -isystem "$headers" $warnings "$@"; }
+apple() { clang-19 --target=$arch-apple-macos11 -nostdlibinc -isystem "$headers" $warnings -Wno-unused-command-line-argument "$@"; }
 link() { ld64.lld-19 -arch $arch -platform_version macos 13 13 "$@"; }
 
 mkdir -p "$out"
@@ -45,5 +45,10 @@ for source in "$here"/sim/*.c; do
     apple -O1 -fno-builtin -D_FORTIFY_SOURCE=0 -c "$source" -o "$object"
     objects="$objects $object"
 done
+# the runtime of blocks and of Objective-C's objects is that of the corpus of blocks
+object=$out/sim-runtime.c.o
+apple -O1 -w -fno-builtin -fno-blocks -DCORPUS_MARK_1='"__Block_tryRetain"' -DCORPUS_MARK_2='"__Block_isDeallocating"' \
+    -c "$here/../integration/blocks/corpus/runtime.c" -o "$object"
+objects="$objects $object"
 # shellcheck disable=SC2086
 link -dylib -install_name /usr/lib/libSystem.B.dylib -undefined dynamic_lookup $objects -o "$out/libSystem.dylib"

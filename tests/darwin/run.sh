@@ -45,7 +45,7 @@ case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' ru
 
 # sonde itself: its objects as an archive, of which the linker takes what is needed
 rm -f "$out/libsonde.a"
-for module in base arch image depot unwind os capture mem host target style demangle symbol symfile inflate api; do
+for module in base arch image depot unwind os capture mem host target style demangle symbol symfile inflate runtime jit block blockheap api; do
     find "$objects/src/CMakeFiles/sonde_$module.dir" -name '*.o'
 done | xargs llvm-ar-19 rcs "$out/libsonde.a"
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do
@@ -106,6 +106,24 @@ rm -f "$out/all.a"
 find "$objects/src/CMakeFiles" -name '*.o' -print0 | xargs -0 llvm-ar-19 rcs "$out/all.a"
 unit=$here/../unit
 folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
+
+# the corpus of blocks, as clang compiles it for Apple's runtimes
+blocks=$unit/../integration/blocks
+part() { name=$1; shift; clang-19 --target="$arch-apple-macos11" -nostdlibinc -isystem "$headers" -w -g -c "$@" -o "$out/corpus-$name.o"; }
+for level in -O0 -O2; do
+    part c $level "$blocks/corpus/cases_c.c" &&
+        part cpp $level -x c++ -std=c++17 -DCORPUS_CXX=corpus_cpp "$blocks/corpus/cases_cxx.mm" &&
+        part arc $level -fobjc-arc "$blocks/corpus/cases_arc.m" && part mrc $level "$blocks/corpus/cases_mrc.m" &&
+        part objcxx $level -fobjc-arc -std=c++17 -DCORPUS_CXX=corpus_objcxx "$blocks/corpus/cases_cxx.mm" &&
+        part truth -O1 "$blocks/corpus/truth.c" &&
+        "$here/build.sh" "$arch" "$out" "$headers" corpus \
+            "-O1 -D_GNU_SOURCE -DSONDE_CORPUS_INLINED=$([ $level = -O0 ] && echo 0 || echo 1) $folders -I$here/../harness -I$blocks" \
+            "$(echo "$out"/corpus-c.o "$out"/corpus-cpp.o "$out"/corpus-arc.o "$out"/corpus-mrc.o "$out"/corpus-objcxx.o "$out"/corpus-truth.o) $out/all.a -undefined dynamic_lookup" \
+            "$here/harness.c" "$here/../harness/test_check.c" "$here/programs/corpus_live.c" "$blocks/corpus.c" "$blocks/live.c" ||
+        { echo "not ok the corpus of blocks is built"; exit 1; }
+    case_ "what each block of the corpus holds: $level" 0 '1 passed, 0 failed' run corpus </dev/null
+done
+
 cases=0
 while read -r name files; do
     case $name in '#') continue ;; esac

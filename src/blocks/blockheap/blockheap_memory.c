@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Extent of memory of unknown layout. In glibc's heap, the word before an allocation has its size,
- * with flags in the lowest bits, and a flag of the next such word says that it is in use (malloc.c,
- * "Details"). In other heaps a window is read. */
+/* Extent of memory of unknown layout. An allocator that tells is asked. In glibc's heap, the word
+ * before an allocation has its size, with flags in the lowest bits, and a flag of the next such
+ * word says that it is in use (malloc.c, "Details"). In other heaps a window is read. */
 #include <string.h>
 
 #include "base_search.h"
@@ -68,6 +68,9 @@ bool sonde__blockheap_allocation(struct sonde__blockheap *heap, uint64_t address
     const struct sonde__target_range *range = range_at(heap, address);
     uint64_t words[BACK_MAX / 8], from, start = address & ~(uint64_t)(HEADER - 1);
     size_t count;
+    if (range != NULL && heap->target != NULL && sonde__target_tells_allocations(heap->target)) {
+        return sonde__target_allocation(heap->target, address, ret_start, ret_size);
+    }
     if (range == NULL || start < range->start + HEADER ||
         blockheap_image_at(heap, address) != NULL) {
         return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reads and verifies classes of Objective-C objects: the first word must lead to a class in an
- * image, or to one with a plausible name. Three forms: Apple's (objc-runtime-new.h, class_t and
- * class_ro_t), GCC's and GNUstep's (both with the name at 16). Read are name, size, strong
- * variables, and the list of variables: Apple's (ivar_list_t), GNUstep 2.0's (libobjc2, ivar.h) and
- * GCC's (libobjc, struct objc_ivar_list). */
+ * image, or to one with a plausible name. Three forms: Apple's (objc-runtime-new.h, class_t,
+ * class_ro_t and class_rw_t; isa.h), GCC's and GNUstep's (both with the name at 16). Read are name,
+ * size, strong variables, and the list of variables: Apple's (ivar_list_t), GNUstep 2.0's
+ * (libobjc2, ivar.h) and GCC's (libobjc, struct objc_ivar_list). */
 #include <string.h>
 
 #include "blockheap_inside.h"
@@ -65,15 +65,40 @@ static void add_strong(struct sonde__blockheap *heap, const struct class_data *d
     }
 }
 
+/* A pointer of Apple's runtime, without flags and signature. */
+#define POINTER  0x00007ffffffffff8u
+#define REALIZED 0x80000000u
+
+/* A class that the runtime has realized has a class_rw_t instead of the compiler's class_ro_t:
+ * flags with bit 31, and a pointer to that, or (bit 0) to a struct that begins with that pointer.
+ */
+static bool find_data(struct sonde__blockheap *heap, uint64_t at, uint64_t *ret_at)
+{
+    uint64_t head[2];
+    if (!heap->memory.read(heap->memory.ctx, at, head, sizeof head)) {
+        return false;
+    }
+    if ((head[0] & REALIZED) != 0) {
+        at = head[1] & POINTER;
+        if ((head[1] & 1) != 0 && !heap->memory.read(heap->memory.ctx, at, &at, sizeof at)) {
+            return false;
+        }
+    }
+    *ret_at = at & POINTER;
+    return true;
+}
+
 static bool read_data(struct sonde__blockheap *heap, uint64_t class_at, uint64_t *ret_super,
                       struct class_data *ret_data)
 {
     uint64_t words[5]; /* isa, superclass, two words of the cache, data with flags */
+    uint64_t data_at;
     if (!heap->memory.read(heap->memory.ctx, class_at, words, sizeof words) ||
-        !heap->memory.read(heap->memory.ctx, words[4] & ~(uint64_t)7, ret_data, sizeof *ret_data)) {
+        !find_data(heap, words[4] & POINTER, &data_at) ||
+        !heap->memory.read(heap->memory.ctx, data_at, ret_data, sizeof *ret_data)) {
         return false;
     }
-    *ret_super = words[1];
+    *ret_super = words[1] & POINTER;
     return ret_data->instance_start <= ret_data->instance_size &&
            ret_data->instance_size <= SIZE_MAX_;
 }
@@ -110,15 +135,31 @@ static bool gnus(struct sonde__blockheap *heap, uint64_t class_at,
     return true;
 }
 
+/* Apple's isa can hold a count and flags, with bit 0 set. The bits of the class are those of an
+ * address, which has 36 on some systems. 0: no class. */
+static uint64_t class_of(const struct sonde__blockheap *heap, uint64_t isa)
+{
+    static const uint64_t masks[] = {POINTER, 0x0000000ffffffff8u};
+    if ((isa & 1) == 0) {
+        return isa;
+    }
+    for (unsigned i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        if (blockheap_image_at(heap, isa & masks[i]) != NULL) {
+            return isa & masks[i];
+        }
+    }
+    return 0;
+}
+
 bool sonde__blockheap_object_at(struct sonde__blockheap *heap, uint64_t address,
                                 struct sonde__blockheap_object *ret_object)
 {
     struct sonde__blockheap_object object = {.size = 0};
     uint64_t isa;
     if (address == 0 || address % 8 != 0 ||
-        !heap->memory.read(heap->memory.ctx, address, &isa, sizeof isa) || isa % 8 != 0 ||
-        isa == 0 || sonde__blockheap_class_at(heap, isa) != NULL ||
-        blockheap_image_at(heap, isa) == NULL) {
+        !heap->memory.read(heap->memory.ctx, address, &isa, sizeof isa) ||
+        (isa = class_of(heap, isa)) % 8 != 0 || isa == 0 ||
+        sonde__blockheap_class_at(heap, isa) != NULL || blockheap_image_at(heap, isa) == NULL) {
         return false;
     }
     object.class_at = isa;

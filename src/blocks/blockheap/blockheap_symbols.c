@@ -5,8 +5,10 @@
 
 #include "base_search.h"
 #include "blockheap_inside.h"
+#include "host_blocks.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
+#include "symfile_macho.h"
 
 struct reading {
     struct sonde__blockheap *heap;
@@ -50,9 +52,8 @@ const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sond
     return NULL;
 }
 
-static void add_class(struct reading *reading, uint64_t address, const char *name)
+static void add_class(struct sonde__blockheap *heap, uint64_t address, const char *name)
 {
-    struct sonde__blockheap *heap = reading->heap;
     enum sonde__block_class kind = sonde__block_class_of(name);
     if (kind != SONDE__BLOCK_CLASS_OTHER && heap->class_count < BLOCKHEAP_CLASSES_MAX &&
         sonde__blockheap_class_at(heap, address) == NULL) {
@@ -61,27 +62,57 @@ static void add_class(struct reading *reading, uint64_t address, const char *nam
     }
 }
 
+/* One symbol, if it is related to blocks. False: no memory. */
+static bool add_symbol(struct sonde__blockheap *heap, uint64_t address, const char *name)
+{
+    if (name[0] != '_' && name[0] != 'O') {
+        return true;
+    }
+    if (strncmp(name, "_NSConcrete", 11) == 0) {
+        add_class(heap, address, name);
+    } else if (strncmp(name, "__block_descriptor_", 19) != 0 &&
+               strncmp(name, "OBJC_CLASS_$_", 13) != 0 && strncmp(name, "_OBJC_CLASS_", 12) != 0) {
+        return true;
+    }
+    return SONDE__MEM_ADD(heap->symbols, heap->symbol_count, heap->symbol_capacity,
+                          (struct blockheap_symbol){address, name});
+}
+
 static void add_symbols(struct reading *reading, const struct sonde__elf_symbols *table)
 {
-    struct sonde__blockheap *heap = reading->heap;
     struct sonde__elf_symbol symbol;
     for (uint32_t i = 1; i < table->count; i++) {
-        if (!sonde__elf_symbols_at(table, i, &symbol) || symbol.section == 0 ||
-            (symbol.name[0] != '_' && symbol.name[0] != 'O')) {
-            continue;
-        }
-        uint64_t address = symbol.value + reading->bias;
-        if (strncmp(symbol.name, "_NSConcrete", 11) == 0) {
-            add_class(reading, address, symbol.name);
-        } else if (strncmp(symbol.name, "__block_descriptor_", 19) != 0 &&
-                   strncmp(symbol.name, "OBJC_CLASS_$_", 13) != 0 &&
-                   strncmp(symbol.name, "_OBJC_CLASS_", 12) != 0) {
-            continue;
-        }
-        if (!SONDE__MEM_ADD(heap->symbols, heap->symbol_count, heap->symbol_capacity,
-                            (struct blockheap_symbol){address, symbol.name})) {
+        if (sonde__elf_symbols_at(table, i, &symbol) && symbol.section != 0 &&
+            !add_symbol(reading->heap, symbol.value + reading->bias, symbol.name)) {
             reading->status = SONDE_MEMORY;
             return;
+        }
+    }
+}
+
+/* Names of a Mach-O, without its leading underscore. */
+static void add_macho_symbols(struct reading *reading, const struct sonde__macho *macho)
+{
+    struct sonde__macho_symbols table;
+    struct sonde__macho_symbol symbol;
+    for (uint32_t i = 0; sonde__macho_symbols(macho, &table) && i < table.count; i++) {
+        if (sonde__macho_symbols_at(&table, i, &symbol) && symbol.section != 0 &&
+            (symbol.type & SONDE__N_STAB) == 0 && symbol.name[0] == '_' &&
+            !add_symbol(reading->heap, symbol.value + reading->bias, symbol.name + 1)) {
+            reading->status = SONDE_MEMORY;
+            return;
+        }
+    }
+}
+
+static void read_macho(struct reading *reading, const struct sonde__image *image)
+{
+    const struct sonde__symfile_macho *macho;
+    reading->bias = image->bias;
+    if (sonde__symfile_macho(reading->heap->symfile, image, &macho, NULL) == SONDE_OK) {
+        add_macho_symbols(reading, &macho->own);
+        if (macho->separate) {
+            add_macho_symbols(reading, &macho->debug);
         }
     }
 }
@@ -95,6 +126,7 @@ static void read_image(struct reading *reading, const struct sonde__image *image
     (void)sonde__target_image_bytes(reading->heap->target, image, &bytes, &size);
     if (sonde__symfile_elf(reading->heap->symfile, image, bytes, size, &reading->elf, NULL) !=
         SONDE_OK) {
+        read_macho(reading, image);
         return;
     }
     reading->bias = image->bias;
@@ -129,10 +161,26 @@ static void share_runtime(struct sonde__blockheap *heap)
     }
 }
 
+/* The classes of this process' runtime where the system gives their addresses; symbols would be in
+ * no file there. */
+static void add_own_classes(struct sonde__blockheap *heap)
+{
+    struct sonde__host_block_classes classes;
+    if (heap->is_self && sonde__host_block_classes(&classes)) {
+        add_class(heap, classes.stack, "_NSConcreteStackBlock");
+        add_class(heap, classes.malloc, "_NSConcreteMallocBlock");
+        add_class(heap, classes.global, "_NSConcreteGlobalBlock");
+        for (uint32_t i = 0; i < heap->class_count; i++) {
+            heap->classes[i].runtime = SONDE__BLOCK_RUNTIME_APPLE;
+        }
+    }
+}
+
 enum sonde_status blockheap_read_symbols(struct sonde__blockheap *heap)
 {
     const struct sonde__image_set *set = sonde__target_images(heap->target);
     struct reading reading = {.heap = heap, .status = SONDE_OK};
+    add_own_classes(heap);
     for (uint32_t i = 0; i < set->image_count && reading.status == SONDE_OK; i++) {
         read_image(&reading, &set->images[i]);
     }
@@ -153,8 +201,10 @@ static const char *function_at(struct sonde__blockheap *heap, uint64_t address)
     }
     (void)sonde__target_image_bytes(heap->target, image, &bytes, &size);
     sonde__symfile_function(heap->symfile, image, bytes, size, address - image->bias, &function);
-    return function.start == address - image->bias && function.name[0] != '\0' ? function.name
-                                                                               : NULL;
+    if (function.start == address - image->bias && function.name[0] != '\0') {
+        return function.name;
+    }
+    return heap->is_self ? sonde__host_exported_name(address) : NULL;
 }
 
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address)

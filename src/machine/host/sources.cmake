@@ -6,6 +6,7 @@ set(sources
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
     ${SONDE_PORT}/host_apart.c
+    ${SONDE_PORT}/host_blocks.c
     ${SONDE_PORT}/host_attend.c
     ${SONDE_PORT}/host_clock.c
     ${SONDE_PORT}/host_count.c
@@ -43,5 +44,6 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/host_file_port.c darwin/host_scratch.c darwin/host_thread.c)
+    list(APPEND sources darwin/host_blocks.c darwin/host_file_port.c darwin/host_memory_port.c
+        darwin/host_scratch.c darwin/host_thread.c)
 endif()

@@ -329,6 +329,20 @@ enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
     return SONDE_OK;
 }
 
+enum sonde_status sonde__symfile_macho(struct sonde__symfile_cache *cache,
+                                       const struct sonde__image *image,
+                                       const struct sonde__symfile_macho **ret_macho,
+                                       struct sonde_error *ret_error)
+{
+    struct entry *entry = NULL;
+    SONDE_TRY(load_entry(cache, image, NULL, 0, &entry, ret_error));
+    if (!entry->is_macho) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not a Mach-O", image->path, 0, 0);
+    }
+    *ret_macho = &entry->macho;
+    return SONDE_OK;
+}
+
 static void find_debug(const struct sonde__symfile_cache *cache, struct entry *entry,
                        const struct sonde__image *image)
 {

@@ -70,6 +70,13 @@ SONDE_NODISCARD enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache
                                                      const struct sonde__elf **ret_elf,
                                                      struct sonde_error *ret_error);
 
+/* The same of a Mach-O: its file, and the dSYM with its names. Returns as above; UNSUPPORTED: not a
+ * Mach-O. */
+struct sonde__symfile_macho;
+SONDE_NODISCARD enum sonde_status
+sonde__symfile_macho(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                     const struct sonde__symfile_macho **ret_macho, struct sonde_error *ret_error);
+
 /* The function at a vaddr by its symbols; without one, all fields are unknown. */
 void sonde__symfile_function(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                              const void *memory, size_t memory_size, uint64_t vaddr,

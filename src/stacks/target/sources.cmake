@@ -8,7 +8,6 @@ set(sources
     target_images.c
     target_jit.c
     target_place.c
-    target_process.c
     target_sample.c
     target_script.c
     target_self.c
@@ -18,6 +17,7 @@ set(sources
     target_stop.c
     target_walk.c
     target_window.c
+    ${SONDE_PORT}/target_process.c
     ${SONDE_PORT}/target_self_describe.c
     ${SONDE_PORT}/target_self_loader.c
     ${SONDE_PORT}/target_self_needed.c
@@ -25,5 +25,5 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/target_self_loader.c)
+    list(APPEND sources darwin/target_process.c darwin/target_self_loader.c)
 endif()

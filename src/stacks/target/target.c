@@ -108,6 +108,18 @@ enum sonde_status sonde__target_own_memory(struct sonde__target *target,
                                   0, 0);
 }
 
+bool sonde__target_tells_allocations(const struct sonde__target *target)
+{
+    return target->ops->allocation != NULL;
+}
+
+bool sonde__target_allocation(struct sonde__target *target, uint64_t address, uint64_t *ret_start,
+                              uint64_t *ret_size)
+{
+    return target->ops->allocation != NULL &&
+           target->ops->allocation(target, address, ret_start, ret_size);
+}
+
 void sonde__target_memory_done(struct sonde__target_memory *memory)
 {
     sonde__mem_free(memory->ranges);

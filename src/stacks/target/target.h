@@ -158,6 +158,13 @@ SONDE_NODISCARD enum sonde_status sonde__target_own_memory(struct sonde__target 
                                                            struct sonde_error *ret_error);
 void sonde__target_memory_done(struct sonde__target_memory *memory);
 
+/* Does the target's allocator tell what it allocated? If not, only the memory itself shows it. */
+bool sonde__target_tells_allocations(const struct sonde__target *target);
+/* The allocation at an address; the allocator may know only where one begins. False: none, or it
+ * does not tell. */
+bool sonde__target_allocation(struct sonde__target *target, uint64_t address, uint64_t *ret_start,
+                              uint64_t *ret_size);
+
 /* Find the bytes of an image without a usable file (vdso, deleted), or of any image of a core,
  * for symbols. The target owns them. False: there are none. */
 bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde__image *image,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Another process as a target. Private to target_process.c, target_capture.c, target_signal.c,
- * target_stop.c, target_walk.c and target_place.c. */
+/* Another process as a target. Private to linux/target_process.c, target_capture.c,
+ * target_signal.c, target_stop.c, target_walk.c and target_place.c. */
 #ifndef SONDE_TARGET_PROCESS_H
 #define SONDE_TARGET_PROCESS_H
 

@@ -33,6 +33,8 @@ _Noreturn void host_fail(const char *format, ...) __attribute__((format(printf, 
 void host_load(const char *const *paths, unsigned count);
 /* The address of an exported symbol ("_main") in any image; 0: none. */
 uint64_t host_find_export(const char *name);
+/* The name of the exported symbol at exactly this address of an image; null: none. */
+const char *host_export_at(uint32_t index, uint64_t address);
 
 /* The address of a primitive (primitives.c, threads.c), "_host_write"; 0: there is none. */
 uint64_t host_find_primitive(const char *name);

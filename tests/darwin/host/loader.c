@@ -115,6 +115,19 @@ uint64_t host_find_export(const char *name)
     return 0;
 }
 
+const char *host_export_at(uint32_t index, uint64_t address)
+{
+    static struct sonde__macho_exports exports;
+    struct sonde__macho_export found;
+    sonde__macho_exports_begin(&host_images[index].macho, &exports);
+    while (sonde__macho_exports_next(&exports, &found)) {
+        if (found.vaddr != 0 && found.vaddr + host_images[index].slide == address) {
+            return strdup(found.name); /* names stay valid, as dyld's */
+        }
+    }
+    return NULL;
+}
+
 /* The target of calls of a name that no image defines. */
 static _Noreturn void call_of_nothing(const char *name)
 {

@@ -160,18 +160,20 @@ static int next_line(struct lines *lines, char *ret_line, unsigned capacity)
 }
 
 /* The mapping that holds `address`, or the first one after it. Returns Mach's protection bits: 1
- * read, 2 write, 4 execute; -1: there is none. */
+ * read, 2 write, 4 execute; and 8: of a file; -1: there is none. */
 static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
 {
-    char line[64], mode[8];
+    char line[96], mode[8];
     int32_t protection = -1;
     struct lines lines = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     while (protection < 0 && next_line(&lines, line, sizeof line)) {
-        unsigned long start, end;
-        if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && address < end) {
+        unsigned long start, end, inode;
+        if (sscanf(line, "%lx-%lx %7s %*x %*s %lu", &start, &end, mode, &inode) == 4 &&
+            address < end) {
             *ret_start = start;
             *ret_end = end;
-            protection = (mode[0] == 'r') | (mode[1] == 'w') << 1 | (mode[2] == 'x') << 2;
+            protection = (mode[0] == 'r') | (mode[1] == 'w') << 1 | (mode[2] == 'x') << 2 |
+                         (inode != 0) << 3;
         }
     }
     close(lines.fd);
@@ -218,6 +220,11 @@ static void host_get_image(uint32_t index, const void **ret_header, uint64_t *re
     *ret_header = host_images[index].header;
     *ret_slide = host_images[index].slide;
     *ret_path = host_images[index].path;
+}
+
+static uint64_t host_image_size(uint32_t index)
+{
+    return host_images[index].size;
 }
 
 static int32_t host_fork_and_wait(void)
@@ -279,6 +286,9 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(stack_size),
         PRIMITIVE(count_images),
         PRIMITIVE(get_image),
+        PRIMITIVE(image_size),
+        PRIMITIVE(export_at),
+        PRIMITIVE(find_export),
         PRIMITIVE(find_region),
         PRIMITIVE(getuid),
         PRIMITIVE(close),

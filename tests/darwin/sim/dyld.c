@@ -2,6 +2,7 @@
 /* The images, as dyld reports them. Tests load and unload one by sim_tell_image(). */
 #include <dlfcn.h>
 #include <mach-o/dyld.h>
+#include <string.h>
 
 #include "sim.h"
 
@@ -22,7 +23,7 @@ const struct mach_header *_dyld_get_image_header(uint32_t index)
     return header;
 }
 
-/* The path of the image that has its header at this address; nothing else is asked here. */
+/* Knows exported symbols by their exact address only. */
 int dladdr(const void *address, Dl_info *ret_info)
 {
     for (uint32_t i = 0; i < host_count_images(); i++) {
@@ -30,12 +31,28 @@ int dladdr(const void *address, Dl_info *ret_info)
         uint64_t slide = 0;
         const char *path = 0;
         host_get_image(i, &header, &slide, &path);
-        if (header == address) {
-            *ret_info = (Dl_info){.dli_fname = path, .dli_fbase = (void *)(uintptr_t)header};
+        if ((uint64_t)address - (uint64_t)header < host_image_size(i)) {
+            const char *name = host_export_at(i, (uint64_t)address);
+            *ret_info = (Dl_info){.dli_fname = path,
+                                  .dli_fbase = (void *)(uintptr_t)header,
+                                  .dli_sname = name != 0 ? name + 1 : 0,
+                                  .dli_saddr = name != 0 ? (void *)(uintptr_t)address : 0};
             return 1;
         }
     }
     return 0;
+}
+
+/* Of all images, in the order in which they were loaded. */
+void *dlsym(void *handle, const char *symbol)
+{
+    char name[256];
+    if (handle != RTLD_DEFAULT || strlen(symbol) >= sizeof name - 1) {
+        return 0;
+    }
+    name[0] = '_';
+    strcpy(name + 1, symbol);
+    return (void *)host_find_export(name);
 }
 
 typedef void (*image_callback)(const struct mach_header *mh, intptr_t slide);

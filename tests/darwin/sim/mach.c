@@ -2,6 +2,7 @@
 /* Mach's memory calls. Calls of vm_read_overwrite are counted: tests limit them. */
 #include <mach/mach_init.h>
 #include <mach/vm_map.h>
+#include <mach/vm_region.h>
 #include <mach/vm_statistics.h>
 
 #include "sim.h"
@@ -57,25 +58,77 @@ kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size)
     return host_unmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
 
+/* Part of [*start, *end) that is wholly inside or outside of [from, to), with the address or after
+ * it. Returns 1 if it is inside. */
+static int cut(uint64_t address, uint64_t from, uint64_t to, uint64_t *start, uint64_t *end)
+{
+    int is_inside = address - from < to - from && *start < to && from < *end;
+    if (*end <= from || *start >= to) {
+        return 0;
+    }
+    if (is_inside) {
+        *start = from > *start ? from : *start;
+        *end = to < *end ? to : *end;
+    } else if (address < from) {
+        *end = from;
+    } else {
+        *start = to;
+    }
+    return is_inside;
+}
+
+/* What Linux sees as one region is several here: images, whose bytes are of files, and stacks. */
+static void tell_apart(uint64_t address, uint64_t *start, uint64_t *end,
+                       struct vm_region_extended_info *info)
+{
+    for (uint32_t i = 0; i < host_count_images(); i++) {
+        const void *header = 0;
+        uint64_t slide = 0;
+        const char *path = 0;
+        host_get_image(i, &header, &slide, &path);
+        if (cut(address, (uint64_t)header, (uint64_t)header + host_image_size(i), start, end)) {
+            info->external_pager = 1;
+        }
+    }
+    for (uint32_t i = 0; i < host_count_threads(); i++) {
+        const struct sim_thread *thread = &sim_threads[i];
+        if (thread->stack_end != 0 &&
+            cut(address, thread->stack_start, thread->stack_end, start, end)) {
+            info->user_tag = VM_MEMORY_STACK;
+        }
+    }
+}
+
 /* The region that holds the address, or the first one behind it. */
 kern_return_t vm_region_64(vm_map_read_t task, vm_address_t *address, vm_size_t *ret_size,
                            vm_region_flavor_t flavor, vm_region_info_t ret_info,
                            mach_msg_type_number_t *count, mach_port_t *ret_object)
 {
-    struct vm_region_basic_info_64 *info = (struct vm_region_basic_info_64 *)ret_info;
     uint64_t start = 0, end = 0;
-    if (task != mach_task_self_ || flavor != VM_REGION_BASIC_INFO_64 ||
-        *count < VM_REGION_BASIC_INFO_COUNT_64) {
+    int is_extended = flavor == VM_REGION_EXTENDED_INFO;
+    mach_msg_type_number_t needed =
+        is_extended ? VM_REGION_EXTENDED_INFO_COUNT : VM_REGION_BASIC_INFO_COUNT_64;
+    if (task != mach_task_self_ || *count < needed ||
+        (!is_extended && flavor != VM_REGION_BASIC_INFO_64)) {
         return KERN_INVALID_ARGUMENT;
     }
     int32_t protection = host_find_region(*address, &start, &end);
     if (protection < 0) {
         return KERN_INVALID_ADDRESS;
     }
+    struct vm_region_extended_info info = {.protection = protection & 7,
+                                           .external_pager = protection >> 3 & 1,
+                                           .share_mode = SM_PRIVATE};
+    tell_apart(*address > start ? *address : start, &start, &end, &info);
+    if (is_extended) {
+        *(struct vm_region_extended_info *)ret_info = info;
+    } else {
+        *(struct vm_region_basic_info_64 *)ret_info =
+            (struct vm_region_basic_info_64){.protection = info.protection};
+    }
     *address = start;
     *ret_size = end - start;
     *ret_object = MACH_PORT_NULL;
-    *count = VM_REGION_BASIC_INFO_COUNT_64;
-    *info = (struct vm_region_basic_info_64){.protection = protection};
+    *count = needed;
     return KERN_SUCCESS;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The heap and functions on bytes: the host's, which have the same parameters. */
+#include <malloc/malloc.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,34 +17,74 @@ static void note_heap(void)
     sim_allocations_while_suspended += sim_suspended > 0;
 }
 
+/* Before each block is what malloc_size() is asked for, and where the host's block begins. */
+struct head {
+    void *block;
+    uint64_t size, address, unused;
+};
+
+static void *begin(char *block, size_t before, size_t size)
+{
+    struct head *head = (struct head *)(void *)(block + before) - 1;
+    if (block == 0) {
+        return 0;
+    }
+    *head = (struct head){block, size, (uint64_t)(head + 1), 0};
+    return head + 1;
+}
+
 void *malloc(size_t size)
 {
     note_heap();
-    return host_malloc(size);
+    return size > SIZE_MAX / 2
+               ? 0
+               : begin(host_malloc(size + sizeof(struct head)), sizeof(struct head), size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    note_heap();
-    return host_calloc(count, size);
-}
-
-void *realloc(void *block, size_t size)
-{
-    note_heap();
-    return host_realloc(block, size);
+    size_t all;
+    void *block = __builtin_mul_overflow(count, size, &all) ? 0 : malloc(all);
+    return block != 0 ? memset(block, 0, all) : 0;
 }
 
 void free(void *block)
 {
     note_heap();
-    host_free(block);
+    if (block != 0) {
+        struct head *head = (struct head *)block - 1;
+        head->address = 0;
+        host_free(head->block);
+    }
+}
+
+void *realloc(void *block, size_t size)
+{
+    void *larger = malloc(size);
+    if (block != 0 && larger != 0) {
+        size_t before = ((struct head *)block - 1)->size;
+        memcpy(larger, block, before < size ? before : size);
+        free(block);
+    }
+    return larger;
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
+    size_t before = alignment > sizeof(struct head) ? alignment : sizeof(struct head);
     note_heap();
-    return host_aligned_alloc(alignment, size);
+    return begin(host_aligned_alloc(alignment, (before + size + alignment - 1) & ~(alignment - 1)),
+                 before, size);
+}
+
+/* Takes any address, as Apple's. */
+size_t malloc_size(const void *block)
+{
+    struct head head;
+    return host_read_memory((uint64_t)block - sizeof head, &head, sizeof head) != 0 &&
+                   head.address == (uint64_t)block
+               ? head.size
+               : 0;
 }
 
 #define FORWARD(type, name, parameters, arguments)                                                 \
@@ -160,4 +202,26 @@ void qsort(void *base, size_t count, size_t size, int (*compare)(const void *a, 
         }
         memcpy(items + at * size, held, size);
     }
+}
+
+char *strsep(char **at, const char *set)
+{
+    char *part = *at;
+    if (part != 0) {
+        char *end = part + strcspn(part, set);
+        *at = *end != '\0' ? end + 1 : 0;
+        *end = '\0';
+    }
+    return part;
+}
+
+size_t strlcpy(char *to, const char *from, size_t size)
+{
+    size_t length = strlen(from);
+    size_t kept = length < size ? length : size - 1;
+    if (size != 0) {
+        memcpy(to, from, kept);
+        to[kept] = '\0';
+    }
+    return length;
 }

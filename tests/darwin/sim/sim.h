@@ -39,6 +39,11 @@ int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_en
 uint64_t host_stack_end(void);
 uint64_t host_stack_size(void);
 uint32_t host_count_images(void);
+uint64_t host_image_size(uint32_t index);
+/* The address of an exported symbol in any image; 0: none. */
+uint64_t host_find_export(const char *name);
+/* The name of the exported symbol at exactly this address, in the image; null: none. */
+const char *host_export_at(uint32_t index, uint64_t address);
 void host_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void host_wake(const uint32_t *word);
 int32_t host_start_thread(uint64_t function, uint64_t stack_end, void *argument);

@@ -167,7 +167,7 @@ __attribute__((objc_root_class)) @interface Ctl {
 @end
 void *corpus_make(const void *class);
 void corpus_send(void *object, const char *selector);
-extern const char OBJC_CLASS_Ctl[] __asm__("OBJC_CLASS_$_Ctl");
+extern const char OBJC_CLASS_Ctl[] __asm__(CORPUS_LABEL("OBJC_CLASS_$_Ctl"));
 #endif
 
 void corpus_arc(void)

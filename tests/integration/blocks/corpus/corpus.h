@@ -14,6 +14,13 @@
 #    define CORPUS_C
 #endif
 
+/* The label of a C name. */
+#ifdef __APPLE__
+#    define CORPUS_LABEL(name) "_" name
+#else
+#    define CORPUS_LABEL(name) name
+#endif
+
 /* Values that the block stores as they are. A byte is too little to be found: bytes are not named.
  */
 CORPUS_C short corpus_half(void);
@@ -64,7 +71,9 @@ CORPUS_C void corpus_use(const void *first, ...);
 #define NUMBER(value)  corpus_use((const void *)0, (value))
 #define PLACE(pointer) corpus_use((const void *)(pointer))
 
+#ifdef __BLOCKS__
 typedef void (^corpus_block)(void);
+#endif
 typedef float corpus_vec4 __attribute__((vector_size(16)));
 typedef float corpus_vec8 __attribute__((vector_size(32)));
 

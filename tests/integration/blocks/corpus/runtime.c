@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "corpus.h"
+
 #ifndef CORPUS_FLAVOUR
 #    define CORPUS_FLAVOUR APPLE
 #endif
@@ -33,7 +35,7 @@ struct method_list {
 void *_objc_empty_cache;
 static const struct class_data thing_data = {.instance_size = sizeof(struct object),
                                              .name = "Thing"};
-struct class OBJC_CLASS_Thing __asm__("OBJC_CLASS_$_Thing") = {.data = &thing_data};
+struct class OBJC_CLASS_Thing __asm__(CORPUS_LABEL("OBJC_CLASS_$_Thing")) = {.data = &thing_data};
 static const struct class_data block_data[] = {
     {.name = "__NSStackBlock__"}, {.name = "__NSMallocBlock__"}, {.name = "__NSGlobalBlock__"}};
 
