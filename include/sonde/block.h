@@ -299,6 +299,34 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_holders(struct sonde_blo
  * Example    examples/debugger.c */
 SONDE_API void sonde_block_print(const void *block);
 
+/* For sonde_block_describe_install(). */
+enum sonde_block_describe_flags {
+    SONDE_BLOCK_DESCRIBE_OBJECTS = 1, /* add the `description` of objects that a block keeps alive:
+                                       * runs code of the program */
+};
+
+/* Make blocks add what they hold to their `debugDescription`, so that `po` in lldb shows it. The
+ * system's own text stays before it. Nothing is installed without this call: it replaces a method
+ * of the class NSBlock. A description reads files of images, takes memory and locks, so it may wait
+ * in a process that is stopped; sonde_block_print() does not.
+ *
+ * flags      SONDE_BLOCK_DESCRIBE_*, or 0
+ *
+ * Returns    OK | USAGE (installed already; unknown flags) | UNSUPPORTED (no Objective-C runtime of
+ *            Apple's, or without NSBlock)
+ * Context    any thread; not handler      Blocks  on a lock of ours, and the runtime's
+ * Ownership  remove it with sonde_block_describe_remove()
+ * Example    tests/darwin/programs/objc.m */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_describe_install(uint32_t flags);
+
+/* Give NSBlock its own method back. A description that another thread has begun is finished. Does
+ * nothing if none is installed.
+ *
+ * Context    any thread; not handler      Blocks  on a lock of ours, and the runtime's
+ * Ownership  nothing is transferred
+ * Example    tests/darwin/programs/objc.m */
+SONDE_API void sonde_block_describe_remove(void);
+
 /* Texts of enum sonde_block_kind ("strong") and enum sonde_block_source ("helper").
  *
  * Returns    a static string, for unknown values too

@@ -2,6 +2,7 @@ set(sources
     api_audit.c
     api_block.c
     api_block_content.c
+    api_block_described.c
     api_block_registry.c
     api_callstack.c
     api_debug_block.c

@@ -40,7 +40,7 @@ $cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/c
 
 # The simulated libSystem: a Mach-O of its own. It defines what the compiler takes for its own functions.
 objects=
-for source in "$here"/sim/*.c; do
+for source in "$here"/sim/*.[cmS]; do
     object=$out/sim-$(basename "$source").o
     apple -O1 -fno-builtin -D_FORTIFY_SOURCE=0 -c "$source" -o "$object"
     objects="$objects $object"

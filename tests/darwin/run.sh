@@ -107,6 +107,14 @@ find "$objects/src/CMakeFiles" -name '*.o' -print0 | xargs -0 llvm-ar-19 rcs "$o
 unit=$here/../unit
 folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
 
+# programs in Objective-C
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc $flags" \
+        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/objc.m" "$here/programs/workers.c" ||
+        { echo "not ok objc is built"; exit 1; }
+    case_ "a method that spins and a block with what it holds: $flags" 0 '0 mistakes' run objc
+done
+
 # the corpus of blocks, as clang compiles it for Apple's runtimes
 blocks=$unit/../integration/blocks
 part() { name=$1; shift; clang-19 --target="$arch-apple-macos11" -nostdlibinc -isystem "$headers" -w -g -c "$@" -o "$out/corpus-$name.o"; }
