@@ -86,6 +86,7 @@ void sonde__report_json_view(const struct sonde__report *report,
     sonde__report_json_stalls(&j, report);
     sonde__report_json_loose(&j, report);
     sonde__report_json_calls(&j, report);
+    sonde__report_json_tasks(&j, report);
     sonde__report_json_heap_blocks(&j, report);
     put_totals(&j, report, view == NULL ? NULL : view->loss);
     sonde__json_close(&j);

@@ -68,6 +68,25 @@ void sonde__report_json_calls(struct sonde__json *j, const struct sonde__report 
 }
 
 /* In file order, which keeps blocks of one time together. */
+void sonde__report_json_tasks(struct sonde__json *j, const struct sonde__report *report)
+{
+    uint32_t count = sonde__report_tasks_count(report);
+    if (count == 0) {
+        return;
+    }
+    sonde__json_array(j, "tasks");
+    for (uint32_t i = 0; i < count && !j->out->stopped; i++) {
+        const struct sonde__report_tasks *tasks = sonde__report_tasks(report, i);
+        sonde__json_object(j, NULL);
+        sonde__json_int(j, "tid", tasks->tid);
+        sonde__report_json_process(j, report, tasks->process);
+        sonde__json_uint(j, "count", tasks->count);
+        sonde__report_put_json_frames(j, report, tasks->stack);
+        sonde__json_close(j);
+    }
+    sonde__json_close(j);
+}
+
 void sonde__report_json_heap_blocks(struct sonde__json *j, const struct sonde__report *report)
 {
     char name[SONDE__DEMANGLE_OUTPUT_MAX];

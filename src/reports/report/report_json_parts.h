@@ -43,6 +43,8 @@ void sonde__report_json_stalls(struct sonde__json *j, const struct sonde__report
 void sonde__report_json_loose(struct sonde__json *j, const struct sonde__report *report);
 /* Recorded calls and their rules; blocks on the heap. */
 void sonde__report_json_calls(struct sonde__json *j, const struct sonde__report *report);
+/* Tasks that wait in loops; nothing if there are none. */
+void sonde__report_json_tasks(struct sonde__json *j, const struct sonde__report *report);
 void sonde__report_json_heap_blocks(struct sonde__json *j, const struct sonde__report *report);
 
 #endif

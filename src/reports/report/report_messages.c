@@ -162,6 +162,14 @@ static const struct sonde__field wait[] = {
 };
 static MESSAGE(wait);
 
+static const struct sonde__field tasks[] = {
+    {NUMBER(1, tasks, tid)},
+    {NUMBER(2, tasks, process)},
+    {NUMBER(3, tasks, stack)},
+    {NUMBER(4, tasks, count)},
+};
+static MESSAGE(tasks);
+
 static const struct sonde__field load[] = {
     {NUMBER(1, load, measured_ns)},     {NUMBER(2, load, minor_faults)},
     {NUMBER(3, load, major_faults)},    {NUMBER(4, load, has_pressure)},
@@ -293,4 +301,5 @@ const struct sonde__part sonde__parts[] = {
     [SONDE__PART_WAITS] = {PART(16, wait, waits, SONDE__REPORT_WAITS_MAX)},
     [SONDE__PART_STALL_COUNTS] = {PART(17, stall_count, stall_counts,
                                        SONDE__REPORT_STALL_COUNTS_MAX)},
+    [SONDE__PART_TASKS] = {PART(20, tasks, tasks, SONDE__REPORT_TASKS_MAX)},
 };

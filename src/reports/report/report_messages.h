@@ -81,6 +81,7 @@ enum sonde__report_part {
     SONDE__PART_SAMPLES,
     SONDE__PART_WAITS,
     SONDE__PART_STALL_COUNTS,
+    SONDE__PART_TASKS,
     SONDE__PARTS,
 };
 

@@ -39,7 +39,8 @@ struct sonde__report;
 #define SONDE__REPORT_NAMED_PHASES_MAX  4096u
 #define SONDE__REPORT_RULES_MAX         4096u
 #define SONDE__REPORT_TURN_COUNTS_MAX   64u
-#define SONDE__REPORT_UNCOVERED_MAX     4096u    /* of one stall */
+#define SONDE__REPORT_UNCOVERED_MAX     4096u /* of one stall */
+#define SONDE__REPORT_TASKS_MAX         65536u
 #define SONDE__REPORT_WAITS_MAX         65536u   /* of one stall, or outside stalls */
 #define SONDE__REPORT_ARGUMENTS_MAX     64u      /* for the calls of one stack */
 #define SONDE__REPORT_ANNOTATIONS_MAX   64u      /* of one stall */
@@ -326,6 +327,13 @@ struct sonde__report_wait {
     uint32_t owner_process, peer; /* peer: string id of the other end outside the report */
 };
 
+/* Tasks of the event loop that a thread runs, which wait in the same place. */
+struct sonde__report_tasks {
+    int64_t tid;
+    uint32_t process, stack; /* stack: innermost node of one of them */
+    uint64_t count;
+};
+
 /* A count of stalls with one fingerprint that are not in the report themselves. Counts with the
  * same fingerprint add up. */
 struct sonde__report_stall_count {
@@ -414,7 +422,7 @@ struct sonde__report_heap_blocks {
 /* Counts of what was left out, by kind. */
 struct sonde__report_lost {
     uint64_t strings, images, frames, nodes, threads, stalls, samples, notes, calls, heap_blocks;
-    uint64_t processes, phases, rules, waits, stall_counts;
+    uint64_t processes, phases, rules, waits, stall_counts, tasks;
     uint64_t details;     /* tags, kept arguments, uncovered times, annotations */
     uint64_t strings_cut; /* kept, but shortened */
 };
@@ -471,6 +479,8 @@ uint32_t sonde__report_add_thread(struct sonde__report *report,
                                   const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);
 void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call);
+uint32_t sonde__report_add_tasks(struct sonde__report *report,
+                                 const struct sonde__report_tasks *tasks);
 uint32_t sonde__report_add_heap_blocks(struct sonde__report *report,
                                        const struct sonde__report_heap_blocks *blocks);
 
@@ -508,6 +518,9 @@ uint32_t sonde__report_rule_count(const struct sonde__report *report);
 const struct sonde__report_rule *sonde__report_rule(const struct sonde__report *r, uint32_t id);
 uint32_t sonde__report_sample_count(const struct sonde__report *report);
 const struct sonde__report_sample *sonde__report_sample(const struct sonde__report *r, uint32_t i);
+uint32_t sonde__report_tasks_count(const struct sonde__report *report);
+const struct sonde__report_tasks *sonde__report_tasks(const struct sonde__report *report,
+                                                      uint32_t index);
 uint32_t sonde__report_wait_count(const struct sonde__report *report);
 const struct sonde__report_wait *sonde__report_wait(const struct sonde__report *r, uint32_t i);
 uint32_t sonde__report_stall_count_count(const struct sonde__report *report);

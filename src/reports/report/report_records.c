@@ -120,6 +120,7 @@ ADD(wait, wait, WAITS)
 ADD(stall_count, stall_count, STALL_COUNTS)
 ADD(thread, thread, THREADS)
 ADD(heap_blocks, heap_blocks, HEAP_BLOCKS)
+ADD(tasks, tasks, TASKS)
 
 uint32_t sonde__report_find_phase(struct sonde__report *report,
                                   const struct sonde__report_named_phase *phase)
@@ -187,7 +188,7 @@ uint64_t sonde__report_lost_records(const struct sonde__report *report)
     const struct sonde__report_lost *l = &report->lost;
     return l->strings + l->images + l->frames + l->nodes + l->threads + l->stalls + l->samples +
            l->notes + l->calls + l->heap_blocks + l->processes + l->phases + l->rules + l->waits +
-           l->stall_counts + l->details;
+           l->stall_counts + l->tasks + l->details;
 }
 
 const char *sonde__report_text(const struct sonde__report *report, uint32_t string)
@@ -229,6 +230,7 @@ LIST(thread, thread, THREADS, 0)
 LIST(stall, stall, STALLS, 0)
 LIST(call, call, CALLS, 0)
 LIST(heap_blocks, heap_blocks, HEAP_BLOCKS, 0)
+LIST(tasks, tasks, TASKS, 0)
 LIST(sample, sample, SAMPLES, 0)
 LIST(wait, wait, WAITS, 0)
 

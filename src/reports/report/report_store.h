@@ -65,6 +65,7 @@ union sonde__report_object {
     struct sonde__report_stall stall;
     struct sonde__report_call call;
     struct sonde__report_heap_blocks heap_blocks;
+    struct sonde__report_tasks tasks;
     struct sonde__report_process process;
     struct sonde__report_named_phase phase;
     struct sonde__report_rule rule;

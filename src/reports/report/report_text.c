@@ -168,6 +168,7 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     put_count(out, lost->notes, "notes");
     put_count(out, lost->calls, "recorded calls");
     put_count(out, lost->heap_blocks, "groups of blocks");
+    put_count(out, lost->tasks, "groups of tasks");
     put_count(out, lost->processes, "processes");
     put_count(out, lost->phases + lost->rules, "phases or rules");
     put_count(out, lost->waits, "waits");
@@ -440,6 +441,7 @@ void sonde__report_text_view(const struct sonde__report *report,
     if (sonde__report_thread_count(report) != 0) {
         put_all_threads(&out, report, view->unfolded);
     }
+    sonde__report_put_tasks(&out, report);
     sonde__report_put_all_waits(&out, report);
     sonde__report_put_findings(&out, report, view);
     sonde__report_put_calls(&out, report, view);

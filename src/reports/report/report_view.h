@@ -98,6 +98,8 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
 void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
                              const struct sonde__report_view *view);
 /* Blocks on the heap, from index `first` on. */
+/* The tasks that wait in loops. */
+void sonde__report_put_tasks(struct sonde__report_out *out, const struct sonde__report *report);
 void sonde__report_put_heap_blocks(struct sonde__report_out *out,
                                    const struct sonde__report *report, uint32_t first);
 void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,

@@ -35,6 +35,7 @@ set(sources
     report_text_stack.c
     report_text_stall.c
     report_text_summary.c
+    report_text_tasks.c
     report_text_threads.c
     report_text_why.c
     report_trie.c

@@ -237,6 +237,10 @@ struct sonde__report *sample_all(void)
                                                                .phase = SONDE__REPORT_PHASE_RUNNING,
                                                                .tid = TASKS_MAIN,
                                                                .process = 1});
+    sonde__report_add_tasks(
+        r, &(struct sonde__report_tasks){.tid = 4801, .process = 2, .stack = 1, .count = 3000});
+    sonde__report_add_tasks(
+        r, &(struct sonde__report_tasks){.tid = 4801, .process = 2, .stack = 1, .count = 1});
     sonde__report_add_wait(
         r, &(struct sonde__report_wait){
                .tid = 4800, .process = 2, .kind = SONDE__REPORT_WAIT_CHILD, .owner_process = 2});
