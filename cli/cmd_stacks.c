@@ -15,6 +15,7 @@
 #include "stacks_capture.h"
 #include "stacks_causes.h"
 #include "target.h"
+#include "target_script.h"
 
 /* Time for reading debug information while a person waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
@@ -129,6 +130,7 @@ static enum sonde_status drain(struct sonde__report *report, struct sonde__targe
         sonde__drain_thread(d, images, &stacks->list[i], &thread);
         sonde__stacks_causes_add(causes, i, report, &thread);
         sonde__report_add_thread(report, &thread);
+        sonde__drain_tasks(d, &stacks->list[i], &thread);
         sonde__cli_report_flush(file, report);
         sonde__cli_progress_step(&progress, i + 1, stacks->count);
     }
@@ -286,6 +288,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return sonde__cli_fail(command, request.core != NULL ? request.core : subject, status,
                                &error);
     }
+    sonde__target_want_tasks(target, true);
     sonde__cli_symbols_start(&request.symbols, command, BUDGET_NS);
     exit_code = show_target(command, target, &request);
     sonde__target_close(target);

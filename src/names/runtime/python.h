@@ -50,6 +50,7 @@ struct python {
     struct python_task tasks[PYTHON_TASKS_KEPT];
     uint32_t next_task;
     struct python_running running;
+    bool is_cut;    /* a search of this look for a task ended at a limit */
     uint64_t heads; /* hash of the heads of the thread lists when they were read */
 };
 
@@ -82,6 +83,27 @@ uint32_t python_dict_values(struct python *python, struct sonde__view *view, uin
 /* The value of an ASCII key; 0: none. */
 uint64_t python_dict_find(struct python *python, struct sonde__view *view, uint64_t dict,
                           const char *key);
+
+/* --- python_loop.c --- */
+
+/* Further tasks of a loop are counted only. */
+enum { PYTHON_LOOP_TASKS_MAX = 65536 };
+
+struct python_loop {
+    uint64_t loop;   /* address */
+    uint64_t *tasks; /* addresses */
+    size_t count, capacity;
+    uint64_t left;   /* tasks over the limit */
+    uint64_t others; /* tasks of other classes */
+};
+
+/* The address of the event loop that a thread runs; 0: none. state: of the thread */
+uint64_t python_loop_of(struct python *python, struct sonde__view *view, uint64_t state);
+/* List the tasks of a loop that are not collected yet. Null: done; else why it failed. Ownership:
+ * python_loop_done(), in any case. Begins new looks of the view. */
+const char *python_read_loop(struct python *python, struct sonde__view *view, uint64_t interp,
+                             uint64_t address, struct python_loop *ret_loop);
+void python_loop_done(struct python_loop *loop);
 
 /* --- python_moment.c --- */
 
@@ -129,5 +151,8 @@ bool python_is_consistent(const struct python *python, struct sonde__view *view)
 /* The Task that awaits a Task, also through futures of asyncio's gather, wait, wait_for and shield,
  * or that opened its group; 0: none, or something else awaits it. */
 uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task);
+/* 3.11 on: the address of the values of an instance's attributes; 0: they are elsewhere. */
+uint64_t python_attributes_of(const struct python_layout *l, struct sonde__view *view,
+                              uint64_t instance);
 
 #endif

@@ -14,8 +14,18 @@ static void forget(struct python_code *code)
     }
 }
 
+static void forget_replaced(struct python_codes *codes)
+{
+    while (codes->replaced != NULL) {
+        struct python_code *code = codes->replaced;
+        codes->replaced = code->next;
+        forget(code);
+    }
+}
+
 void python_codes_done(struct python_codes *codes)
 {
+    forget_replaced(codes);
     for (size_t i = 0; i < codes->count; i++) {
         forget(codes->list[i]);
     }
@@ -28,6 +38,7 @@ void python_codes_done(struct python_codes *codes)
 
 void python_codes_trim(struct python_codes *codes)
 {
+    forget_replaced(codes);
     if (codes->count >= PYTHON_CODES_MAX) {
         python_codes_done(codes);
     }
@@ -342,7 +353,8 @@ const struct python_code *python_codes_find(struct python_codes *codes, struct s
         return NULL;
     }
     if (known != SONDE__TABLE_NONE) { /* another object is at that address now */
-        forget(codes->list[known]);
+        codes->list[known]->next = codes->replaced;
+        codes->replaced = codes->list[known];
         codes->list[known] = code;
         return code;
     }

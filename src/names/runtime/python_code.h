@@ -20,7 +20,7 @@
 struct python_types {
     uint64_t code, text, bytes, number, task, coroutine, bound, dict, tuple, list, future,
         gathering;
-    uint64_t function, method, partial, wrapper, group;
+    uint64_t function, method, partial, wrapper, group, set;
 };
 
 /* A copy of an object without its head (PyObject). */
@@ -33,6 +33,7 @@ struct python_copy {
 enum python_parts { PYTHON_NAME, PYTHON_FILE, PYTHON_LINES, PYTHON_PARTS };
 
 struct python_code {
+    struct python_code *next; /* of the replaced ones */
     uint64_t address;
     uint64_t look; /* when it was last compared */
     struct python_copy parts[PYTHON_PARTS];
@@ -49,10 +50,12 @@ struct python_codes {
     struct python_code **list;
     size_t count, capacity;
     struct sonde__mem_table table; /* by address */
+    struct python_code *replaced;  /* freed by the next trim */
 };
 
 void python_codes_done(struct python_codes *codes);
-/* Drop all if there are too many. Call it before a look, because results point to them. */
+/* Drop those that were replaced, and all if there are too many. Call it before a look, because
+ * results point to them. */
 void python_codes_trim(struct python_codes *codes);
 
 /* Is the object of the type *known, or, if that is 0, of the type with this name? (Symbols would

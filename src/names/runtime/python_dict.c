@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Dicts of CPython 3.8 to 3.10: a table of indices, then entries in the order of insertion. */
+/* Dicts: a table of indices, then entries in the order of insertion. From 3.11 on, entries of dicts
+ * whose keys are all str have no hash. */
 #include <string.h>
 
 #include "base_bytes.h"
@@ -13,6 +14,21 @@ enum {
     KEYS_USED = 32,
     KEYS_BYTES = 40,
     ENTRY_BYTES = 24, /* hash, key, value */
+    /* 3.11 on */
+    NEW_KEYS_LOG_SIZE = 8,  /* a byte */
+    NEW_KEYS_LOG_BYTES = 9, /* of the table of indices, a byte */
+    NEW_KEYS_KIND = 10,     /* a byte */
+    NEW_KEYS_USED = 24,
+    NEW_KEYS_BYTES = 32,
+    KIND_GENERAL = 0,
+    KIND_TEXT = 1,
+    TEXT_ENTRY_BYTES = 16, /* key, value */
+    LOG_MAX = 24,
+};
+
+struct entries {
+    uint64_t at;
+    uint32_t count, stride; /* stride: bytes of an entry, which ends with key and value */
 };
 
 static uint64_t word(const uint8_t *bytes, unsigned offset)
@@ -20,9 +36,41 @@ static uint64_t word(const uint8_t *bytes, unsigned offset)
     return sonde__base_le64(bytes + offset);
 }
 
-/* Get the address of the entries and their number. */
+/* Up to 3.10. */
+static bool old_entries(struct sonde__view *view, uint64_t keys, struct entries *ret)
+{
+    const uint8_t *bytes = sonde__view_at(view, keys, KEYS_BYTES, false);
+    uint64_t size = bytes != NULL ? word(bytes, KEYS_SIZE) : 0;
+    uint64_t used = bytes != NULL ? word(bytes, KEYS_USED) : 0;
+    if (size == 0 || size > PYTHON_DICT_MAX || used > size) {
+        return false;
+    }
+    *ret = (struct entries){.at = keys + KEYS_BYTES + size * (size <= 0xff ? 1 : 2),
+                            .count = (uint32_t)used,
+                            .stride = ENTRY_BYTES};
+    return true;
+}
+
+static bool new_entries(struct sonde__view *view, uint64_t keys, struct entries *ret)
+{
+    const uint8_t *bytes = sonde__view_at(view, keys, NEW_KEYS_BYTES, false);
+    if (bytes == NULL || bytes[NEW_KEYS_LOG_SIZE] > LOG_MAX ||
+        bytes[NEW_KEYS_LOG_BYTES] > LOG_MAX + 3 || bytes[NEW_KEYS_KIND] > KIND_TEXT) {
+        return false;
+    }
+    uint64_t size = 1u << bytes[NEW_KEYS_LOG_SIZE], used = word(bytes, NEW_KEYS_USED);
+    if (size > PYTHON_DICT_MAX || used > size) {
+        return false;
+    }
+    *ret = (struct entries){.at = keys + NEW_KEYS_BYTES + (1u << bytes[NEW_KEYS_LOG_BYTES]),
+                            .count = (uint32_t)used,
+                            .stride =
+                                bytes[NEW_KEYS_KIND] == KIND_TEXT ? TEXT_ENTRY_BYTES : ENTRY_BYTES};
+    return true;
+}
+
 static bool find_entries(struct python *python, struct sonde__view *view, uint64_t dict,
-                         uint64_t *ret_entries, uint32_t *ret_count)
+                         struct entries *ret)
 {
     const uint8_t *bytes = sonde__view_at(view, dict, DICT_BYTES, false);
     if (bytes == NULL || word(bytes, DICT_VALUES) != 0 ||
@@ -30,28 +78,20 @@ static bool find_entries(struct python *python, struct sonde__view *view, uint64
         return false;
     }
     uint64_t keys = word(bytes, DICT_KEYS);
-    bytes = sonde__view_at(view, keys, KEYS_BYTES, false);
-    uint64_t size = bytes != NULL ? word(bytes, KEYS_SIZE) : 0;
-    uint64_t used = bytes != NULL ? word(bytes, KEYS_USED) : 0;
-    if (size == 0 || size > PYTHON_DICT_MAX || used > size) {
-        return false;
-    }
-    *ret_entries = keys + KEYS_BYTES + size * (size <= 0xff ? 1 : 2);
-    *ret_count = (uint32_t)used;
-    return true;
+    return python->layout.minor >= 11 ? new_entries(view, keys, ret) : old_entries(view, keys, ret);
 }
 
 uint32_t python_dict_values(struct python *python, struct sonde__view *view, uint64_t dict,
                             uint64_t *ret_values, uint32_t capacity)
 {
-    uint64_t entries = 0;
-    uint32_t count = 0, found = 0;
-    if (!find_entries(python, view, dict, &entries, &count)) {
+    struct entries entries;
+    uint32_t found = 0;
+    if (!find_entries(python, view, dict, &entries)) {
         return 0;
     }
-    const uint8_t *bytes = sonde__view_at(view, entries, count * ENTRY_BYTES, false);
-    for (uint32_t i = 0; bytes != NULL && i < count && found < capacity; i++) {
-        ret_values[found] = word(bytes, i * ENTRY_BYTES + 16);
+    const uint8_t *bytes = sonde__view_at(view, entries.at, entries.count * entries.stride, false);
+    for (uint32_t i = 0; bytes != NULL && i < entries.count && found < capacity; i++) {
+        ret_values[found] = word(bytes, (i + 1) * entries.stride - 8);
         found += ret_values[found] != 0; /* 0: deleted */
     }
     return found;
@@ -73,21 +113,21 @@ uint64_t python_dict_find(struct python *python, struct sonde__view *view, uint6
                           const char *key)
 {
     struct sonde__view_block wanted[SONDE__VIEW_BATCH];
-    uint64_t entries = 0;
-    uint32_t count = 0, ahead = 0;
+    struct entries entries;
+    uint32_t ahead = 0;
     uint32_t size = python->layout.text_ascii_bytes + (uint32_t)strlen(key);
-    if (!find_entries(python, view, dict, &entries, &count)) {
+    if (!find_entries(python, view, dict, &entries)) {
         return 0;
     }
-    const uint8_t *bytes = sonde__view_at(view, entries, count * ENTRY_BYTES, false);
-    for (uint32_t i = 0; bytes != NULL && i < count && ahead < SONDE__VIEW_BATCH; i++) {
-        wanted[ahead++] =
-            (struct sonde__view_block){.address = word(bytes, i * ENTRY_BYTES + 8), .size = size};
+    const uint8_t *bytes = sonde__view_at(view, entries.at, entries.count * entries.stride, false);
+    for (uint32_t i = 0; bytes != NULL && i < entries.count && ahead < SONDE__VIEW_BATCH; i++) {
+        wanted[ahead++] = (struct sonde__view_block){
+            .address = word(bytes, (i + 1) * entries.stride - 16), .size = size};
     }
     sonde__view_ahead(view, wanted, ahead);
-    for (uint32_t i = 0; bytes != NULL && i < count; i++) {
-        uint64_t value = word(bytes, i * ENTRY_BYTES + 16);
-        if (value != 0 && is_text(python, view, word(bytes, i * ENTRY_BYTES + 8), key)) {
+    for (uint32_t i = 0; bytes != NULL && i < entries.count; i++) {
+        uint64_t value = word(bytes, (i + 1) * entries.stride - 8);
+        if (value != 0 && is_text(python, view, word(bytes, (i + 1) * entries.stride - 16), key)) {
             return value;
         }
     }

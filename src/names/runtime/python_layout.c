@@ -23,14 +23,15 @@
         .code_filename = 104, .code_name = 112, .code_qualname = PYTHON_NO, .code_linetable = 120, \
         .code_firstline = 40, .code_flags = 36, .code_start = PYTHON_NO,                           \
         .code_first_traced = PYTHON_NO, .text_ascii_bytes = 48, .text_compact_bytes = 72,          \
-        .coroutine_frame = 16
+        .coroutine_frame = 16, .ts_dict = 152, .ts_loop = PYTHON_NO
 
 /* 3.11 and 3.12: frames are entries of a stack of their own. */
 #define FROM_11                                                                                    \
     UP_TO_12, .lines = PYTHON_LOCATIONS, .runtime_interpreters = 40, .ts_cframe = 56,              \
               .ts_frame = PYTHON_NO, .frame_bytes = 72, .frame_instr = 56,                         \
               .frame_lineno = PYTHON_NO, .code_filename = 112, .code_name = 120,                   \
-              .code_qualname = 128, .code_linetable = 136, .code_flags = 48, .task_coroutine = 136
+              .code_qualname = 128, .code_linetable = 136, .code_flags = 48,                       \
+              .task_coroutine = 136, .ts_loop = PYTHON_NO
 
 static const struct python_layout layouts[] = {
     {UP_TO_10, .minor = 8, .lines = PYTHON_LNOTAB, .interp_runtime = PYTHON_NO, .gil_locked = 1168,
@@ -44,6 +45,8 @@ static const struct python_layout layouts[] = {
      .interp_modules = 856, .frame_generator = 88, .task_coroutine = 160},
     {FROM_11,
      .minor = 11,
+     .ts_dict = 128,
+     .interp_modules = 888,
      .frames = PYTHON_ENTRY_FLAGS,
      .interp_threads = 16,
      .interp_runtime = 40,
@@ -69,6 +72,8 @@ static const struct python_layout layouts[] = {
      .coroutine_frame = 80},
     {FROM_11,
      .minor = 12,
+     .ts_dict = 112,
+     .interp_modules = 944,
      .frames = PYTHON_ENTRY_FRAMES,
      .interp_threads = 72,
      .interp_runtime = 96,
@@ -98,6 +103,7 @@ static const struct python_layout layouts[] = {
         .frames = PYTHON_ENTRY_FRAMES,
         .lines = PYTHON_LOCATIONS,
         .interp_runtime = PYTHON_NO,
+        .ts_dict = PYTHON_NO,
         .ts_cframe = PYTHON_NO,
         .frame_entry = PYTHON_NO,
         .frame_lineno = PYTHON_NO,
@@ -158,8 +164,10 @@ static const struct stated stated_13[] = {
     {RUNTIME, 2, MEMBER(runtime_interpreters)},
     {INTERP, 2, MEMBER(interp_next)},
     {INTERP, 3, MEMBER(interp_threads)},
+    {INTERP, 5, MEMBER(interp_modules)},
     {INTERP, 8, MEMBER(interp_gil)},
     {THREAD, 0, MEMBER(ts_bytes)},
+    {THREAD, 0, MEMBER(ts_loop)}, /* the first member behind it */
     {THREAD, 1, MEMBER(ts_prev)},
     {THREAD, 2, MEMBER(ts_next)},
     {THREAD, 3, MEMBER(ts_interp)},

@@ -49,7 +49,9 @@ struct python_layout {
     /* a coroutine's frame in its object (up to 3.10: a pointer to it, and back from the frame); in
      * _asyncio.Task the coroutine, then the name. PYTHON_NO: tasks are not searched */
     uint16_t coroutine_frame, frame_generator, task_coroutine;
-    uint16_t interp_modules; /* up to 3.10 */
+    uint16_t interp_modules;
+    /* the thread's running event loop (3.13), or a dict that has it */
+    uint16_t ts_loop, ts_dict;
 };
 
 /* The layout of 3.`minor`; null: unknown. */

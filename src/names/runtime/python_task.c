@@ -69,6 +69,7 @@ static uint64_t search_running(struct python *python, struct sonde__view *view, 
     enum { LOOPS_MAX = 256 };
     uint64_t tasks[LOOPS_MAX], dict = running_of(python, view);
     uint32_t count = dict != 0 ? python_dict_values(python, view, dict, tasks, LOOPS_MAX) : 0;
+    python->is_cut |= count == LOOPS_MAX;
     for (uint32_t i = 0; i < count; i++) {
         if (runs(python, view, tasks[i], coroutine)) {
             return tasks[i];
@@ -118,6 +119,7 @@ static uint64_t search_stack(struct python *python, struct sonde__view *view, ui
             return wanted[i].address;
         }
     }
+    python->is_cut |= high - low > STACK_MAX || count == CANDIDATES_MAX;
     return 0;
 }
 

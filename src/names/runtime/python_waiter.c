@@ -129,7 +129,7 @@ static uint64_t future_in_cells(struct python *python, struct sonde__view *view,
 
 /* The values of an instance's attributes: 3.11 points to them, 3.12 with a tag; in 3.13 they come
  * after the instance. */
-static uint64_t attributes_of(const struct python_layout *l, struct sonde__view *view,
+uint64_t python_attributes_of(const struct python_layout *l, struct sonde__view *view,
                               uint64_t instance)
 {
     enum { HEAD = 16, POINTER_3_11 = 32, POINTER_3_12 = 24 };
@@ -150,7 +150,7 @@ static uint64_t task_of_group(struct python *python, struct sonde__view *view, u
         !python_is_of_type(&python->codes, view, bytes, "TaskGroup", &python->codes.types.group)) {
         return 0;
     }
-    uint64_t values = attributes_of(&python->layout, view, group);
+    uint64_t values = python_attributes_of(&python->layout, view, group);
     bytes = values != 0 ? sonde__view_at(view, values, 8 * ITEMS_MAX / 2, false) : NULL;
     for (unsigned i = 0; bytes != NULL && i < ITEMS_MAX / 2; i++) {
         uint64_t value = word(bytes, i * 8);
@@ -213,6 +213,7 @@ static uint64_t next_of_future(struct python *python, struct sonde__view *view, 
             next = next_of(python, view, pair[0]);
         }
     }
+    python->is_cut |= next == 0 && size > ITEMS_MAX;
     return next;
 }
 
@@ -230,5 +231,6 @@ uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint6
             return 0;
         }
     }
+    python->is_cut = true;
     return 0;
 }

@@ -20,6 +20,7 @@ void sonde__runtime_close(struct sonde__runtime *runtime)
         for (uint32_t i = 0; i < SONDE__RUNTIME_KEPT; i++) {
             sonde__mem_free(runtime->kept[i].blocks);
         }
+        sonde__runtime_loop_done(runtime);
         python_done(&runtime->python);
         sonde__mem_free(runtime);
     }
@@ -109,6 +110,7 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sond
     const char *why = python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count);
     r->chain.count = r->chain.run_count = 0;
     r->chain.lost_count = 0;
+    r->python.is_cut = false;
     script->lock = SONDE__SCRIPT_LOCK_UNKNOWN;
     for (uint32_t i = 0; i < count && why == NULL; i++) {
         uint32_t before = r->chain.count;
@@ -116,6 +118,7 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sond
         if (why == NULL && (r->chain.count > before || count == 1)) {
             with_frames++;
             r->python.interp = states[i].interp;
+            r->state = states[i].state;
             if (script->lock != SONDE__SCRIPT_LOCK_HELD) {
                 python_lock_of(&r->python, &r->view, &states[i], script);
             }

@@ -74,6 +74,15 @@ enum sonde__script_state {
     SONDE__SCRIPT_DAMAGED, /* unreadable or contradictory */
 };
 
+/* Tasks that wait in the same place. */
+struct sonde__script_parked {
+    /* of one of them, innermost first, then of the task that awaits it, and so on; the last frame
+     * of each has its name in `task` */
+    const struct sonde__script_frame *frames;
+    uint32_t count;
+    uint32_t tasks;
+};
+
 /* The script frames of a thread, innermost first. The texts are the runtime's, valid until its next
  * read. */
 struct sonde__script {
@@ -91,6 +100,10 @@ struct sonde__script {
      * so on, innermost first; the last frame of each has its name in `task`. */
     const struct sonde__script_frame *waiting;
     uint32_t waiting_count;
+    /* sonde__runtime_read_loop(): the tasks of the event loop that the thread runs */
+    const struct sonde__script_parked *parked;
+    uint32_t parked_count;
+    const char *doubt;    /* what of the tasks is not shown; null: nothing */
     const char *language; /* "Python" */
     const char *why;      /* TORN, DAMAGED: the reason */
 };
@@ -121,6 +134,11 @@ const char *sonde__runtime_name(const struct sonde__runtime *runtime);
  * nothing: a loop returns to the same places. */
 void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script);
+
+/* If the last read thread runs an event loop and none of its tasks, find all tasks of this loop.
+ * They are added to *script, the result of this read. The thread must not have run since. Takes
+ * some 10 us for each task. */
+void sonde__runtime_read_loop(struct sonde__runtime *runtime, struct sonde__script *script);
 
 /* A thread at one instant: its registers, and the inner end of its native stack. */
 struct sonde__runtime_moment {

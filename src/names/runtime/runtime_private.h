@@ -13,6 +13,11 @@
 #define SONDE__RUNTIME_TASKS   80u
 #define SONDE__RUNTIME_WAITING 256u
 
+/* Places where tasks of a loop wait. Further ones are said to be left out. */
+#define SONDE__RUNTIME_PARKED 64u
+
+struct sonde__runtime_loop; /* runtime_loop.c */
+
 struct sonde__runtime_kept {
     uint64_t tid; /* 0: none */
     struct sonde__view_block *blocks;
@@ -37,6 +42,8 @@ struct sonde__runtime {
     char task_names[SONDE__RUNTIME_TASKS][96];
     uint32_t task_count;
     struct sonde__script_frame waiting[SONDE__RUNTIME_WAITING];
+    uint64_t state; /* of the thread that was read, in the interpreter */
+    struct sonde__runtime_loop *loop;
 };
 
 /* Open a runtime at a known address; sonde__runtime_open() calls this. version: PY_VERSION_HEX,
@@ -57,5 +64,9 @@ bool sonde__runtime_name_frame(struct sonde__runtime *runtime, const struct pyth
 
 /* Find the tasks of named frames, and the tasks that await the innermost one. */
 void sonde__runtime_add_tasks(struct sonde__runtime *runtime, struct sonde__script *script);
+
+/* --- runtime_loop.c --- */
+
+void sonde__runtime_loop_done(struct sonde__runtime *runtime);
 
 #endif

@@ -14,6 +14,7 @@ static bool is_outermost(const struct sonde__runtime *r, uint32_t count, uint32_
 static const char *name_of(struct sonde__runtime *r, uint64_t task)
 {
     char *name = r->task_names[r->task_count];
+    r->python.is_cut |= r->task_count == SONDE__RUNTIME_TASKS;
     if (r->task_count == SONDE__RUNTIME_TASKS ||
         !python_task_name(&r->python, &r->view, task, name, sizeof r->task_names[0])) {
         return NULL;
@@ -29,6 +30,7 @@ static bool add_waiting(struct sonde__runtime *r, uint64_t task, uint32_t *count
     uint32_t first = *count;
     uint32_t n =
         python_task_frames(&r->python, &r->view, task, found, SONDE__RUNTIME_WAITING - first);
+    r->python.is_cut |= n == SONDE__RUNTIME_WAITING - first;
     for (uint32_t i = n; i > 0; i--) {
         if (!sonde__runtime_name_frame(r, &found[i - 1], &r->waiting[*count]) ||
             r->waiting[*count].function == NULL) {
@@ -80,6 +82,9 @@ void sonde__runtime_add_tasks(struct sonde__runtime *r, struct sonde__script *sc
             break;
         }
     }
+    r->python.is_cut |= seen_count == AWAITERS_MAX;
+    script->doubt =
+        r->python.is_cut ? "more tasks may run here, or await these: a limit was reached" : NULL;
     script->waiting = r->waiting;
     script->waiting_count = waiting;
 }

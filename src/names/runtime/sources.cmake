@@ -1,1 +1,1 @@
-set(sources python.c python_code.c python_coroutine.c python_dict.c python_layout.c python_lines.c python_moment.c python_task.c python_threads.c python_waiter.c runtime.c runtime_join.c runtime_name.c runtime_task.c runtime_view.c)
+set(sources python.c python_code.c python_coroutine.c python_dict.c python_layout.c python_lines.c python_loop.c python_moment.c python_task.c python_threads.c python_waiter.c runtime.c runtime_join.c runtime_loop.c runtime_name.c runtime_task.c runtime_view.c)

@@ -21,13 +21,14 @@ static uint32_t add_frame(struct sonde__report *report, const struct sonde__scri
     return node.frame != 0 ? sonde__report_add_node_value(report, &node) : 0;
 }
 
-/* The stacks of the tasks that wait, the one that waits for the others first. Returns the innermost
- * frame of the one that awaits the running task; 0: none does. */
-static uint32_t add_waiting(struct sonde__report *report, const struct sonde__script *script)
+/* Add frames of tasks that await each other, the last one first. Returns the innermost
+ * frame; 0: there are none. */
+static uint32_t add_waiting(struct sonde__report *report, const struct sonde__script *script,
+                            const struct sonde__script_frame *frames, uint32_t count)
 {
     uint32_t node = 0;
-    for (uint32_t i = script->waiting_count; i > 0; i--) {
-        const struct sonde__script_frame *frame = &script->waiting[i - 1];
+    for (uint32_t i = count; i > 0; i--) {
+        const struct sonde__script_frame *frame = &frames[i - 1];
         bool begins = frame->task != NULL;
         node = add_frame(report, script, frame, begins ? 0 : node, begins ? node : 0);
         if (node == 0) {
@@ -51,7 +52,9 @@ static bool is_awaited(const struct sonde__script *script, uint32_t index)
 static uint32_t add_at(struct sonde__report *report, const struct sonde__script *script,
                        uint32_t index, uint32_t parent)
 {
-    uint32_t awaiter = is_awaited(script, index) ? add_waiting(report, script) : 0;
+    uint32_t awaiter = is_awaited(script, index)
+                           ? add_waiting(report, script, script->waiting, script->waiting_count)
+                           : 0;
     return add_frame(report, script, &script->frames[index], parent, awaiter);
 }
 
@@ -84,4 +87,19 @@ uint32_t drain_script_all(struct sonde__report *report, const struct sonde__scri
         }
     }
     return node;
+}
+
+void drain_script_tasks(struct sonde__report *report, const struct sonde__script *script,
+                        const struct sonde__report_thread *thread)
+{
+    for (uint32_t i = 0; i < script->parked_count; i++) {
+        const struct sonde__script_parked *parked = &script->parked[i];
+        const struct sonde__report_tasks tasks = {
+            .tid = thread->tid,
+            .process = thread->process,
+            .stack = add_waiting(report, script, parked->frames, parked->count),
+            .count = parked->tasks,
+        };
+        (void)sonde__report_add_tasks(report, &tasks);
+    }
 }

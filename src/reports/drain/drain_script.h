@@ -12,5 +12,8 @@ uint32_t drain_script_run(struct sonde__report *report, const struct sonde__scri
                           uint32_t run, uint32_t parent);
 /* Add all frames as a separate stack. */
 uint32_t drain_script_all(struct sonde__report *report, const struct sonde__script *script);
+/* Add the tasks of the thread's loop, each group as a stack. */
+void drain_script_tasks(struct sonde__report *report, const struct sonde__script *script,
+                        const struct sonde__report_thread *thread);
 
 #endif

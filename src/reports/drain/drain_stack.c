@@ -499,6 +499,8 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     }
     if (capture->note[0] != '\0') {
         ret_thread->note = sonde__report_string(drain->report, capture->note);
+    } else if (sample->script.script.doubt != NULL) {
+        ret_thread->note = sonde__report_string(drain->report, sample->script.script.doubt);
     }
     if (capture->by != SONDE__CAPTURED_NOT) {
         ret_thread->stack = sonde__drain_sample(drain, images, sample, &ret_thread->script_stack);
@@ -506,4 +508,10 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
         ret_thread->end = stack->end;
         ret_thread->end_at = stack->end_at;
     }
+}
+
+void sonde__drain_tasks(struct sonde__drain *drain, const struct sonde__sample *sample,
+                        const struct sonde__report_thread *thread)
+{
+    drain_script_tasks(drain->report, &sample->script.script, thread);
 }

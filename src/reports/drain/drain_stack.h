@@ -47,5 +47,9 @@ uint32_t sonde__drain_sample(struct sonde__drain *drain, const struct sonde__ima
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
                          const struct sonde__sample *sample,
                          struct sonde__report_thread *ret_thread);
+/* Add the tasks of the thread's event loop, if they were read. thread: what sonde__drain_thread()
+ * made of the sample */
+void sonde__drain_tasks(struct sonde__drain *drain, const struct sonde__sample *sample,
+                        const struct sonde__report_thread *thread);
 
 #endif

@@ -113,7 +113,7 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
     sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &regs, true, sonde__window_read, p->window, stack);
-    sonde__target_read_script(&p->base, tid);
+    sonde__target_read_resting(&p->base, tid);
     sonde__target_join_script(&p->base, NULL, stack);
     after = *before;
     status = look(&after);

@@ -114,24 +114,59 @@ static void copy_frames(struct sonde__script_frame *to, const struct sonde__scri
     }
 }
 
-/* Copy the frames, the waiting ones, and then their texts, into one block. */
+static uint32_t parked_frames(const struct sonde__script *script)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < script->parked_count; i++) {
+        count += script->parked[i].count;
+    }
+    return count;
+}
+
+static size_t script_text_bytes(const struct sonde__script *script)
+{
+    size_t bytes = text_bytes(script->frames, script->count) +
+                   text_bytes(script->waiting, script->waiting_count);
+    for (uint32_t i = 0; i < script->parked_count; i++) {
+        bytes += text_bytes(script->parked[i].frames, script->parked[i].count);
+    }
+    return bytes;
+}
+
+static void copy_parked(struct sonde__script *script, struct sonde__script_parked *to,
+                        struct sonde__script_frame *frames, char **text)
+{
+    for (uint32_t i = 0; i < script->parked_count; i++) {
+        to[i] = script->parked[i];
+        copy_frames(frames, to[i].frames, to[i].count, text);
+        to[i].frames = frames;
+        frames += to[i].count;
+    }
+    script->parked = to;
+}
+
+/* Copy the frames, the waiting ones, those of parked tasks, and then their texts, into one
+ * block. */
 static bool keep_script(struct sonde__script *script)
 {
     if (script->count == 0) {
         script->frames = script->waiting = NULL;
-        script->waiting_count = 0;
+        script->waiting_count = script->parked_count = 0;
         return true;
     }
-    size_t count = (size_t)script->count + script->waiting_count;
-    size_t bytes = text_bytes(script->frames, script->count) +
-                   text_bytes(script->waiting, script->waiting_count);
-    struct sonde__script_frame *frames = sonde__mem_alloc(count * sizeof *frames + bytes);
+    size_t first = (size_t)script->count + script->waiting_count;
+    size_t count = first + parked_frames(script);
+    size_t parked_bytes = script->parked_count * sizeof(struct sonde__script_parked);
+    struct sonde__script_frame *frames =
+        sonde__mem_alloc(count * sizeof *frames + parked_bytes + script_text_bytes(script));
     if (frames == NULL) {
         return false;
     }
-    char *text = (char *)(frames + count);
+    struct sonde__script_parked *parked = (struct sonde__script_parked *)(frames + count);
+    char *text = (char *)(parked + script->parked_count);
     copy_frames(frames, script->frames, script->count, &text);
     copy_frames(frames + script->count, script->waiting, script->waiting_count, &text);
+    copy_parked(script, parked, frames + first, &text);
     script->frames = frames;
     script->waiting = frames + script->count;
     return true;

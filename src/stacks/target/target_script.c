@@ -150,6 +150,11 @@ bool sonde__target_has_script(struct sonde__target *target)
     return target->scripts.wanted && runtime_of(target) != NULL;
 }
 
+void sonde__target_want_tasks(struct sonde__target *target, bool wanted)
+{
+    target->scripts.wants_tasks = wanted;
+}
+
 /* The interpreter has the thread ids of the target's pid namespace. */
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
 {
@@ -162,13 +167,22 @@ void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
     }
 }
 
+void sonde__target_read_resting(struct sonde__target *target, uint64_t tid)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    sonde__target_read_script(target, tid);
+    if (s->wants_tasks && s->runtime != NULL) {
+        sonde__runtime_read_loop(s->runtime, &s->last.script);
+    }
+}
+
 void sonde__target_tear_script(struct sonde__target *target)
 {
     struct sonde__script *script = &target->scripts.last.script;
     if (script->state != SONDE__SCRIPT_NONE) {
         script->state = SONDE__SCRIPT_TORN;
         script->why = "it ran while it was read";
-        script->count = script->run_count = script->waiting_count = 0;
+        script->count = script->run_count = script->waiting_count = script->parked_count = 0;
         script->lost_count = 0;
     }
 }

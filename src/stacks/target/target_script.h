@@ -18,7 +18,7 @@ struct sonde__target_script {
 
 /* Private to the module: the state of a target. */
 struct sonde__target_scripts {
-    bool wanted;
+    bool wanted, wants_tasks;
     struct sonde__runtime *runtime;
     bool has_image; /* a runtime was found, in the image of: */
     struct sonde__build_id build_id;
@@ -43,8 +43,13 @@ bool sonde__target_is_interpreter(const struct sonde__target *target,
 
 /* Are script frames requested, and is there a runtime? */
 bool sonde__target_has_script(struct sonde__target *target);
+/* Read the tasks of event loops that wait, too, or no longer. It takes some 10 us for each task. */
+void sonde__target_want_tasks(struct sonde__target *target, bool wanted);
 /* Read the script frames of a thread, which must not run meanwhile. */
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid);
+/* The same for a thread that stays blocked or stopped: also read the tasks of its loop, if they are
+ * wanted. */
+void sonde__target_read_resting(struct sonde__target *target, uint64_t tid);
 /* The thread did run: forget them, and say so. */
 void sonde__target_tear_script(struct sonde__target *target);
 /* Join the script frames with the native stack. moment: when the stack was taken, if the thread

@@ -76,6 +76,6 @@ void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
     ret_capture->letter = letter_of_stopped(p, tid, &ret_capture->regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
-    sonde__target_read_script(&p->base, tid);
+    sonde__target_read_resting(&p->base, tid);
     sonde__target_join_script(&p->base, NULL, stack);
 }

@@ -91,6 +91,13 @@ void sonde__watch_resolve_thread(struct sonde__watch_names *names,
     ret_thread->end = sample->stack.end; /* also for a thread that moved each time it was read */
 }
 
+void sonde__watch_resolve_tasks(struct sonde__watch_names *names,
+                                const struct sonde__sample *sample,
+                                const struct sonde__report_thread *thread)
+{
+    sonde__drain_tasks(names->drain, sample, thread);
+}
+
 void sonde__watch_place(struct sonde__watch_names *names, uint64_t pc, char *ret_text,
                         size_t capacity)
 {

@@ -36,6 +36,10 @@ uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct son
 void sonde__watch_resolve_thread(struct sonde__watch_names *names,
                                  const struct sonde__sample *sample,
                                  struct sonde__report_thread *ret_thread);
+/* Add the tasks of the thread's event loop to the report, if they were read. */
+void sonde__watch_resolve_tasks(struct sonde__watch_names *names,
+                                const struct sonde__sample *sample,
+                                const struct sonde__report_thread *thread);
 /* Describe a place in the program, as "python3.11+0x1d64b4", in the caller's buffer. */
 void sonde__watch_place(struct sonde__watch_names *names, uint64_t pc, char *ret_text,
                         size_t capacity);

@@ -395,6 +395,7 @@ static void add_thread(struct sonde__watch_output *output, const struct sonde__s
     sonde__watch_resolve_thread(output->names, sample, &thread);
     thread.process = process != 0 ? process : thread.process;
     sonde__report_add_thread(report, &thread);
+    sonde__watch_resolve_tasks(output->names, sample, &thread);
 }
 
 /* Add the threads of the program, or of a process that descends from it. */

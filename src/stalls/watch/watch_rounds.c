@@ -9,6 +9,7 @@
 #include "host_prompt.h"
 #include "host_run.h"
 #include "os.h"
+#include "target_script.h"
 #include "watch_family.h"
 #include "watch_follow.h"
 #include "watch_launch.h"
@@ -65,7 +66,9 @@ static void show_stacks(struct sonde__watch_session *s, const char *why)
     struct sonde__watch_stall all;
     sonde__watch_stall_init(&all);
     sonde__watch_sampler_refresh(s->sampler);
+    sonde__target_want_tasks(sonde__watch_sampler_target(s->sampler), true);
     sonde__watch_stall_add_threads(&all, s->sampler, 0);
+    sonde__target_want_tasks(sonde__watch_sampler_target(s->sampler), false);
     sonde__watch_writer_stacks(s->writer, &all, sonde__watch_sampler_freeze(s->sampler), why);
 }
 

@@ -154,11 +154,11 @@ TEST_TIMEOUT(doctor_names_the_interpreter, 60)
 
 /* --- asyncio --- */
 
-/* Names of tasks that await each other by gather, wait_for, shield, wait and a group. */
-static void check_tasks(const char *version)
+/* version: of Debian, or one that pyenv has. checker and program: of this folder */
+static void check_tasks(const char *version, const char *checker, const char *program)
 {
     char python[1024], script[4096], sonde[4096], tasks[4096];
-    const char *home = getenv("HOME");
+    const char *home = getenv("HOME"), *folder = "tests/integration/script";
     const char *argv[] = {"/usr/bin/python3", script, sonde, python, tasks, NULL};
     snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
              version);
@@ -166,10 +166,9 @@ static void check_tasks(const char *version)
         SKIP("no python %s", version);
     }
     argv[3] = version[0] == '/' ? version : python;
-    snprintf(script, sizeof script, "%s/tests/integration/script/tasks_are_named.py",
-             test_source_dir());
+    snprintf(script, sizeof script, "%s/%s/%s", test_source_dir(), folder, checker);
     snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
-    snprintf(tasks, sizeof tasks, "%s/tests/integration/script/tasks.py", test_source_dir());
+    snprintf(tasks, sizeof tasks, "%s/%s/%s", test_source_dir(), folder, program);
     struct test_run run = test_run(argv, NULL, NULL, 50);
     if (run.status != 0) {
         FAIL("status %d: %s%s", run.status, run.out, run.err);
@@ -177,27 +176,21 @@ static void check_tasks(const char *version)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(tasks_are_named, 60)
-{
-    check_tasks("/usr/bin/python3");
-}
-TEST_TIMEOUT(tasks_are_named_3_8, 60)
-{
-    check_tasks("3.8.18");
-}
-TEST_TIMEOUT(tasks_are_named_3_9, 60)
-{
-    check_tasks("3.9.18");
-}
-TEST_TIMEOUT(tasks_are_named_3_10, 60)
-{
-    check_tasks("3.10.13");
-}
-TEST_TIMEOUT(tasks_are_named_3_12, 60)
-{
-    check_tasks("3.12.1");
-}
-TEST_TIMEOUT(tasks_are_named_3_13, 60)
-{
-    check_tasks("3.13.0");
-}
+/* Names of tasks that await each other by gather, wait_for, shield, wait and a group; and all tasks
+ * of loops that wait. */
+#define TASKS(name, version)                                                                       \
+    TEST_TIMEOUT(tasks_are_named_##name, 60)                                                       \
+    {                                                                                              \
+        check_tasks(version, "tasks_are_named.py", "tasks.py");                                    \
+    }                                                                                              \
+    TEST_TIMEOUT(tasks_of_loops_that_wait_##name, 60)                                              \
+    {                                                                                              \
+        check_tasks(version, "parked_equals.py", "parked.py");                                     \
+    }
+
+TASKS(3_8, "3.8.18")
+TASKS(3_9, "3.9.18")
+TASKS(3_10, "3.10.13")
+TASKS(3_11, "/usr/bin/python3")
+TASKS(3_12, "3.12.1")
+TASKS(3_13, "3.13.0")
