@@ -3,8 +3,9 @@
  * the call. */
 #include "recorder.h"
 
-/* The stack is walked only for a call that counts. */
-static void count_if(const struct sonde__regs *regs, uint32_t function)
+/* The stack is walked only for a call that counts. Not inlined: calls without conditions would pay
+ * for its frame. */
+__attribute__((noinline)) static void count_if(const struct sonde__regs *regs, uint32_t function)
 {
     uint64_t arguments[SONDE__WHEN_ARGUMENTS];
     uint32_t stack = SONDE__DEPOT_NONE;
