@@ -44,7 +44,7 @@ struct sonde__watch_output {
     bool in_line;                 /* the last text had no newline */
     bool of_stall;                /* it is about a stall */
     struct sonde__report_fit fit; /* of text to a terminal */
-    char who[300];                /* "NAME[PID]: " where programs are followed, else "" */
+    char who[SONDE__WATCH_WHO];   /* "NAME[PID]: " where programs are followed, else "" */
 };
 
 static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
@@ -123,18 +123,20 @@ static void print_fitted(struct sonde__watch_output *output, const char *text)
     (void)sink.write(sink.ctx, text, strlen(text));
 }
 
+void sonde__watch_who(const char *program, int32_t pid, char ret_who[SONDE__WATCH_WHO])
+{
+    snprintf(ret_who, SONDE__WATCH_WHO, "%.255s[%d]: ", sonde__base_file_name(program), (int)pid);
+    for (char *c = ret_who; *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+        *c = byte < ' ' || byte == 127 ? '?' : *c; /* no control characters for the terminal */
+    }
+}
+
 static void fill_who(struct sonde__watch_output *output, int32_t pid)
 {
     const char *program = output->options->program;
-    if (!output->options->follow && output->options->root == 0) {
-        return;
-    }
-    program = program != NULL ? program : output->options->argv[0];
-    snprintf(output->who, sizeof output->who, "%.255s[%d]: ", sonde__base_file_name(program),
-             (int)pid);
-    for (char *c = output->who; *c != '\0'; c++) {
-        unsigned char byte = (unsigned char)*c;
-        *c = byte < ' ' || byte == 127 ? '?' : *c; /* no control characters for the terminal */
+    if (output->options->follow || output->options->root != 0) {
+        sonde__watch_who(program != NULL ? program : output->options->argv[0], pid, output->who);
     }
 }
 

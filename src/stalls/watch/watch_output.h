@@ -11,6 +11,11 @@
 
 struct sonde__watch_output;
 
+enum { SONDE__WATCH_WHO = 300 };
+
+/* "NAME[PID]: ", which begins a line about a program among others. program: its path. */
+void sonde__watch_who(const char *program, int32_t pid, char ret_who[SONDE__WATCH_WHO]);
+
 SONDE_NODISCARD enum sonde_status
 sonde__watch_output_create(const struct sonde__watch_options *options, int32_t pid,
                            struct sonde__watch_output **ret_output);

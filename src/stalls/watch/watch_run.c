@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host_run.h"
 #include "host_signal.h"
 #include "probe_page.h"
 #include "watch_follow.h"
+#include "watch_output.h"
 #include "watch_program.h"
 #include "watch_supervise.h"
 
@@ -158,6 +160,19 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     return SONDE_OK;
 }
 
+/* A followed program was not started for the watch, so it runs unwatched. */
+static int run_unwatched(const struct sonde__watch_options *options, const char *path,
+                         struct sonde_error *ret_error)
+{
+    char who[SONDE__WATCH_WHO], line[1024];
+    sonde__watch_who(path, (int32_t)getpid(), who);
+    int size = snprintf(line, sizeof line, "sonde run: %sit is not watched: %s%s%s\n", who,
+                        ret_error->what, ret_error->os_error != 0 ? ": " : "",
+                        ret_error->os_error != 0 ? strerror(ret_error->os_error) : "");
+    (void)sonde__host_write_stderr_of(options->root, line, (size_t)size);
+    return sonde__host_become(path, options->argv, options->envp, ret_error);
+}
+
 int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_error *ret_error)
 {
     static struct sonde__watch_session session;
@@ -178,8 +193,7 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
     session.options.path = realpath(path, absolute) != NULL ? absolute : path;
     session.carry = probe_fits(path);
     if (begin_watch(&session, &page_fd, ret_error) != SONDE_OK) {
-        /* a followed program was not started for the watch, so it runs unwatched */
-        return options->root != 0 ? sonde__host_become(path, options->argv, envp, ret_error) : 125;
+        return options->root != 0 ? run_unwatched(options, path, ret_error) : 125;
     }
     /* never freed: this process becomes the program or ends */
     char *const *argv = resolve_env(options->argv, path, sizeof path);

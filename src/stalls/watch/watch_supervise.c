@@ -86,6 +86,8 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
                            "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
                            (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
     }
+    /* A followed program prints to the stderr of the first one, which lives now. */
+    sonde__watch_writer_settle(s->writer);
     sonde__host_supervisor_ready();
     bool sends = s->spool != NULL && s->options.sender != NULL;
     sonde__watch_session_run(s);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "host_self.h"
 #include "os.h"
@@ -13,6 +14,7 @@
 enum item_kind { LINE, STALL, BEGIN, STACKS, LOOK, PLUGIN, TIDY };
 
 #define LINE_BYTES 480 /* the limit of a line of the output */
+#define SETTLE_S   1
 
 struct item {
     struct item *next;
@@ -134,6 +136,7 @@ static void write_first(struct sonde__watch_writer *writer)
     pthread_mutex_lock(&writer->lock);
     writer->items--;
     writer->samples -= samples;
+    pthread_cond_broadcast(&writer->changed);
 }
 
 static void *run(void *arg)
@@ -311,6 +314,18 @@ bool sonde__watch_writer_is_idle(struct sonde__watch_writer *writer)
     bool is_idle = writer->items == 0;
     pthread_mutex_unlock(&writer->lock);
     return is_idle;
+}
+
+void sonde__watch_writer_settle(struct sonde__watch_writer *writer)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += SETTLE_S;
+    pthread_mutex_lock(&writer->lock);
+    while (writer->items != 0 &&
+           pthread_cond_timedwait(&writer->changed, &writer->lock, &until) == 0) {
+    }
+    pthread_mutex_unlock(&writer->lock);
 }
 
 uint64_t sonde__watch_writer_tid(struct sonde__watch_writer *writer)

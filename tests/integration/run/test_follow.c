@@ -90,8 +90,17 @@ TEST(a_static_child_is_reported_as_not_watched)
         "cc -static s.c -o s && ./s 2>captured; echo $?; cat captured",
         test_folder());
     struct test_run run = run_shell("--follow", command);
-    CHECK_CONTAINS(run.out, "hi\n3\n"); /* nothing captured: messages go to our stderr */
+    CHECK_STR(run.out, "hi\n3\n"); /* nothing captured: messages go to our stderr */
     CHECK_CONTAINS(run.err, "it is statically linked");
+    test_run_done(&run);
+}
+
+TEST(a_program_for_which_no_supervisor_starts_is_reported)
+{
+    struct test_run run = run_shell("--follow", "ulimit -n 5; /bin/echo hi");
+    CHECK_CONTAINS(run.out, "hi\n");
+    CHECK_CONTAINS(run.err, "sonde run: echo[");
+    CHECK_CONTAINS(run.err, "]: it is not watched: ");
     test_run_done(&run);
 }
 

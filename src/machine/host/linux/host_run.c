@@ -183,6 +183,7 @@ enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t p
     }
     close(ready[0]);
     if (between < 0 || n != (ssize_t)sizeof supervisor) {
+        errno = 0; /* the reason is known to the child only */
         return refuse(ret_error, "the supervisor process could not be started");
     }
     (void)prctl(PR_SET_PTRACER, (unsigned long)supervisor, 0, 0, 0); /* EINVAL without Yama */
