@@ -3,24 +3,24 @@
 
 #include <netinet/in.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 
+#include "base_mem.h"
 #include "os.h"
 #include "when.h"
 
 static void take_ip4(struct sonde__when_address *address, const struct sockaddr_in *in)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    memcpy(address->ip, mapped, sizeof mapped);
-    memcpy(address->ip + sizeof mapped, &in->sin_addr, 4);
+    sonde__base_mem_copy(address->ip, mapped, sizeof mapped);
+    sonde__base_mem_copy(address->ip + sizeof mapped, &in->sin_addr, 4);
     address->port = ntohs(in->sin_port);
     address->has_ip = true;
 }
 
 static void take_ip6(struct sonde__when_address *address, const struct sockaddr_in6 *in)
 {
-    memcpy(address->ip, &in->sin6_addr, sizeof address->ip);
+    sonde__base_mem_copy(address->ip, &in->sin6_addr, sizeof address->ip);
     address->port = ntohs(in->sin6_port);
     address->has_ip = true;
 }
