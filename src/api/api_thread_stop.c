@@ -89,6 +89,7 @@ static void fit_name(const char *name, char *ret_name, size_t capacity)
     struct sonde__text text;
     sonde__base_text_init(&text, ret_name, capacity);
     sonde__base_text_str(&text, name);
+    sonde__base_text_end_whole(&text); /* the system's copy may be cut, too */
 }
 
 enum sonde_status sonde__api_thread_name(uint64_t tid, char *name, size_t capacity)

@@ -74,3 +74,19 @@ const char *sonde__base_file_name(const char *path)
     }
     return name;
 }
+
+void sonde__base_text_end_whole(struct sonde__text *text)
+{
+    enum { FOLLOWERS_MAX = 3 };
+    size_t followers = 0, at = text->length;
+    while (at > 0 && followers < FOLLOWERS_MAX && ((uint8_t)text->data[at - 1] & 0xc0) == 0x80) {
+        at--;
+        followers++;
+    }
+    uint8_t lead = at > 0 ? (uint8_t)text->data[at - 1] : 0;
+    size_t wanted = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
+    if (followers < wanted) {
+        text->length = at - 1;
+        text->data[text->length] = '\0';
+    }
+}

@@ -22,6 +22,8 @@ void sonde__base_text_char(struct sonde__text *text, char c);
 void sonde__base_text_str(struct sonde__text *text, const char *s);
 void sonde__base_text_bytes(struct sonde__text *text, const char *s, size_t size);
 void sonde__base_text_dec(struct sonde__text *text, uint64_t value);
+/* Remove an incomplete UTF-8 sequence from the end, as a cut leaves it. */
+void sonde__base_text_end_whole(struct sonde__text *text);
 /* lower-case hexadecimal without prefix, at least `digits_min` digits (0: as many as needed) */
 void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned digits_min);
 

@@ -88,7 +88,7 @@ static void *wait_named(void *argument)
 {
     struct worker *worker = argument;
     worker->tid = sonde_thread_self();
-    CHECK(pthread_setname_np("com.example.a queue with a long name of 46 bytes") == 0);
+    CHECK(pthread_setname_np("com.example.a queue with a lon\xc3\xbc name of bytes") == 0);
     worker->is_ready = 1;
     while (!worker->is_over) {
         usleep(100);
@@ -98,7 +98,7 @@ static void *wait_named(void *argument)
 
 static void check_names(void)
 {
-    static const char name[] = "com.example.a queue with a long"; /* its first 31 bytes */
+    static const char name[] = "com.example.a queue with a lon"; /* the next byte begins a letter */
     struct sonde_thread threads[ALL + 1] = {{.struct_bytes = sizeof threads[0]}};
     struct worker named = {.tid = 0};
     uint32_t count = 0;

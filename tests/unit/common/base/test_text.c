@@ -53,3 +53,28 @@ TEST(status_has_names_and_texts)
     CHECK_EQ(strlen(error.what), sizeof error.what - 1);
     CHECK_EQ(sonde__base_fail(NULL, SONDE_OS, "x", NULL, 0, 0), SONDE_OS);
 }
+
+static void check_end(const char *whole, size_t room, const char *expected)
+{
+    char buffer[32];
+    struct sonde__text text;
+    sonde__base_text_init(&text, buffer, room);
+    sonde__base_text_str(&text, whole);
+    sonde__base_text_end_whole(&text);
+    CHECK_STR(buffer, expected);
+    CHECK_EQ(text.length, strlen(expected));
+}
+
+TEST(a_cut_leaves_no_part_of_a_letter)
+{
+    check_end("lon\xc3\xbc", 6, "lon\xc3\xbc");
+    check_end("lon\xc3\xbc", 5, "lon");
+    check_end("ab\xe2\x82\xac", 5, "ab");
+    check_end("ab\xe2\x82\xac", 4, "ab");
+    check_end("ab\xe2\x82\xac", 6, "ab\xe2\x82\xac");
+    check_end("\xf0\x9f\x98\x80z", 5, "\xf0\x9f\x98\x80");
+    check_end("\xf0\x9f\x98\x80z", 4, "");
+    check_end("plain", 4, "pla");
+    check_end("", 4, "");
+    check_end("\x80\x80\x80\x80", 5, "\x80\x80\x80\x80"); /* no letter was cut */
+}
