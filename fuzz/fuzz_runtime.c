@@ -15,6 +15,11 @@ static void check(const struct sonde__script *script)
     for (uint32_t i = 0; i < script->waiting_count; i++) {
         FUZZ_MUST(script->waiting[i].function != NULL && script->waiting[i].file != NULL);
     }
+    for (uint32_t i = 0; i < script->parked_count; i++) {
+        const struct sonde__script_parked *parked = &script->parked[i];
+        FUZZ_MUST(parked->tasks > 0 && parked->count > 0);
+        FUZZ_MUST(parked->frames[parked->count - 1].task != NULL);
+    }
     for (uint32_t i = 0; i < script->count; i++) {
         FUZZ_MUST(script->frames[i].function[0] != '\0' || script->frames[i].file != NULL);
         FUZZ_MUST(i == 0 || script->frames[i].run >= script->frames[i - 1].run);
@@ -36,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int again = 0; again < 2; again++) { /* again, with what is known by now */
         sonde__runtime_read(runtime, recorded.tid, &script);
+        sonde__runtime_read_loop(runtime, &script);
         check(&script);
     }
     sonde__runtime_close(runtime);

@@ -104,8 +104,8 @@ TEST(frames_of_3_13)
 /* With any byte damaged: frames, or a reason for their absence. */
 TEST(damaged_memory_gives_frames_or_a_reason)
 {
-    static const char *const names[] = {"python3.8", "python3.10", "python3.11", "python3.12",
-                                        "python3.11-tasks"};
+    static const char *const names[] = {"python3.8",  "python3.10",       "python3.11",
+                                        "python3.12", "python3.11-tasks", "python3.11-loop"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         struct recorded_memory recorded;
         struct sonde__runtime *runtime;
@@ -118,6 +118,7 @@ TEST(damaged_memory_gives_frames_or_a_reason)
             if (sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime,
                                        NULL) == SONDE_OK) {
                 sonde__runtime_read(runtime, recorded.tid, &script);
+                sonde__runtime_read_loop(runtime, &script);
                 CHECK(script.state != SONDE__SCRIPT_READ || script.count > 0);
                 CHECK(script.state != SONDE__SCRIPT_DAMAGED || script.why != NULL);
                 CHECK(script.waiting_count == 0 ||
@@ -304,6 +305,79 @@ TEST(tasks_that_await_each_other_end)
     sonde__runtime_read(runtime, recorded.tid, &script);
     CHECK_EQ(script.count, 9);
     CHECK_EQ(script.waiting_count, 2); /* once */
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* --- loops that wait --- */
+
+/* Five tasks wait in handle(), which main() gathers; two others await each other. */
+static struct sonde__script read_loop(const struct sonde__runtime_memory *memory,
+                                      struct sonde__runtime **ret_runtime)
+{
+    struct sonde__script script;
+    const struct recorded_memory *recorded = memory->ctx;
+    CHECK_OK(
+        sonde__runtime_open_at(recorded->runtime, recorded->version, memory, ret_runtime, NULL));
+    sonde__runtime_read(*ret_runtime, recorded->tid, &script);
+    CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+    sonde__runtime_read_loop(*ret_runtime, &script);
+    return script;
+}
+
+static void check_parked(const struct sonde__script_parked *parked, uint32_t i,
+                         const char *function, uint32_t line)
+{
+    CHECK(i < parked->count);
+    CHECK_STR(parked->frames[i].function, function);
+    CHECK_EQ(parked->frames[i].line, line);
+}
+
+TEST(tasks_of_a_loop_that_waits)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint8_t *data = load("python3.11-loop", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    struct sonde__script script = read_loop(&memory, &runtime);
+    CHECK(script.doubt == NULL);
+    CHECK_EQ(script.parked_count, 2);
+    CHECK_EQ(script.parked[0].tasks, 5);
+    CHECK_EQ(script.parked[0].count, 3);
+    check_parked(&script.parked[0], 0, "sleep", 639);
+    check_parked(&script.parked[0], 1, "handle", 4);
+    check_parked(&script.parked[0], 2, "main", 13);
+    CHECK_STR(script.parked[0].frames[2].task, "Task-1");
+    CHECK_EQ(script.parked[1].tasks, 1);
+    CHECK_EQ(script.parked[1].count, 2); /* the circle, once */
+    check_parked(&script.parked[1], 0, "circle", 7);
+    check_parked(&script.parked[1], 1, "circle", 7);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* A task of another class is not read, and that is said. */
+TEST(tasks_of_other_classes_are_said_to_be_left_out)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint8_t *data = load("python3.11-loop", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    (void)read_loop(&memory, &runtime);
+    uint64_t text = runtime->python.codes.types.text, task = runtime->python.codes.types.task;
+    sonde__runtime_close(runtime);
+    uint32_t changed = 0;
+    for (size_t at = RECORDED_HEAD + 8; at + 8 <= recorded.size && changed == 0; at++) {
+        bool is_object = sonde__base_le64(data + at - 8) < 1000; /* references */
+        if (is_object && sonde__base_le64(data + at) == task) {
+            memcpy(data + at, &text, 8);
+            changed++;
+        }
+    }
+    CHECK_EQ(changed, 1);
+    struct sonde__script script = read_loop(&memory, &runtime);
+    CHECK_STR(script.doubt != NULL ? script.doubt : "",
+              "the loop has tasks of classes that are not read");
     sonde__runtime_close(runtime);
     free(data);
 }
