@@ -29,7 +29,6 @@ static void refuse(struct sonde__rules *rules, bool is_given, const struct sonde
 static void refuse_keys(struct sonde__rules *rules, const struct sonde__rule *rule)
 {
     refuse(rules, rule->phase.text != NULL, &rule->phase.place, "phase");
-    refuse(rules, rule->limit_count != 0, &rule->limit_place, "limit");
     refuse(rules, rule->keep_args != 0, &rule->keep_place, "keep-args");
 }
 
@@ -44,6 +43,28 @@ static void check_arguments(struct sonde__rules *rules, const struct sonde__rule
                                    "expected one argument of a function in a rule: %.100s",
                                    rule->apis[i].name);
             }
+        }
+    }
+}
+
+static void check_limit(struct sonde__rules *rules, const struct sonde__rule *rule)
+{
+    if (rule->limit_count == 0) {
+        return;
+    }
+    if (rule->limit_count > SONDE__WHEN_LIMIT_CALLS) {
+        sonde__rules_error(rules, &rule->limit_place, "expected at most %d calls",
+                           SONDE__WHEN_LIMIT_CALLS);
+    }
+    if (rule->from.count != 0) {
+        sonde__rules_error(rules, &rule->limit_place,
+                           "limit cannot be combined with from yet: calls of others would count");
+    }
+    for (size_t i = 0; i < rule->api_count; i++) {
+        if (strncmp(rule->apis[i].name, "syscall:", 8) == 0) {
+            sonde__rules_error(rules, &rule->limit_place,
+                               "limit cannot be evaluated yet for a system call: %s",
+                               rule->apis[i].name);
         }
     }
 }
@@ -101,7 +122,9 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
                                            .functions = names,
                                            .arguments = arguments,
                                            .function_count = rule->api_count,
-                                           .when = rule->when.text};
+                                           .when = rule->when.text,
+                                           .limit_count = rule->limit_count,
+                                           .limit_ns = rule->limit_ns};
     return is_whole && plan_patterns(plan, &rule->from, &ret_rule->from);
 }
 
@@ -115,6 +138,7 @@ enum sonde_status sonde__rules_plan(struct sonde__rules *rules, struct sonde__ru
     for (size_t i = 0; is_whole && i < rules->rule_count; i++) {
         refuse_keys(rules, &rules->rules[i]);
         check_arguments(rules, &rules->rules[i]);
+        check_limit(rules, &rules->rules[i]);
         check_when(rules, &rules->rules[i], scratch);
         is_whole = plan_rule(ret_plan, &rules->rules[i], &planned[i]);
     }

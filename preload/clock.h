@@ -12,12 +12,22 @@
 extern int (*preload_clock)(clockid_t clock, struct timespec *ret_time);
 void preload_find_clock(void);
 
+static inline uint64_t preload_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    (void)preload_clock(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t preload_precise_ns(void)
+{
+    return preload_clock_ns(CLOCK_MONOTONIC);
+}
+
 /* The coarse clock: a resolution of a jiffy, at a fifth of the cost. */
 static inline uint64_t preload_now_ns(void)
 {
-    struct timespec now;
-    (void)preload_clock(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return preload_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 #endif

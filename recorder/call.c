@@ -1,7 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The hot path: compiled as handler code, without vector registers, because they hold arguments of
  * the call. */
+#include "clock.h"
 #include "recorder.h"
+#include "when_limit.h"
+
+static struct sonde__when_times times;
+
+/* Does this call exceed the limit? */
+static bool exceeds(uint32_t index)
+{
+    recorder_busy++;
+    uint64_t now = preload_precise_ns();
+    recorder_busy--;
+    if (!sonde__when_exceeds(&recorder_when, index, &times, now)) {
+        return false;
+    }
+    struct sonde__record_exceeded *exceeded = &recorder_page->exceeded[index];
+    uint64_t none = 0;
+    (void)atomic_compare_exchange_strong_explicit(&exceeded->first_ns, &none, now,
+                                                  memory_order_relaxed, memory_order_relaxed);
+    atomic_store_explicit(&exceeded->last_ns, now, memory_order_relaxed);
+    return true;
+}
 
 /* The stack is walked only for a call that counts. Not inlined: calls without conditions would pay
  * for its frame. */
@@ -22,7 +43,8 @@ __attribute__((noinline)) static void count_if(const struct sonde__regs *regs, u
         if (result == SONDE__WHEN_YES) {
             stack = has_stack ? stack : sonde__record_stack(recorder_record, regs, 0);
             has_stack = true;
-            (void)sonde__record_call(recorder_record, entry->label, stack);
+            bool is_over = entry->limit != 0 && exceeds(entry->limit - 1u);
+            (void)sonde__record_call(recorder_record, entry->label + is_over, stack);
         }
     }
 }

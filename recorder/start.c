@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hook_method.h"
 #include "linux/hook_object.h"
 #include "recorder.h"
@@ -128,6 +129,9 @@ static bool map_plugin(int fd, uint64_t offset)
 static bool take_conditions(void)
 {
     recorder_when = recorder_page->when;
+    if (recorder_when.limit_count != 0) {
+        preload_find_clock();
+    }
     bool is_good = sonde__when_check(&recorder_when, SONDE__RECORD_LABELS);
     if (!is_good) {
         atomic_store(&recorder_page->state, SONDE__RECORD_FAILED);

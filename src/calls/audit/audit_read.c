@@ -107,7 +107,7 @@ static void close_images(struct reader *r)
 static int by_stack(const void *left, const void *right)
 {
     const struct sonde__record_entry *a = left, *b = right;
-    return a->stack < b->stack ? -1 : a->stack > b->stack;
+    return SONDE__ORDER2(a, b, stack, label);
 }
 
 /* A depot does not keep how a frame was found. In an image it was by CFI, with few exceptions; code
@@ -139,7 +139,13 @@ static void add_call(struct reader *r, uint32_t label, struct sonde__report_call
     }
 }
 
-static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
+static bool is_over(const struct reader *r, uint32_t label)
+{
+    return r->ruling != NULL && sonde__audit_ruling_is_over(r->ruling, label);
+}
+
+/* over: how many more calls, which exceed the limit of the same rule, have this stack */
+static void add_entry(struct reader *r, const struct sonde__record_entry *entry, uint64_t over)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
@@ -148,12 +154,15 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry)
         choose_images(r, entry->stack);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
-    struct sonde__report_call call = {.count = entry->count};
+    struct sonde__report_call call = {
+        .count = entry->count + over,
+        .over_limit = is_over(r, entry->label) ? entry->count : over,
+    };
     if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
         mark_found(r, &stack);
         call.stack = sonde__drain_stack(r->drain, &r->set, &stack);
         call.end = stack.end;
-        r->cut += stack.end == SONDE_END_COSTLY ? entry->count : 0;
+        r->cut += stack.end == SONDE_END_COSTLY ? call.count : 0;
     }
     add_call(r, entry->label, &call);
 }
@@ -185,12 +194,17 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     totals->entries = count;
     qsort(entries, count, sizeof *entries, by_stack);
     for (uint32_t i = 0; i < count; i++) {
-        add_entry(r, &entries[i]);
+        const struct sonde__record_entry *entry = &entries[i], *next = entry + 1;
+        bool has_over = i + 1 < count && next->stack == entry->stack &&
+                        next->label == entry->label + 1 && is_over(r, next->label);
+        add_entry(r, entry, has_over ? next->count : 0);
+        i += has_over;
     }
     totals->cut = r->cut;
     for (uint32_t i = 0; i < SONDE__RECORD_LABELS; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
         if (is_label(r, i) && is_possible(r, i, call.count, totals)) {
+            call.over_limit = is_over(r, i) ? call.count : 0;
             add_call(r, i, &call);
             totals->lost += call.count;
             totals->calls += call.count;

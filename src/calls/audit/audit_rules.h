@@ -31,6 +31,9 @@ struct sonde__audit_rule {
     size_t function_count;
     const char *when; /* a condition (audit_when.h) that was checked for each of the functions;
                          null: none */
+    uint64_t limit_count, limit_ns; /* allowed calls in a time; 0: any. At most
+                                       SONDE__WHEN_LIMIT_CALLS; without `from`, which is decided
+                                       later */
     /* The stack has a frame that matches one of those without `is_not`, if there are any, and none
      * that matches one with it. */
     struct sonde__audit_patterns from;

@@ -24,8 +24,10 @@ struct sonde__audit_ruling {
     /* labels from FIRST_PAIR on: a rule with a condition, and a function */
     struct pair {
         uint16_t rule, function;
+        bool is_over; /* calls that exceed the rule's limit */
     } pairs[PAIRS];
     uint32_t pair_count;
+    uint16_t *limits; /* by rule: 1 + the index of its limit in `when`; 0: none */
 };
 
 enum sonde_status sonde__audit_rules_list(const struct sonde__audit_rules *rules,
@@ -106,6 +108,7 @@ void sonde__audit_ruling_free(struct sonde__audit_ruling *ruling)
 {
     if (ruling != NULL) {
         sonde__mem_free(ruling->names);
+        sonde__mem_free(ruling->limits);
         sonde__mem_free(ruling);
     }
 }
@@ -128,13 +131,20 @@ struct compiling {
     struct sonde_error *error;
 };
 
-static enum sonde_status add_entry(struct compiling *c, uint32_t label, uint16_t node)
+/* Does the program's side decide which calls count? */
+static bool is_decided_early(const struct sonde__audit_rule *rule)
+{
+    return rule->when != NULL || rule->limit_count != 0;
+}
+
+static enum sonde_status add_entry(struct compiling *c, uint32_t label, uint16_t node,
+                                   uint16_t limit)
 {
     struct sonde__when *when = c->to.when;
     if (when->entry_count == SONDE__WHEN_ENTRIES) {
         return sonde__base_fail(c->error, SONDE_LIMIT, "too many conditions", NULL, 0, 0);
     }
-    when->entries[when->entry_count++] = (struct sonde__when_entry){(uint16_t)label, node};
+    when->entries[when->entry_count++] = (struct sonde__when_entry){(uint16_t)label, node, limit};
     return SONDE_OK;
 }
 
@@ -155,20 +165,50 @@ static uint32_t argument_of(const struct sonde__audit_ruling *ruling, size_t ind
 static enum sonde_status add_pair(struct compiling *c, size_t rule, uint32_t function)
 {
     struct sonde__audit_ruling *ruling = c->ruling;
-    uint16_t node;
+    const char *when = ruling->rules->rules[rule].when;
+    uint16_t node = SONDE__WHEN_ACCEPT, limit = ruling->limits[rule];
+    uint32_t label = FIRST_PAIR + ruling->pair_count;
     size_t at;
-    if (ruling->pair_count == PAIRS) {
+    if (ruling->pair_count + (limit != 0) >= PAIRS) {
         return sonde__base_fail(c->error, SONDE_LIMIT, "more than 512 conditions", NULL, 0, 0);
     }
-    const char *wrong = sonde__audit_when_compile(&c->to, ruling->rules->rules[rule].when,
-                                                  signature_of(ruling->list, function),
-                                                  argument_of(ruling, rule, function), &node, &at);
+    const char *wrong =
+        when == NULL ? NULL
+                     : sonde__audit_when_compile(&c->to, when, signature_of(ruling->list, function),
+                                                 argument_of(ruling, rule, function), &node, &at);
     if (wrong != NULL) {
         return sonde__base_fail(c->error, SONDE_CORRUPT, wrong, ruling->list->names[function], 0,
                                 0);
     }
-    ruling->pairs[ruling->pair_count] = (struct pair){(uint16_t)rule, (uint16_t)function};
-    return add_entry(c, FIRST_PAIR + ruling->pair_count++, node);
+    for (unsigned is_over = 0; is_over <= (limit != 0); is_over++) {
+        ruling->pairs[ruling->pair_count++] =
+            (struct pair){(uint16_t)rule, (uint16_t)function, is_over != 0};
+    }
+    return add_entry(c, label, node, limit);
+}
+
+/* Limits count the calls of all functions of their rules. */
+static enum sonde_status add_limits(struct compiling *c)
+{
+    struct sonde__when *when = c->to.when;
+    uint64_t used = 0;
+    for (size_t i = 0; i < c->ruling->rules->count; i++) {
+        const struct sonde__audit_rule *rule = &c->ruling->rules->rules[i];
+        if (rule->limit_count == 0) {
+            continue;
+        }
+        if (when->limit_count == SONDE__WHEN_LIMITS ||
+            used + rule->limit_count > SONDE__WHEN_TIMES) {
+            return sonde__base_fail(c->error, SONDE_LIMIT,
+                                    "more than 64 limits, or of more than 16384 calls", rule->name,
+                                    0, 0);
+        }
+        when->limits[when->limit_count++] =
+            (struct sonde__when_limit){(uint32_t)used, (uint32_t)rule->limit_count, rule->limit_ns};
+        c->ruling->limits[i] = (uint16_t)when->limit_count;
+        used += rule->limit_count;
+    }
+    return SONDE_OK;
 }
 
 static enum sonde_status add_conditions(struct compiling *c, uint32_t function)
@@ -177,14 +217,14 @@ static enum sonde_status add_conditions(struct compiling *c, uint32_t function)
     bool is_plain = false, has_condition = false;
     for (size_t i = 0; i < rules->count; i++) {
         bool is_of = sonde__audit_ruling_has(c->ruling, i, function);
-        is_plain |= is_of && rules->rules[i].when == NULL;
-        has_condition |= is_of && rules->rules[i].when != NULL;
+        is_plain |= is_of && !is_decided_early(&rules->rules[i]);
+        has_condition |= is_of && is_decided_early(&rules->rules[i]);
     }
     if (is_plain && has_condition) {
-        SONDE_TRY(add_entry(c, function, SONDE__WHEN_ACCEPT));
+        SONDE_TRY(add_entry(c, function, SONDE__WHEN_ACCEPT, 0));
     }
     for (size_t i = 0; has_condition && i < rules->count; i++) {
-        if (sonde__audit_ruling_has(c->ruling, i, function) && rules->rules[i].when != NULL) {
+        if (sonde__audit_ruling_has(c->ruling, i, function) && is_decided_early(&rules->rules[i])) {
             SONDE_TRY(add_pair(c, i, function));
         }
     }
@@ -195,6 +235,7 @@ static enum sonde_status make_conditions(struct sonde__audit_ruling *ruling,
                                          struct sonde_error *ret_error)
 {
     struct compiling c = {ruling, {&ruling->when, 0}, ret_error};
+    SONDE_TRY(add_limits(&c));
     for (uint32_t i = 0; i < NAMES; i++) {
         ruling->when.first[i] = (uint16_t)ruling->when.entry_count;
         SONDE_TRY(i < ruling->list->count ? add_conditions(&c, i) : SONDE_OK);
@@ -215,8 +256,9 @@ enum sonde_status sonde__audit_ruling_make(const struct sonde__audit_rules *rule
     ruling->rules = rules;
     ruling->list = list;
     ruling->names = sonde__mem_alloc_zeroed(rules->count * NAMES * sizeof *ruling->names);
-    if (ruling->names == NULL) {
-        sonde__mem_free(ruling);
+    ruling->limits = sonde__mem_alloc_zeroed((rules->count + 1) * sizeof *ruling->limits);
+    if (ruling->names == NULL || ruling->limits == NULL) {
+        sonde__audit_ruling_free(ruling);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
     }
     for (size_t i = 0; i < rules->count; i++) {
@@ -236,17 +278,32 @@ static uint32_t keep(struct sonde__report *report, const char *text)
     return text[0] != '\0' ? sonde__report_string(report, text) : 0;
 }
 
+/* Since the start; a damaged page may say anything. */
+static uint64_t since(const _Atomic uint64_t *time_ns, uint64_t start_ns)
+{
+    uint64_t at = atomic_load(time_ns);
+    return at > start_ns ? at - start_ns : at != 0;
+}
+
 void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
+                                const struct sonde__record_page *page, uint64_t start_ns,
                                 struct sonde__report *report)
 {
+    static const struct sonde__record_exceeded never;
     for (size_t i = 0; i < ruling->rules->count; i++) {
         const struct sonde__audit_rule *rule = &ruling->rules->rules[i];
+        const struct sonde__record_exceeded *exceeded =
+            ruling->limits[i] != 0 ? &page->exceeded[ruling->limits[i] - 1] : &never;
         const struct sonde__report_rule record = {
             .name = sonde__report_string(report, rule->name),
             .pack = keep(report, rule->pack),
             .category = keep(report, rule->category),
             .severity = rule->severity,
             .text = keep(report, rule->text),
+            .limit_count = rule->limit_count,
+            .limit_ns = rule->limit_ns,
+            .over_first_ns = since(&exceeded->first_ns, start_ns),
+            .over_last_ns = since(&exceeded->last_ns, start_ns),
         };
         (void)sonde__report_add_rule(report, &record);
     }
@@ -255,6 +312,12 @@ void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
 const struct sonde__when *sonde__audit_ruling_when(const struct sonde__audit_ruling *ruling)
 {
     return &ruling->when;
+}
+
+bool sonde__audit_ruling_is_over(const struct sonde__audit_ruling *ruling, uint32_t label)
+{
+    return label >= FIRST_PAIR && label - FIRST_PAIR < ruling->pair_count &&
+           ruling->pairs[label - FIRST_PAIR].is_over;
 }
 
 bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label)
@@ -289,7 +352,7 @@ void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t 
         return;
     }
     for (size_t i = 0; i < ruling->rules->count; i++) {
-        if (ruling->rules->rules[i].when == NULL) {
+        if (!is_decided_early(&ruling->rules->rules[i])) {
             add_finding(ruling, i, label, call, report);
         }
     }

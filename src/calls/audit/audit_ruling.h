@@ -8,6 +8,7 @@
 
 #include "audit_list.h"
 #include "audit_rules.h"
+#include "record_page.h"
 #include "report_model.h"
 
 /* Add the functions of all rules to the list; `text` (`size` bytes) gets their names. Returns
@@ -30,13 +31,17 @@ void sonde__audit_ruling_free(struct sonde__audit_ruling *ruling); /* may be nul
 /* Is a rule about function `index` of the list? */
 bool sonde__audit_ruling_has(const struct sonde__audit_ruling *ruling, size_t rule, uint32_t index);
 
-/* Add the rules to the report; rule i gets id i + 1. */
+/* Add the rules to the report; rule i gets id i + 1. start_ns: of the program, as of the clock of
+ * the page. */
 void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
+                                const struct sonde__record_page *page, uint64_t start_ns,
                                 struct sonde__report *report);
 /* The conditions that the recorder evaluates. Calls of a function that is in rules without one
- * count with the function's index as label; those that fulfil a rule's condition with a label of
- * this pair of rule and function. */
+ * count with the function's index as label; those that fulfil a rule's condition, or are of a rule
+ * with a limit, with a label of this pair of rule and function. */
 const struct sonde__when *sonde__audit_ruling_when(const struct sonde__audit_ruling *ruling);
+/* Of calls that exceed a limit; the label before it is that of the calls that do not. */
+bool sonde__audit_ruling_is_over(const struct sonde__audit_ruling *ruling, uint32_t label);
 bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label);
 
 /* Add calls with a label as a finding of each of its rules. call: without function and rule; its

@@ -145,7 +145,7 @@ static bool has_conditions(const struct sonde__audit_rules *rules)
 {
     bool has = false;
     for (size_t i = 0; rules != NULL && i < rules->count; i++) {
-        has |= rules->rules[i].when != NULL;
+        has |= rules->rules[i].when != NULL || rules->rules[i].limit_count != 0;
     }
     return has;
 }
@@ -158,7 +158,7 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
         return sonde__base_fail(
             ret_error, SONDE_UNSUPPORTED,
             "conditions of system calls cannot be evaluated yet: --raw-syscalls "
-            "cannot be combined with a rule that has when",
+            "cannot be combined with a rule that has when or limit",
             NULL, 0, 0);
     }
     struct sonde__audit *audit = sonde__mem_alloc_zeroed(sizeof *audit);
@@ -369,7 +369,7 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     struct sonde__audit_totals totals;
     struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (audit->ruling != NULL) {
-        sonde__audit_ruling_report(audit->ruling, report);
+        sonde__audit_ruling_report(audit->ruling, page, audit->blocks.start_ns, report);
     }
     if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, audit->ruling, symbols,
                           report, &totals) != SONDE_OK) {

@@ -211,7 +211,7 @@ static bool check_path(struct parser *p, char *pattern, size_t capacity)
         const char *home = sonde__host_environment("HOME");
         char rest[PATTERN_MAX + 1];
         size_t size = 0;
-        memcpy(rest, pattern + 1, strlen(pattern));
+        memcpy(rest, pattern + 1, strlen(pattern + 1) + 1);
         if (home == NULL || home[0] != '/' ||
             !sonde__base_path_add(pattern, &size, capacity, home) ||
             size + strlen(rest) >= capacity) {

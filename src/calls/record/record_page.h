@@ -16,7 +16,7 @@
 #include "record_images.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 6u
+#define SONDE__RECORD_PAGE_VERSION 7u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -66,6 +66,11 @@ struct sonde__record_site {
     uint64_t vaddr;
 };
 
+/* When the first and the last call that exceeded a limit were made; 0: none was. */
+struct sonde__record_exceeded {
+    _Atomic uint64_t first_ns, last_ns; /* of the monotonic clock */
+};
+
 enum sonde__record_state {
     SONDE__RECORD_NOT_STARTED, /* the library was not loaded, or is of another build */
     SONDE__RECORD_RUNS,
@@ -93,6 +98,7 @@ struct sonde__record_page {
     uint32_t patches_raw;                     /* 1: record system calls that code makes itself */
     _Atomic uint64_t children, execs, spaces; /* creating or replacing a process, dlmopen() */
     _Atomic uint64_t unread; /* calls that a condition left out because it could not read a text */
+    struct sonde__record_exceeded exceeded[SONDE__WHEN_LIMITS]; /* by the index of a limit */
     _Atomic uint32_t site_count, sites_lost;
     uint64_t own_start, own_end; /* the recorder's code: frames of it are left out */
     _Atomic uint32_t image_count, images_lost;

@@ -1,1 +1,1 @@
-set(sources when.c when_address.c)
+set(sources when.c when_address.c when_limit.c)

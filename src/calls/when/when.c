@@ -27,19 +27,25 @@ static bool check_node(const struct sonde__when *when, uint32_t index)
 
 bool sonde__when_check(const struct sonde__when *when, uint32_t labels)
 {
-    bool is_good = when->entry_count <= SONDE__WHEN_ENTRIES &&
-                   when->node_count <= SONDE__WHEN_NODES &&
-                   when->text[SONDE__WHEN_TEXT - 1] == '\0';
+    bool is_good =
+        when->entry_count <= SONDE__WHEN_ENTRIES && when->node_count <= SONDE__WHEN_NODES &&
+        when->limit_count <= SONDE__WHEN_LIMITS && when->text[SONDE__WHEN_TEXT - 1] == '\0';
     for (uint32_t i = 0; is_good && i < SONDE__WHEN_FUNCTIONS; i++) {
         is_good = when->first[i] <= when->first[i + 1] && when->first[i + 1] <= when->entry_count;
     }
     for (uint32_t i = 0; is_good && i < when->entry_count; i++) {
         const struct sonde__when_entry *entry = &when->entries[i];
-        is_good = entry->label < labels &&
+        is_good = entry->label + (entry->limit != 0 ? 1u : 0u) < labels &&
+                  entry->limit <= when->limit_count &&
                   (entry->node < when->node_count || entry->node == SONDE__WHEN_ACCEPT);
     }
     for (uint32_t i = 0; is_good && i < when->node_count; i++) {
         is_good = check_node(when, i);
+    }
+    for (uint32_t i = 0; is_good && i < when->limit_count; i++) {
+        const struct sonde__when_limit *limit = &when->limits[i];
+        is_good = limit->count > 0 && limit->count <= SONDE__WHEN_LIMIT_CALLS &&
+                  limit->first <= SONDE__WHEN_TIMES - limit->count;
     }
     return is_good;
 }

@@ -17,7 +17,10 @@ enum {
     SONDE__WHEN_ENTRIES = 1024,
     SONDE__WHEN_NODES = 2048,
     SONDE__WHEN_TEXT = 16384,
-    SONDE__WHEN_ARGUMENTS = 6, /* those in registers on every machine */
+    SONDE__WHEN_LIMITS = 64,
+    SONDE__WHEN_LIMIT_CALLS = 1000, /* of one limit */
+    SONDE__WHEN_TIMES = 16384,      /* of the calls of all limits */
+    SONDE__WHEN_ARGUMENTS = 6,      /* those in registers on every machine */
     SONDE__WHEN_STRING = 1024, /* bytes of a text that are read; a longer one is not compared */
 };
 
@@ -56,18 +59,28 @@ enum {
  * bits or more. */
 enum { SONDE__WHEN_NET_BYTES = 17, SONDE__WHEN_MAPPED_BITS = 96 };
 
-/* Calls of a function that fulfil the condition from `node` on count with `label`. */
+/* Calls of a function that fulfil the condition from `node` on count with `label`; those that
+ * exceed the limit, with the next label. */
 struct sonde__when_entry {
     uint16_t label, node;
+    uint16_t limit; /* 1 + an index; 0: none */
+};
+
+/* At most `count` calls in `ns`; the times of as many calls are kept from `first` on
+ * (when_limit.h). */
+struct sonde__when_limit {
+    uint32_t first, count;
+    uint64_t ns;
 };
 
 struct sonde__when {
-    uint32_t entry_count, node_count; /* no entries: there are no conditions */
+    uint32_t entry_count, node_count, limit_count; /* no entries: there are no conditions */
     /* by function: its entries are [first, next one's first); without any, all its calls count with
      * the function's number as label */
     uint16_t first[SONDE__WHEN_FUNCTIONS + 1];
     struct sonde__when_entry entries[SONDE__WHEN_ENTRIES];
     struct sonde__when_node nodes[SONDE__WHEN_NODES];
+    struct sonde__when_limit limits[SONDE__WHEN_LIMITS];
     char text[SONDE__WHEN_TEXT];
 };
 

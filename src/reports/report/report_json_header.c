@@ -154,6 +154,8 @@ static void put_rules(struct sonde__json *j, const struct sonde__report *report)
         sonde__report_json_text(j, "text", report, rule->text);
         sonde__report_json_number(j, "limit_count", rule->limit_count);
         sonde__report_json_number(j, "limit_ns", rule->limit_ns);
+        sonde__report_json_number(j, "over_first_ns", rule->over_first_ns);
+        sonde__report_json_number(j, "over_last_ns", rule->over_last_ns);
         sonde__json_close(j);
     }
     sonde__json_close(j);

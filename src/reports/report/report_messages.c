@@ -120,7 +120,8 @@ static const struct sonde__field rule[] = {
     {FIELD(1, STRING, rule, name)},     {FIELD(2, STRING, rule, pack)},
     {FIELD(3, STRING, rule, category)}, {NUMBER(4, rule, severity)},
     {FIELD(5, STRING, rule, text)},     {NUMBER(6, rule, limit_count)},
-    {NUMBER(7, rule, limit_ns)},
+    {NUMBER(7, rule, limit_ns)},        {NUMBER(8, rule, over_first_ns)},
+    {NUMBER(9, rule, over_last_ns)},
 };
 static MESSAGE(rule);
 

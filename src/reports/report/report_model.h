@@ -227,7 +227,8 @@ struct sonde__report_rule {
     uint32_t name, pack, category; /* string ids */
     uint32_t severity;             /* enum sonde__report_severity */
     uint32_t text;
-    uint64_t limit_count, limit_ns; /* allowed calls in limit_ns; 0: no limit */
+    uint64_t limit_count, limit_ns;       /* allowed calls in limit_ns; 0: no limit */
+    uint64_t over_first_ns, over_last_ns; /* when it was exceeded, since the start; 0: never */
 };
 
 struct sonde__report_image {

@@ -58,6 +58,12 @@ static void put_rule(struct sonde__report_out *out, const struct sonde__report *
         sonde__report_out_print(out, "  at most %" PRIu64 " in %s", rule->limit_count,
                                 sonde__report_duration(rule->limit_ns).text);
     }
+    if (rule->over_last_ns != 0) {
+        sonde__report_out_print(out, ", exceeded from %s",
+                                sonde__report_duration(rule->over_first_ns).text);
+        sonde__report_out_print(out, " to %s after the start",
+                                sonde__report_duration(rule->over_last_ns).text);
+    }
     sonde__report_out_str(out, "\n");
 }
 

@@ -182,6 +182,51 @@ TEST(conditions_decide)
     json_free(report);
 }
 
+static int64_t over_limit_of(const struct json *report, const char *rule)
+{
+    int64_t over = 0;
+    JSON_EACH(call, json_get(report, "calls"))
+    {
+        if (json_get(call, "rule_name") != NULL && json_get(call, "over_limit") != NULL &&
+            strcmp(json_text(call, "rule_name"), rule) == 0) {
+            over += json_int(call, "over_limit");
+        }
+    }
+    return over;
+}
+
+/* No machine is so slow that the times matter. */
+static const char limits[] = "[rule \"own\"]\napi = getenv\nwhen = name ~ OWN\nlimit = 2/10h\n"
+                             "[rule \"just\"]\napi = getenv\nlimit = 18/10h\n"
+                             "[rule \"one-more\"]\napi = getenv\nlimit = 17/10h\n"
+                             "[rule \"joint\"]\napi = open, getenv\nlimit = 20/10h\n"
+                             "[rule \"plain\"]\napi = getenv\n";
+
+TEST(limits_are_counted)
+{
+    int64_t all = OWN_GETENV + LIBRARY_GETENV + OTHER_GETENV + THREAD_GETENV;
+    CHECK_EQ(all, 18);
+    struct json *report = audit(limits);
+    CHECK_EQ(calls_of_rule(report, "own"), OWN_GETENV);
+    CHECK_EQ(over_limit_of(report, "own"), OWN_GETENV - 2);
+    CHECK_EQ(calls_of_rule(report, "just"), all);
+    CHECK_EQ(over_limit_of(report, "just"), 0);
+    CHECK_EQ(calls_of_rule(report, "one-more"), all);
+    CHECK_EQ(over_limit_of(report, "one-more"), 1);
+    CHECK_EQ(calls_of_rule(report, "joint"), all + OPENS + OPENS_64);
+    CHECK_EQ(over_limit_of(report, "joint"), all + OPENS + OPENS_64 - 20);
+    CHECK_EQ(calls_of_rule(report, "plain"), all);
+    unsigned exceeded = 0;
+    JSON_EACH(rule, json_need(report, "rules"))
+    {
+        bool has_times = json_get(rule, "over_first_ns") != NULL;
+        CHECK(!has_times || json_int(rule, "over_first_ns") <= json_int(rule, "over_last_ns"));
+        exceeded += has_times;
+    }
+    CHECK_EQ(exceeded, 3);
+    json_free(report);
+}
+
 TEST(text_has_each_rule_with_its_calls)
 {
     const char *const argv[] = {program_sonde(),
@@ -242,7 +287,9 @@ TEST(keys_that_are_not_evaluated_are_refused)
         {"when = addr in (::1)", ":3:8: expected an argument that is known of this function"},
         {"when = arg1 == 1 && \\\n flags & O_X", ":4:10: expected a number, or a constant"},
         {"phase = !consent", ":3:9: phase cannot be evaluated yet"},
-        {"limit = 1/2s", ":3:9: limit cannot be evaluated yet"},
+        {"limit = 1001/2s", ":3:9: expected at most 1000 calls"},
+        {"from = symbol:x\nlimit = 1/2s", ":4:9: limit cannot be combined with from yet"},
+        {"api = syscall:open\nlimit = 1/2s", ":4:9: limit cannot be evaluated yet for a system"},
         {"keep-args = 4", ":3:13: keep-args cannot be evaluated yet"},
         {"api = open:2", ":3:7: expected one argument of a function in a rule: open"},
         {"sevrity = low", ":3:1: expected a key of [rule]"},

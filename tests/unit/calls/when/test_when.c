@@ -98,6 +98,12 @@ TEST(what_is_not_safe_is_refused)
     REFUSED(w.entries[0].label = 1);
     REFUSED(w.entries[0].node = 2);
     REFUSED(w.entries[0].node = SONDE__WHEN_REJECT);
+    REFUSED(w.entries[0].limit = 1);
+    REFUSED(w.limit_count = SONDE__WHEN_LIMITS + 1);
+    REFUSED(w.limit_count = 1); /* of no calls */
+    REFUSED(w.limit_count = 1; w.limits[0].count = SONDE__WHEN_LIMIT_CALLS + 1);
+    REFUSED(w.limit_count = 1; w.limits[0].count = 2; w.limits[0].first = SONDE__WHEN_TIMES - 1);
+    REFUSED(w.limit_count = 1; w.limits[0].count = 2; w.entries[0].limit = 1); /* label 1 of 1 */
     REFUSED(w.nodes[0].yes = 0); /* a jump back never ends */
     REFUSED(w.nodes[1].yes = 0);
     REFUSED(w.nodes[1].no = 2);

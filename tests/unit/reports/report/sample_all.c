@@ -102,6 +102,8 @@ static void add_dictionaries(struct sonde__report *r)
         .text = sonde__report_string(r, "reads a private key"),
         .limit_count = 1,
         .limit_ns = 2000000000,
+        .over_first_ns = 2500000000,
+        .over_last_ns = 3500000000,
     };
     for (unsigned i = 0; i < 2; i++) {
         CHECK_EQ(sonde__report_add_process(r, &processes[i]), i + 1);

@@ -144,7 +144,8 @@ TEST_TIMEOUT(file_with_every_field_is_read_by_protoc, 120)
         "    consent: CONSENT_BEFORE\n",
         "    begin_ns: 2000000000\n    consent: CONSENT_GIVEN\n    process: 1\n",
         "    severity: SEVERITY_ERROR\n",
-        "    limit_count: 1\n    limit_ns: 2000000000\n",
+        "    limit_count: 1\n    limit_ns: 2000000000\n"
+        "    over_first_ns: 2500000000\n    over_last_ns: 3500000000\n",
         "    tid: 72057594037927937\n",
         "    process: 2\n    qos: QOS_USER_INTERACTIVE\n    queue: ",
         "    script_stack: 1\n",
