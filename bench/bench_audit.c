@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a hook adds to a call of a library function. The call goes through a linkage stub to the
  * function itself, to a thunk that passes it straight on, or to a thunk whose recorder does
- * nothing. Then the cost of a recorder that counts stacks (bench_record.c). */
+ * nothing. Then the cost of conditions (bench_audit_when.c) and of a recorder that counts stacks
+ * (bench_record.c). */
 #include <stddef.h>
 
 #include "bench_audit_api.h"
+#include "bench_audit_when.h"
 #include "bench_record.h"
 #include "bench_record_programs.h"
 #include "harness.h"
@@ -65,6 +67,7 @@ int main(void)
     bench_print(ns[PLAIN] / CALLS, "ns", "audit.hook.plt_ns");
     bench_print((ns[OFF] - ns[PLAIN]) / CALLS, "ns", "audit.hook.stopped_ns_over_plt");
     bench_print((ns[ON] - ns[PLAIN]) / CALLS, "ns", "audit.hook.ns_over_plt");
+    bench_audit_when();
     bench_record();
     bench_record_programs();
     return 0;
