@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -125,6 +126,7 @@ struct program program_start(const char *const argv[])
     fflush(NULL);
     program.pid = fork();
     if (program.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* a check that fails ends the test, with --no-fork too */
         int in = open("/dev/null", O_RDONLY);
         int out = open(program.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
         dup2(in, STDIN_FILENO);
