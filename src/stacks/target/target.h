@@ -176,11 +176,11 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
                            struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
 /* Let a thread that waits be sampled once when it has run for a millisecond, so that what it did
- * until the next capture is not lost. A sample that was not taken is dropped. Does nothing where
- * that is impossible: without perf events, or with frames of a script, which must be read at the
- * same instant. */
+ * until the next capture is not lost. A sample that was not taken is dropped. Does nothing without
+ * perf events. */
 void sonde__target_expect(struct sonde__target *target, uint64_t tid);
-/* Take that sample. False: there is none, and nothing is changed. */
+/* Take that sample. If the thread runs a script, the sample says that its frames are missing, as
+ * they must be read at the same instant. False: there is none, and nothing is changed. */
 bool sonde__target_met(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
                        struct sonde__capture *ret_capture);
 

@@ -310,8 +310,7 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
 void sonde__target_process_expect(struct sonde__target *target, uint64_t tid)
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
-    if ((p->ways & SONDE__TARGET_BY_PERF) != 0 && !sonde__target_has_script(target) &&
-        start_event(p, tid, NULL) == SONDE_OK) {
+    if ((p->ways & SONDE__TARGET_BY_PERF) != 0 && start_event(p, tid, NULL) == SONDE_OK) {
         sonde__host_perf_once(&p->perf, PERF_EXPECT_NS);
         p->expects = true;
     }
@@ -329,6 +328,8 @@ bool sonde__target_process_met(struct sonde__target *target, uint64_t tid,
     *ret_capture = (struct sonde__capture){.syscall = -1, .letter = 'R'};
     target->scripts.last = (struct sonde__target_script){0};
     walk_sample(p, stack, ret_capture);
+    sonde__target_read_script(target, tid); /* does it run any? */
+    sonde__target_tear_script(target);
     return true;
 }
 
