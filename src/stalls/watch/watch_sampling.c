@@ -53,7 +53,7 @@ void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch
         sonde__watch_sampler_pause(s->sampler);
     } else if (now_ns < s->crowded_ns && waits && may_trace(s) && s->sampler != NULL &&
                loop->kind == SONDE__REPORT_STALL_LOOP) {
-        sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, false);
+        sonde__watch_trace_await(&s->trace, loop, s->pid, loop->tid);
         if (s->trace.who == loop) {
             sonde__watch_expect(s->sampler, loop->tid);
         }
@@ -553,6 +553,7 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
         break;
     case SONDE__WATCH_END:
         report_stall(s, loop, d->duration_ns, false);
+        s->trace.stalled = loop->kind == SONDE__REPORT_STALL_LOOP ? loop : s->trace.stalled;
         sonde__watch_trace_rest(&s->trace, loop);
         break;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_trace.h"
 
-void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
-                              uint64_t tid, bool runs)
+static void start(struct sonde__watch_trace *trace, const void *who, int32_t pid, uint64_t tid,
+                  bool runs)
 {
-    if (trace->refused || (trace->who != NULL && trace->who != who)) {
+    if (trace->refused) {
         return;
     }
     if (trace->tid != tid) {
@@ -21,11 +21,31 @@ void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who,
     }
 }
 
+void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
+                              uint64_t tid, bool runs)
+{
+    if (trace->who == NULL || trace->who == who || trace->awaits) {
+        start(trace, who, pid, tid, runs);
+        trace->awaits = false;
+    }
+}
+
+void sonde__watch_trace_await(struct sonde__watch_trace *trace, const void *who, int32_t pid,
+                              uint64_t tid)
+{
+    bool is_next = trace->stalled == NULL || trace->stalled == who;
+    if (trace->who == who || (trace->who == NULL && is_next)) {
+        start(trace, who, pid, tid, false);
+        trace->awaits = true;
+    }
+}
+
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who)
 {
     if (trace->who != NULL && trace->who == who) {
         sonde__host_perf_pause(&trace->perf, true);
         trace->who = NULL;
+        trace->awaits = false;
     }
 }
 
@@ -36,6 +56,7 @@ void sonde__watch_trace_close(struct sonde__watch_trace *trace)
     }
     trace->tid = 0;
     trace->who = NULL;
+    trace->awaits = false;
 }
 
 bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who)

@@ -15,15 +15,21 @@
 
 struct sonde__watch_trace {
     struct sonde__host_perf perf;
-    uint64_t tid;    /* 0: closed */
-    const void *who; /* who uses it; null: paused */
-    bool refused;    /* perf events are refused */
+    uint64_t tid;        /* 0: closed */
+    const void *who;     /* who uses it; null: paused */
+    const void *stalled; /* whose stall ended last; null: none yet */
+    bool awaits;         /* `who` does not sample yet */
+    bool refused;        /* perf events are refused */
 };
 
-/* `who` begins to sample thread `tid` of process `pid`. runs: it runs now, or waits only for a
- * processor. */
+/* `who` begins to sample thread `tid` of process `pid`, unless somebody else samples. runs: it runs
+ * now, or waits only for a processor. */
 void sonde__watch_trace_begin(struct sonde__watch_trace *trace, const void *who, int32_t pid,
                               uint64_t tid, bool runs);
+/* `who` may begin to sample soon, and wants to know what the thread does until then. It gives way
+ * to whoever samples. Where several threads wait, that whose loop stalled last is taken. */
+void sonde__watch_trace_await(struct sonde__watch_trace *trace, const void *who, int32_t pid,
+                              uint64_t tid);
 /* `who` stops sampling. The event is paused, not closed: opening it again would cost more. */
 void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
 /* Could the thread run, and has it had no processor since it ran last? It has not waited since the

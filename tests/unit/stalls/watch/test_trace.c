@@ -100,6 +100,42 @@ TEST(a_thread_that_only_lacked_a_processor_has_not_moved)
     }
 }
 
+/* All loops of a program share the trace: a thread that only waits must not keep it from one that
+ * is sampled. */
+TEST(a_thread_that_waits_gives_the_trace_to_one_that_is_sampled)
+{
+    struct sonde__watch_trace trace = {0};
+    const char loops[2] = {0};
+    const char *idle = &loops[0], *busy = &loops[1];
+    pid_t first = start_child(), second = start_child();
+    sonde__watch_trace_await(&trace, idle, first, (uint64_t)first);
+    bool allowed = trace.tid != 0;
+    if (allowed) {
+        CHECK(trace.who == idle);
+        sonde__watch_trace_begin(&trace, busy, second, (uint64_t)second, true);
+        CHECK(trace.who == busy);
+        CHECK_EQ(trace.tid, (uint64_t)second);
+        sonde__watch_trace_await(&trace, idle, first, (uint64_t)first);
+        CHECK(trace.who == busy);
+        sonde__watch_trace_begin(&trace, idle, first, (uint64_t)first, true);
+        CHECK(trace.who == busy); /* two are sampled: the first one keeps it */
+        trace.stalled = busy;
+        sonde__watch_trace_rest(&trace, busy);
+        sonde__watch_trace_await(&trace, idle, first, (uint64_t)first);
+        CHECK(trace.who == NULL); /* it is kept for the one that stalls */
+        sonde__watch_trace_await(&trace, busy, second, (uint64_t)second);
+        CHECK(trace.who == busy);
+    }
+    sonde__watch_trace_close(&trace);
+    kill(first, SIGKILL);
+    kill(second, SIGKILL);
+    waitpid(first, NULL, 0);
+    waitpid(second, NULL, 0);
+    if (!allowed) {
+        SKIP("perf events are refused here");
+    }
+}
+
 static void pin(pid_t pid, size_t cpu)
 {
     cpu_set_t set;
