@@ -23,11 +23,16 @@
 
 /* Ticks are this far apart. */
 #define SONDE__WATCH_TICK_NS 2000000u
+/* Where processors are short, a thread runs for some 3 ms, and then lacks one for as long as a
+ * phase of its stall takes. All of that time belongs to one place, and only a tick right before it
+ * shows which. With ticks 2 ms apart, a border is near such a pause two times out of three; with
+ * these, one time out of six. */
+#define SONDE__WATCH_CROWDED_TICK_NS 500000u
 /* The running time in which a border may be: from one tick to the next, which may be late. */
 #define SONDE__WATCH_NEAR_NS ((uint64_t)2 * SONDE__WATCH_TICK_NS)
 /* As many ticks as fit between two samples (SONDE__WATCH_SAMPLE_LAST_NS); later ones are ignored.
  */
-#define SONDE__WATCH_TICKS_MAX 128u
+#define SONDE__WATCH_TICKS_MAX 512u
 
 /* Times without a processor between two samples; later ones are ignored. Among 30 threads there are
  * some ten between the rarest samples. */

@@ -257,6 +257,7 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
     }
     s->own_ns = spent_ns + delay_ns;
     s->crowded_ns = delay_ns >= CROWD_DELAY_NS ? now_ns + CROWDED_NS : s->crowded_ns;
+    s->trace.is_crowded = now_ns < s->crowded_ns;
     s->means = sonde__watch_budget_spend(&s->budget, now_ns, spent_ns);
     s->cpu_ns = cpu_ns;
 }

@@ -16,6 +16,8 @@ static void start(struct sonde__watch_trace *trace, const void *who, int32_t pid
     }
     if (trace->tid != 0) {
         trace->who = who;
+        trace->perf.period_ns =
+            trace->is_crowded ? SONDE__WATCH_CROWDED_TICK_NS : SONDE__WATCH_TICK_NS;
         sonde__host_perf_restart(&trace->perf);
         trace->perf.waits = !runs; /* else the end of a preemption would be that of a wait */
     }

@@ -19,6 +19,7 @@ struct sonde__watch_trace {
     const void *who;     /* who uses it; null: paused */
     const void *stalled; /* whose stall ended last; null: none yet */
     bool awaits;         /* `who` does not sample yet */
+    bool is_crowded;     /* set by the owner: processors are short, so ticks are finer */
     bool refused;        /* perf events are refused */
 };
 

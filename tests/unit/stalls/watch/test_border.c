@@ -173,8 +173,8 @@ TEST(time_without_a_processor_beside_long_work_is_between_both)
 TEST(ticks_beyond_the_last_are_ignored)
 {
     struct sonde__watch_border b = begin(false);
-    tick(&b, 100, 100, FIRST, 0);
-    tick(&b, 300, 100, SECOND, 0);
-    check_border(&b, 298, 300);
+    tick(&b, 100, 400, FIRST, 0);
+    tick(&b, 900, 400, SECOND, 0);
+    check_border(&b, 898, 900);
     CHECK_EQ(b.count, SONDE__WATCH_TICKS_MAX);
 }

@@ -4,6 +4,7 @@
 
 #include "report_model.h"
 #include "test.h"
+#include "watch_border.h"
 #include "world.h"
 
 enum { STALLS = 3000 };
@@ -427,7 +428,8 @@ TEST(a_first_phase_that_leads_is_blamed)
 
 /* Five phases of 40 to 100 ms, one of them the longest by a tenth, beside threads that take the
  * processor for up to crowd_ns at a time. waits: none, some or all of the phases wait. */
-static double blamed_in_a_crowd(uint64_t crowd_ns, unsigned waits, uint64_t late_max_ns)
+static double blamed_in_a_crowd(uint64_t crowd_ns, unsigned waits, uint64_t late_max_ns,
+                                uint64_t tick_step_ns)
 {
     unsigned right = 0, count = 0;
     for (uint64_t i = 0; i < STALLS; i++) {
@@ -441,6 +443,7 @@ static double blamed_in_a_crowd(uint64_t crowd_ns, unsigned waits, uint64_t late
         w.crowd_ns = crowd_ns;
         w.slice_ns = 3 * MS;
         w.traced = true;
+        w.tick_step_ns = tick_step_ns;
         w.late_max_ns = late_max_ns;
         world_play(&w);
         for (unsigned phase = 0; phase < 5; phase++) {
@@ -461,16 +464,18 @@ static double blamed_in_a_crowd(uint64_t crowd_ns, unsigned waits, uint64_t late
     return 100.0 * right / count;
 }
 
+/* 97 % is what the watch promises. Where all phases run, a thread that loses its processor within a
+ * tick of a border may have been on either side of it, and one side is a guess. Ticks of a quarter
+ * must spare a third of the wrong answers. */
 TEST(the_longest_phase_is_blamed_beside_busy_threads)
 {
     static const char *const what[] = {"phases that run", "phases of both kinds",
                                        "phases that wait"};
-    /* where a thread that lost its processor just before a border was, no tick shows */
-    static const double least[] = {90, 95, 97};
+    double coarse = blamed_in_a_crowd(60 * MS, 0, 20 * MS, SONDE__WATCH_TICK_NS);
     for (unsigned waits = 0; waits < 3; waits++) {
-        double right = blamed_in_a_crowd(60 * MS, waits, 20 * MS);
+        double right = blamed_in_a_crowd(60 * MS, waits, 20 * MS, SONDE__WATCH_CROWDED_TICK_NS);
         fprintf(stderr, "%s, without a processor for up to 60 ms: %.1f %%\n", what[waits], right);
-        CHECK(right >= least[waits]);
+        CHECK(waits == 0 ? (100 - right) * 3 <= (100 - coarse) * 2 : right >= 97);
     }
 }
 

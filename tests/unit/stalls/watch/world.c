@@ -169,9 +169,9 @@ static void find_ticks(const struct world *w, uint64_t from_ns, uint64_t to_ns,
     uint64_t from_pc = pc_of(phase_at(w, from_ns)), to_pc = pc_of(phase_at(w, to_ns));
     const struct sonde_stack from = {.pcs = &from_pc, .count = 1}, to = {.pcs = &to_pc, .count = 1};
     sonde__watch_border_begin(&border, &from, &to, find_function, NULL);
-    uint64_t ran_ns =
-        SONDE__WATCH_TICK_NS - (cpu_after(w, from_ns) + w->tick_ns) % SONDE__WATCH_TICK_NS;
-    for (;; ran_ns += SONDE__WATCH_TICK_NS) {
+    uint64_t step_ns = w->tick_step_ns != 0 ? w->tick_step_ns : SONDE__WATCH_TICK_NS;
+    uint64_t ran_ns = step_ns - (cpu_after(w, from_ns) + w->tick_ns) % step_ns;
+    for (;; ran_ns += step_ns) {
         uint64_t at_ns = after_running(w, from_ns, to_ns, ran_ns);
         const struct sonde__host_tick tick = {.time_ns = at_ns, .pc = pc_of(phase_at(w, at_ns))};
         if (at_ns >= to_ns) {

@@ -24,8 +24,9 @@ struct world {
     /* Other threads take the processor for up to crowd_ns each slice_ns, and before the thread goes
      * on after a wait. That time is added to the phase. 0: the thread always has a processor. */
     uint64_t crowd_ns, slice_ns;
-    bool traced;      /* the switches of the thread are known, and ticks of its CPU time */
-    uint64_t tick_ns; /* since the last tick when the turn begins */
+    bool traced;           /* the switches of the thread are known, and ticks of its CPU time, */
+    uint64_t tick_step_ns; /* which are so far apart; 0: SONDE__WATCH_TICK_NS */
+    uint64_t tick_ns;      /* since the last tick when the turn begins */
     unsigned phase_count;
     /* The program is stopped in these intervals, in which phases stand still. machine: the watcher
      * is stopped, too, without a trace in its counters. */
