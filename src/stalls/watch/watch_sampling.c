@@ -207,25 +207,26 @@ static void expect_move(struct sonde__watch_session *s, const struct sonde__watc
 }
 
 /* Add what the thread did when it ran, up to until_ns. at_ns: when the decision counted
- * counted_ns. */
-static void add_met(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+ * counted_ns. False: it is not known. */
+static bool add_met(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                     uint64_t until_ns, uint64_t at_ns, uint64_t counted_ns)
 {
     struct sonde__watch_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
     if (s->sampler == NULL || s->trace.who != loop ||
         !sonde__watch_take_met(s->sampler, loop->tid, &sample)) {
-        return;
+        return false;
     }
     uint64_t met_ns = sample.capture.time_ns;
     uint64_t ago_ns = sonde__base_minus(at_ns, met_ns);
     if (met_ns > until_ns || ago_ns >= counted_ns) {
         sonde__sample_done(&sample); /* of another turn */
-        return;
+        return false;
     }
     gap.moved_ns = UINT64_MAX; /* it waited until then */
     find_borders(s, loop, &sample, met_ns, counted_ns - ago_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns - ago_ns, &gap);
+    return true;
 }
 
 /* Since the last sample the thread has run, or waited for a processor, for longer than a sample
@@ -253,15 +254,16 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     struct sonde__watch_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
     bool stays = loop->stall.count > 0 && gap.moved_ns == 0;
-    if (!stays && has_run(loop, gap.step_ns) && is_still_busy(loop)) {
-        add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns);
-    }
+    bool met = !stays && has_run(loop, gap.step_ns) && is_still_busy(loop) &&
+               add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns);
     if (stays || (loop->stall.count > 0 && lacks_processor(s, loop, gap.moved_ns))) {
         sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
         loop->sampled = stays ? loop->look : loop->sampled;
         expect_move(s, loop);
         return;
     }
+    /* it may have waited since the first look, but was met before that, elsewhere */
+    gap.moved_ns = met ? UINT64_MAX : gap.moved_ns;
     if (!sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
         return;
     }
@@ -441,7 +443,7 @@ static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop
     const struct sonde__watch_decision *d = &loop->decision;
     uint64_t end_ns = d->since_ns + duration_ns + d->excluded_ns;
     if (gap.moved_ns != 0 && duration_ns > loop->stall.last_ns + gap.step_ns) {
-        add_met(s, loop, end_ns, end_ns, duration_ns);
+        (void)add_met(s, loop, end_ns, end_ns, duration_ns);
     }
     find_borders(s, loop, NULL, end_ns, duration_ns, &gap);
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
