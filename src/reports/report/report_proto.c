@@ -131,6 +131,7 @@ void sonde__proto_bytes(struct sonde__proto *p, uint32_t field, const void *byte
 size_t sonde__proto_begin(struct sonde__proto *p, uint32_t field)
 {
     put_tag(p, field, SONDE__PROTO_BYTES);
+    put_varint(p, 0); /* the length: most messages need one byte for it */
     return p->size;
 }
 
@@ -140,10 +141,12 @@ void sonde__proto_end(struct sonde__proto *p, size_t mark)
     if (p->failed) {
         return;
     }
-    size_t size = sonde__proto_encode(length, p->size - mark);
-    if (reserve(p, size)) {
-        memmove(p->data + mark + size, p->data + mark, p->size - mark);
-        memcpy(p->data + mark, length, size);
-        p->size += size;
+    size_t more = sonde__proto_encode(length, p->size - mark) - 1;
+    if (more == 0) {
+        p->data[mark - 1] = length[0];
+    } else if (reserve(p, more)) {
+        memmove(p->data + mark + more, p->data + mark, p->size - mark);
+        memcpy(p->data + mark - 1, length, more + 1);
+        p->size += more;
     }
 }

@@ -3,7 +3,7 @@
  *
  * It appends to a growing buffer. A failure to grow is sticky, so callers check once per message.
  * Fields with their default value are left out, as proto3 does. A nested message is written between
- * begin and end; end inserts its length in front of it. */
+ * begin and end, which sets its length. */
 #ifndef SONDE_REPORT_PROTO_H
 #define SONDE_REPORT_PROTO_H
 

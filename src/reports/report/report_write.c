@@ -137,17 +137,6 @@ static void put_array(struct sonde__report_writer *w, const struct sonde__report
     }
 }
 
-/* Written only if one of its fields has a value. */
-static void put_struct(struct sonde__report_writer *w, const struct sonde__report *report,
-                       const struct sonde__field *field, const void *member)
-{
-    size_t before = w->body.size;
-    put_message(w, report, field->number, field->elements, member);
-    if (!w->body.failed && w->body.size == before + 2) { /* only the tag and length 0 */
-        w->body.size = before;
-    }
-}
-
 static void put_field(struct sonde__report_writer *w, const struct sonde__report *report,
                       const struct sonde__field *field, const void *object)
 {
@@ -177,12 +166,24 @@ static void put_field(struct sonde__report_writer *w, const struct sonde__report
         put_array(w, report, field, object);
         break;
     case SONDE__FIELD_MESSAGE:
-        put_struct(w, report, field, member);
+        put_message(w, report, field->number, field->elements, member);
         break;
     }
 }
 
-/* A quick test: most members of most objects are 0, which is not written. False: not certain. */
+static bool is_empty(const struct sonde__field *field, const void *object);
+
+/* A struct is written only if one of its fields has a value. */
+static bool is_empty_struct(const struct sonde__message *message, const void *object)
+{
+    bool empty = true;
+    for (uint32_t i = 0; empty && i < message->field_count; i++) {
+        empty = is_empty(&message->fields[i], object);
+    }
+    return empty;
+}
+
+/* Most members of most objects are 0, which is not written. False: not certain. */
 static bool is_empty(const struct sonde__field *field, const void *object)
 {
     const char *member = (const char *)object + field->offset;
@@ -196,6 +197,10 @@ static bool is_empty(const struct sonde__field *field, const void *object)
     case SONDE__FIELD_NUMBERS:
     case SONDE__FIELD_MESSAGES:
         return *(const uint32_t *)(const void *)((const char *)object + field->count_offset) == 0;
+    case SONDE__FIELD_MESSAGE:
+        return is_empty_struct(field->elements, member);
+    case SONDE__FIELD_TEXT:
+        return **(const char *const *)(const void *)member == '\0';
     default:
         return false;
     }

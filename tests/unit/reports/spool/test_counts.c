@@ -177,7 +177,7 @@ TEST(caps_remove_damaged_reports)
 /* Stalls that a run wrote only as a number count as such. */
 TEST(counts_of_a_run_are_exact)
 {
-    const struct sonde__report_writer_options few = {.bytes_max = 300};
+    const struct sonde__report_writer_options few = {.bytes_max = 200};
     struct sonde__spool_caps caps = {.reports_max = 0};
     struct run run;
     char name[SONDE__SPOOL_NAME];
