@@ -20,10 +20,18 @@ static uint64_t period_ns(const struct sonde__watch_decision *d)
     return period_of(d->threshold_ns);
 }
 
+/* The least time between two samples. */
+static uint64_t first_ns(const struct sonde__watch_decision *d)
+{
+    uint64_t part = d->threshold_ns / SONDE__WATCH_THRESHOLD_PART;
+    return sonde__base_min(sonde__base_max(part, SONDE__WATCH_SAMPLE_FIRST_NS),
+                           SONDE__WATCH_SAMPLE_LAST_NS);
+}
+
 /* The turn's age at which its first sample is due. */
 static uint64_t arm_after_ns(const struct sonde__watch_decision *d, enum sonde__watch_means means)
 {
-    uint64_t first = SONDE__WATCH_SAMPLE_FIRST_NS, half = d->threshold_ns / 2;
+    uint64_t first = first_ns(d), half = d->threshold_ns / 2;
     uint64_t part = d->threshold_ns / (means == SONDE__WATCH_FAIR ? 8 : 4);
     return sonde__base_min(half, means == SONDE__WATCH_RICH ? first : sonde__base_max(first, part));
 }
@@ -34,7 +42,7 @@ static void begin_spell(struct sonde__watch_decision *d, uint64_t since_ns)
                                         .phase = SONDE__WATCH_BUSY,
                                         .since_ns = since_ns,
                                         .tick_ns = since_ns,
-                                        .sample_ns = SONDE__WATCH_SAMPLE_FIRST_NS};
+                                        .sample_ns = first_ns(d)};
 }
 
 /* Count the time from the last look to `to_ns` in which the program could go on. */
@@ -101,8 +109,7 @@ static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
     if (d->samples > 0 && look->now_ns < d->next_ns) {
         return SONDE__WATCH_NOTHING;
     }
-    uint64_t first = SONDE__WATCH_SAMPLE_FIRST_NS,
-             by_age = d->counted_ns / SONDE__WATCH_SAMPLE_PART;
+    uint64_t first = first_ns(d), by_age = d->counted_ns / SONDE__WATCH_SAMPLE_PART;
     bool rare = look->still || look->means == SONDE__WATCH_POOR;
     d->samples++;
     d->sample_ns =

@@ -21,11 +21,12 @@
 /* An unexplained pause of more than this many periods (a quarter of the threshold each) counts as
  * one period. */
 #define SONDE__WATCH_LATE_PERIODS 3u
-/* Time between samples: a hundredth of the turn's age, but at least FIRST and at most LAST. So
- * phases of a stall are resolved to 1 % of its length, and a stall of a minute costs some five
- * hundred samples. */
+/* Time between samples: a hundredth of the turn's age, or a two-hundredth of the threshold, which
+ * any stall exceeds, but at least FIRST and at most LAST. So phases of a stall are resolved to 1 %
+ * of its length, and a stall of a minute costs some five hundred samples. */
 #define SONDE__WATCH_SAMPLE_FIRST_NS 10000000u
 #define SONDE__WATCH_SAMPLE_PART     100u
+#define SONDE__WATCH_THRESHOLD_PART  200u
 #define SONDE__WATCH_SAMPLE_LAST_NS  250000000u
 /* Factors on that time for a thread that keeps running, by the budget. Any other thread is sampled
  * when it has moved. */

@@ -105,6 +105,20 @@ TEST(next_spell_ends_the_stall_at_its_own_beginning)
     CHECK_EQ(run.decision.phase, SONDE__WATCH_BUSY);
 }
 
+/* A stall of a scope lasts for its limit at least, so a part of the limit is fine enough. */
+TEST(a_long_limit_is_sampled_rarely)
+{
+    struct run run;
+    begin_run(&run);
+    sonde__watch_decide_init(&run.decision, 60000ull * MS);
+    become_busy(&run);
+    advance(&run, 5000ull * MS);
+    CHECK(run.samples >= 15 && run.samples <= 20);
+    become_idle(&run);
+    CHECK_EQ(run.begun, 0);
+    CHECK_EQ(run.dropped, 1);
+}
+
 TEST(short_turns_are_no_stall)
 {
     struct run run;

@@ -80,6 +80,29 @@ TEST(the_longest_phase_is_blamed)
     }
 }
 
+/* The time between samples grows with the limit of a scope. */
+TEST(the_longest_phase_is_blamed_in_a_long_scope)
+{
+    for (uint64_t times = 10; times <= 100; times *= 10) {
+        unsigned right = 0, count = STALLS / 10;
+        for (uint64_t i = 0; i < count; i++) {
+            struct world w = make(i);
+            unsigned longest = fill_phases(&w, 5, true);
+            w.threshold_ns *= times;
+            w.late_max_ns = MS;
+            for (unsigned phase = 0; phase < w.phase_count; phase++) {
+                w.phases_ns[phase] *= times;
+            }
+            world_play(&w);
+            CHECK_EQ(w.ended, 1);
+            check_whole(&w);
+            right += world_blamed(&w) == longest;
+            world_done(&w);
+        }
+        CHECK(right * 100 >= count * 97);
+    }
+}
+
 TEST(the_longest_phase_is_blamed_on_a_loaded_machine)
 {
     for (unsigned phases = 2; phases <= 5; phases++) {
