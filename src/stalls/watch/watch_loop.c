@@ -45,14 +45,20 @@ static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loo
            (loop->latest.state == 'S' || loop->latest.state == 'D');
 }
 
-/* has_slept_on() has read the counters. A supervisor keeps the thread's files open. False: the
- * thread has ended. */
+/* has_slept_on() has read the counters. A supervisor keeps the thread's files open; they stay those
+ * of the thread when another one gets its number. False: no such thread runs. */
 static bool read_status(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                         struct sonde__host_thread_look *ret)
 {
-    return s->waiter != NULL && loop->clock.is_open
-               ? sonde__watch_clock_look(&loop->clock, s->pid, loop->tid, ret)
-               : sonde__host_look_thread(s->pid, loop->tid, ret);
+    if (s->waiter != NULL && loop->clock.is_open &&
+        sonde__watch_clock_look(&loop->clock, s->pid, loop->tid, ret)) {
+        return true;
+    }
+    if (loop->clock.is_open) {
+        sonde__watch_clock_close(&loop->clock);
+        sonde__watch_trace_forget(&s->trace, loop->tid);
+    }
+    return sonde__host_look_thread(s->pid, loop->tid, ret);
 }
 
 /* Look at the loop's thread, unless it has been idle since the last look. False: nothing is
@@ -177,6 +183,22 @@ static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop 
     }
 }
 
+/* The slot has another thread, or none, since the last look. A number may be given again, so
+ * nothing stays open that was opened by it. */
+static void change_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                          uint32_t tid)
+{
+    sonde__watch_live_take_back(s, loop);
+    sonde__watch_stall_done(&loop->stall);
+    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
+    sonde__watch_trace_forget(&s->trace, loop->tid);
+    loop->account = (struct sonde__watch_account){0};
+    sonde__watch_clock_close(&loop->clock);
+    loop->latest.state = '\0';
+    loop->tid = tid;
+    loop->longs_seen = loop->unsure_seen = 0;
+}
+
 uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                                    uint64_t now_ns, bool *ret_busy)
 {
@@ -187,15 +209,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     uint32_t tid = atomic_load_explicit(&slot->tid, memory_order_acquire);
     uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_acquire);
     if (tid != loop->tid) {
-        sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(&loop->stall);
-        sonde__watch_decide_init(d, loop->threshold_ns);
-        sonde__watch_trace_rest(&s->trace, loop);
-        loop->account = (struct sonde__watch_account){0};
-        sonde__watch_clock_close(&loop->clock);
-        loop->latest.state = '\0';
-        loop->tid = tid;
-        loop->longs_seen = loop->unsure_seen = 0;
+        change_thread(s, loop, tid);
     }
     if (tid == 0) {
         return UINT64_MAX;

@@ -61,6 +61,13 @@ void sonde__watch_trace_close(struct sonde__watch_trace *trace)
     trace->awaits = false;
 }
 
+void sonde__watch_trace_forget(struct sonde__watch_trace *trace, uint64_t tid)
+{
+    if (tid != 0 && trace->tid == tid) {
+        sonde__watch_trace_close(trace);
+    }
+}
+
 bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who)
 {
     return trace->who != NULL && trace->who == who && sonde__host_perf_is_off(&trace->perf);
