@@ -170,8 +170,9 @@ static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeo
     _Atomic uint32_t *word = sleeping ? &session->page->sleeping : &watch->stop;
     uint64_t now_ns = sonde__os_now_ns();
     bool woken = false;
-    if (sleeping || now_ns - watch->swept_ns >
-                        (atomic_load(&sonde__api_marks.wanted) != 0 ? SWEEP_WANTED_NS : SWEEP_NS)) {
+    if ((sleeping && !watch->is_announced) ||
+        now_ns - watch->swept_ns >
+            (atomic_load(&sonde__api_marks.wanted) != 0 ? SWEEP_WANTED_NS : SWEEP_NS)) {
         sonde__api_marks_sweep();
         watch->swept_ns = now_ns;
     }

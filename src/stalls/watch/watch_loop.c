@@ -183,6 +183,17 @@ static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop 
     }
 }
 
+static void note_stir(struct sonde__watch_session *s, struct sonde__watch_loop *loop, uint64_t beat,
+                      uint64_t now_ns)
+{
+    uint64_t turns = atomic_load_explicit(&loop->slot->turns, memory_order_relaxed);
+    if (beat != loop->beat || turns != loop->beat_turns) {
+        loop->beat = beat;
+        loop->beat_turns = turns;
+        s->stirred_ns = now_ns;
+    }
+}
+
 /* The slot has another thread, or none, since the last look. A number may be given again, so
  * nothing stays open that was opened by it. */
 static void change_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
@@ -214,6 +225,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     if (tid == 0) {
         return UINT64_MAX;
     }
+    note_stir(s, loop, beat, now_ns);
     uint64_t ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_acquire);
     if (ended_ns != 0) { /* the turn that was seen has ended by now */
         beat = atomic_load_explicit(&slot->beat, memory_order_acquire);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base_math.h"
 #include "host_clock.h"
 #include "host_prompt.h"
 #include "host_run.h"
@@ -425,16 +426,37 @@ static bool settle(struct sonde__watch_session *s)
     return !is_open;
 }
 
+/* Has no turn begun or ended for long, beside turns that last? Then the next one may wake us. */
+static bool is_quiet(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns)
+{
+    return s->outside == NULL && s->idle_since_ns == 0 &&
+           (s->is_announced || wait_ns > s->turns.period_ns) &&
+           now_ns - s->stirred_ns > SLEEP_AFTER_NS && !sonde__watch_expects_workers(s, now_ns) &&
+           may_wake(s);
+}
+
+/* A turn that begins ends this wait. The first one is short, as in wait_for_more(). */
+static uint32_t wait_announced(struct sonde__watch_session *s, uint64_t wait_ns)
+{
+    s->planned_ns = s->is_announced ? wait_ns : sonde__base_min(wait_ns, s->turns.period_ns);
+    uint32_t events = s->wait(s, s->planned_ns, true);
+    s->is_announced = (events & SONDE__HOST_WOKEN) == 0;
+    return events;
+}
+
 static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                               bool runs)
 {
-    uint64_t limit = until_timeout(s, now_ns), look = until_look(s, now_ns);
-    limit = look < limit ? look : limit;
+    uint64_t limit = sonde__base_min(until_timeout(s, now_ns), until_look(s, now_ns));
     uint64_t period = s->turns.period_ns;
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
     bool idle = settle(s) && runs && s->idle_since_ns != 0;
     bool asleep = idle && s->outside == NULL && now_ns - s->idle_since_ns > SLEEP_AFTER_NS &&
                   may_wake(s) && !sonde__watch_expects_workers(s, now_ns);
+    if (runs && !asleep && is_quiet(s, now_ns, wait_ns)) {
+        return wait_announced(s, wait_ns < limit ? wait_ns : limit);
+    }
+    s->is_announced = false;
     if (starting) {
         wait_ns = START_TICK_NS;
     } else if (runs && !asleep) { /* also beside a sampled turn: no other turn wakes us */

@@ -40,6 +40,8 @@ struct sonde__watch_loop {
     uint64_t loop_changes;
     /* now: */
     uint64_t seen_ns; /* effective time at the last look in this turn */
+    uint64_t beat;    /* of the slot, at the last look; and its turns */
+    uint64_t beat_turns;
     uint64_t turns_seen;
     uint64_t longs_seen;  /* its turns over the threshold that were handled (probe_page.h) */
     uint64_t unsure_seen; /* likewise */
@@ -99,7 +101,9 @@ struct sonde__watch_session {
     uint64_t begin_ns, begin_cpu_ns;    /* of the watch */
     uint64_t searched_ns;               /* when all processes were last searched; 0: never */
     uint64_t idle_since_ns;             /* when all threads became idle; 0: some are not */
-    uint64_t sampler_retry_ns;          /* when to try again to read the program */
+    uint64_t stirred_ns;                /* the last look that saw a turn begin or end */
+    bool is_announced; /* all looks since the last short wait saw none, and one would wake us */
+    uint64_t sampler_retry_ns; /* when to try again to read the program */
     bool sampler_printed;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool replaced;         /* the program has executed another one */

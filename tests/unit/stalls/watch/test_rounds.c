@@ -18,8 +18,14 @@
 
 #define MS 1000000ull
 
+enum { QUIET_WAITS = 8, TURN_AT = 4, GIVE_UP = 4000 };
+
 struct rounds {
     struct sonde__watch_session *session;
+    struct sonde__probe_slot *other; /* a thread that begins a turn */
+    unsigned waits, quiet, after_turn;
+    uint64_t quiet_ns[QUIET_WAITS];
+    bool was_quiet;
 };
 
 static void ignore_stall(void *ctx, const struct sonde__watch_ended *ended,
@@ -55,6 +61,49 @@ static struct sonde__watch_session *make_session(struct rounds *rounds)
     s->ctx = rounds;
     CHECK_OK(sonde__watch_writer_create(&s->options, s->pid, &s->writer));
     return s;
+}
+
+/* A quiet wait is announced. The other thread begins a turn during one of them. */
+static uint32_t wait_and_count(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    struct rounds *r = s->ctx;
+    uint64_t pause_ns = sleeping && timeout_ns < 500 * MS ? timeout_ns : 10 * MS;
+    const struct timespec pause = {0, (long)pause_ns};
+    r->after_turn += r->was_quiet && r->quiet == TURN_AT + 1 && !sleeping;
+    r->was_quiet = sleeping;
+    if (sleeping && r->quiet < QUIET_WAITS) {
+        r->quiet_ns[r->quiet++] = timeout_ns;
+        if (r->quiet == TURN_AT + 1) {
+            atomic_store(&r->other->beat,
+                         sonde__probe_beat(sonde__host_monotonic_ns(), SONDE__PROBE_BUSY));
+            return SONDE__HOST_WOKEN;
+        }
+    }
+    (void)nanosleep(&pause, NULL);
+    return r->quiet == QUIET_WAITS || ++r->waits == GIVE_UP ? SONDE__HOST_TERMINATE : 0;
+}
+
+TEST(beside_a_long_scope_the_watch_looks_rarely_and_turns_wake_it)
+{
+    struct rounds rounds = {0};
+    struct sonde__watch_session *s = make_session(&rounds);
+    struct sonde__probe_scoped *place =
+        sonde__probe_claim_scopes(s->scopes, (uint32_t)syscall(SYS_gettid));
+    rounds.other = sonde__probe_claim(s->page, (uint32_t)syscall(SYS_gettid));
+    sonde__probe_open_scope(s->page, s->scopes, &place->levels[0], (uint64_t)(uintptr_t) "long", 0,
+                            60000 * MS, sonde__host_monotonic_ns());
+    s->wait = wait_and_count;
+    sonde__watch_session_run(s);
+    CHECK_EQ(rounds.quiet, QUIET_WAITS);
+    CHECK(rounds.quiet_ns[0] <= s->turns.period_ns); /* a turn may have begun before it */
+    for (unsigned i = 2; i <= TURN_AT; i++) {        /* the second one may end when a look is due */
+        CHECK(rounds.quiet_ns[i] > s->turns.period_ns);
+    }
+    CHECK_EQ(rounds.after_turn, 1);
+    CHECK(rounds.quiet_ns[TURN_AT + 1] <= s->turns.period_ns);
+    free(s->page);
+    free(s->scopes);
+    free(s);
 }
 
 static void *wait_for_end(void *arg)
