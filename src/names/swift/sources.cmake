@@ -1,0 +1,24 @@
+set(sources
+    swift.c
+    swift_arguments.c
+    swift_conformance.c
+    swift_entity.c
+    swift_generic.c
+    swift_identifier.c
+    swift_impl.c
+    swift_node.c
+    swift_old.c
+    swift_operator.c
+    swift_print.c
+    swift_print_entity.c
+    swift_print_generic.c
+    swift_print_put.c
+    swift_print_type.c
+    swift_punycode.c
+    swift_signature.c
+    swift_specialization.c
+    swift_substitution.c
+    swift_table.c
+    swift_thunk.c
+    swift_type.c
+)
