@@ -26,7 +26,7 @@ void sonde__cli_json_end(struct sonde__json *json);
      sonde__cli_take_flag, offsetof(r, m.view.unfolded)},                                          \
     {"app-only", 0, NULL, "the program's own frames, and the number of system frames left out",     \
      sonde__cli_take_flag, offsetof(r, m.view.app_only)},                                          \
-    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names",                                   \
+    {"no-demangle", 0, NULL, "do not demangle names",                                                \
      sonde__cli_take_flag, offsetof(r, m.view.raw_names)},                                         \
     {"style", 0, "STYLE",                                                                          \
      "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc",                \

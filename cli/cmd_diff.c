@@ -82,7 +82,7 @@ static const struct sonde__cli_option options[] = {
     {"top", 0, "N", "show N calls of each state, or all (default 20)", sonde__cli_take_top,
      offsetof(struct request, view.top)},
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
-    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "do not demangle names", sonde__cli_take_flag,
      offsetof(struct request, view.raw_names)},
     {"json", 'j', NULL, "JSON (docs/guide/report-json.md)", sonde__cli_take_flag,
      offsetof(struct request, json)},

@@ -53,7 +53,7 @@ static const struct sonde__cli_option options[] = {
     {"style", 0, "STYLE",
      "an older name of --format: folded, json, sonde (text), callstack (apple), bs or glibc",
      sonde__cli_take_word, offsetof(struct request, style), .words = styles},
-    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "do not demangle names", sonde__cli_take_flag,
      offsetof(struct request, view.view.raw_names)},
     SONDE__CLI_SARIF_OPTIONS(struct request, sarif),
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),

@@ -23,7 +23,7 @@ static const struct sonde__cli_option options[] = {
      "called (warning); with 7 if it is not known whether one is called",
      sonde__cli_take_severity, offsetof(struct request, fail_on)},
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
-    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "do not demangle names", sonde__cli_take_flag,
      offsetof(struct request, view.raw_names)},
     {"json", 'j', NULL, "JSON (docs/guide/report-json.md)", sonde__cli_take_flag,
      offsetof(struct request, json)},

@@ -55,7 +55,7 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_text, offsetof(struct request, images.arch)},
     {"return", 'r', NULL, "the addresses given are return addresses: name the calls before them",
      sonde__cli_take_flag, offsetof(struct request, returns)},
-    {"no-demangle", 0, NULL, "do not demangle C++ and Rust names", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "do not demangle names", sonde__cli_take_flag,
      offsetof(struct request, raw)},
     {"json", 'j', NULL, "JSON: an array of objects, one for each address", sonde__cli_take_flag,
      offsetof(struct request, json)},

@@ -101,7 +101,7 @@ sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer, const struct sonde
                          uint32_t index, struct sonde_symbol *ret_symbol);
 
 /* A decoder for C++ and Rust names. The library has none because it depends on libc alone; a C++
- * program can use its runtime's `__cxa_demangle`. */
+ * program can use its runtime's `__cxa_demangle`. Names of Swift and of blocks need none. */
 struct sonde_demangler {
     /* Decode `name`, at most 1024 bytes from an untrusted file: time and memory must be bounded.
      * text: `size_bytes` for the result and its NUL. Returns 0 if the name is not encoded, is
@@ -123,10 +123,11 @@ struct sonde_demangler {
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_demangler_use(const struct sonde_demangler *demangler);
 
-/* Get a function's name as in the source: Clang's blocks ("block in main"), and C++ (Itanium ABI
- * §5.1) and Rust (v0 and legacy) names that the current demangler can decode.
+/* Get a function's name as in the source: Clang's blocks ("block in main"), Swift (its
+ * docs/ABI/Mangling.rst; without modules and types: "Cart.add(_:to:)"), and C++ (Itanium ABI §5.1)
+ * and Rust (v0 and legacy) names that the current demangler can decode.
  *
- * name        as the file has it (sonde_symbol.name); at most 1024 bytes are decoded
+ * name        as the file has it (sonde_symbol.name); at most 1024 bytes (Swift: 4096) are decoded
  * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
  *
  * Returns    OK | ABSENT (not encoded, or unknown: text is the name itself) | LIMIT (cut at

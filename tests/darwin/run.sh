@@ -45,7 +45,7 @@ case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' ru
 
 # sonde itself: its objects as an archive, of which the linker takes what is needed
 rm -f "$out/libsonde.a"
-for module in base arch image depot unwind os capture mem host target style demangle symbol symfile inflate runtime jit block blockheap api; do
+for module in base arch image depot unwind os capture mem host target style swift demangle symbol symfile inflate runtime jit block blockheap api; do
     find "$objects/src/CMakeFiles/sonde_$module.dir" -name '*.o'
 done | xargs llvm-ar-19 rcs "$out/libsonde.a"
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do

@@ -3,8 +3,13 @@
 
 #include <string.h>
 
-const char *sonde__demangle(const char *name, char *buffer)
+#include "swift.h"
+
+static const char *demangle(const char *name, char *buffer, enum sonde__swift_style style)
 {
+    if (sonde__swift_is_encoded(name)) {
+        return sonde__swift_decode(name, style, buffer, SONDE__DEMANGLE_OUTPUT_MAX) ? buffer : name;
+    }
     /* most names are C's, and two comparisons reject them */
     bool encoded = (name[0] == '_' && (name[1] == 'Z' || name[1] == 'R')) ||
                    (name[0] == '_' && name[1] == '_') || name[0] == 'Z' || name[0] == 'R';
@@ -15,4 +20,14 @@ const char *sonde__demangle(const char *name, char *buffer)
         return buffer;
     }
     return name;
+}
+
+const char *sonde__demangle(const char *name, char *buffer)
+{
+    return demangle(name, buffer, SONDE__SWIFT_SHORT);
+}
+
+const char *sonde__demangle_full(const char *name, char *buffer)
+{
+    return demangle(name, buffer, SONDE__SWIFT_FULL);
 }

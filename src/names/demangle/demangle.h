@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Decodes function names to the form in the source.
  *
- * Symbols of C++ (Itanium ABI §5.1), Rust (v0 and legacy) and Clang's blocks are encoded. Names are
- * stored and compared as in the file, and decoded only for printing, because decoded names can be
- * many times longer, and most are never shown.
+ * Symbols of C++ (Itanium ABI §5.1), Rust (v0 and legacy), Swift and Clang's blocks are encoded.
+ * Names are stored and compared as in the file, and decoded only for printing, because decoded
+ * names can be many times longer, and most are never shown.
  *
  * The library's user provides the decoder of C++ and Rust names (sonde_demangler); names of blocks
- * are decoded here. Input is untrusted: its length is bounded, and a name that cannot be decoded is
- * returned unchanged. Context: any thread; not handler. */
+ * are decoded here, and those of Swift by names/swift. Input is untrusted: its length is bounded,
+ * and a name that cannot be decoded is returned unchanged. Context: any thread; not handler. */
 #ifndef SONDE_DEMANGLE_H
 #define SONDE_DEMANGLE_H
 
@@ -25,6 +25,10 @@ void sonde__demangle_use(const struct sonde_demangler *given);
 /* The decoded name in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes; or `name` itself, if it is not
  * encoded or cannot be decoded. Never null. */
 const char *sonde__demangle(const char *name, char *buffer);
+/* As sonde__demangle(), for programs: Swift names with modules and types, as swift-demangle has
+ * them.
+ */
+const char *sonde__demangle_full(const char *name, char *buffer);
 
 /* The decoders. True: `buffer` has the result. */
 

@@ -75,7 +75,7 @@ void sonde__report_json_text(struct sonde__json *j, const char *key,
 static void put_function(struct sonde__json *j, const char *name)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    const char *shown = sonde__demangle(name, buffer);
+    const char *shown = sonde__demangle_full(name, buffer);
     sonde__json_string(j, "function", name);
     if (shown != name) {
         sonde__json_string(j, "demangled", shown);

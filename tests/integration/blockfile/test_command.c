@@ -278,12 +278,12 @@ static void check_thunk(const char *triple, const char *underscore)
     struct json *all = json_parse(run.out);
     (void)desc_of(all->first, "block in another", &block);
     CHECK(json_get(block, "runs") == NULL);
-    (void)desc_of(all->first, "$sIeg_IeyB_TR", &block);
+    (void)desc_of(all->first, "thunk for @escaping @callee_guaranteed () -> ()", &block);
     CHECK_STR(json_text(json_need(block, "runs"), "symbol"), "closure");
     json_free(all);
     test_run_done(&run);
     run = run_blocks("", "thunk.o");
-    CHECK_CONTAINS(run.out, "$sIeg_IeyB_TR  runs closure\n");
+    CHECK_CONTAINS(run.out, "thunk for @escaping @callee_guaranteed () -> ()  runs closure\n");
     test_run_done(&run);
 }
 
