@@ -150,7 +150,7 @@ static const char *read_flagged(const struct python *python, struct sonde__view 
 static const char *read_delimited(const struct python *python, struct sonde__view *view,
                                   uint64_t first, struct python_chain *chain)
 {
-    uint32_t begin = 0;
+    uint32_t begin = chain->count; /* before them: frames of another interpreter */
     for (uint64_t at = first; at != 0;) {
         struct python_frame frame;
         if (read_frame(python, view, at, &frame, &at) == NULL) {

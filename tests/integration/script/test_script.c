@@ -194,3 +194,50 @@ TASKS(3_10, "3.10.13")
 TASKS(3_11, "/usr/bin/python3")
 TASKS(3_12, "3.12.1")
 TASKS(3_13, "3.13.0")
+
+/* --- several interpreters --- */
+
+/* The native calls that enter the second interpreter are between the functions of both. */
+static void check_interpreters(const char *version)
+{
+    static const char script[] = "$PYTHON $PROGRAM & P=$!\n"
+                                 "for i in $(seq 100); do\n"
+                                 "    $SONDE stacks --no-network $P >$OUT\n"
+                                 "    grep -q inner $OUT && break\n"
+                                 "    sleep 0.1\n"
+                                 "done\n"
+                                 "kill -KILL $P; cat $OUT\n";
+    char sonde[4096], program[4096], out[4096], python[1024];
+    const char *home = getenv("HOME"), *pyenv = "%s/.pyenv/versions/%s/bin/python3";
+    snprintf(python, sizeof python, "PYTHON=%s", version);
+    if (version[0] != '/') {
+        snprintf(python + 7, sizeof python - 7, pyenv, home != NULL ? home : "", version);
+    }
+    if (access(python + 7, X_OK) != 0) {
+        SKIP("no python %s", version);
+    }
+    snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
+    snprintf(program, sizeof program, "PROGRAM=%s/tests/integration/script/interpreters.py",
+             test_source_dir());
+    snprintf(out, sizeof out, "OUT=%s/stacks", test_folder());
+    const char *env[] = {sonde, program, out, python, "PATH=/usr/bin:/bin", NULL};
+    struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 50);
+    const char *inner = strstr(run.out, " inner "), *outer = strstr(run.out, " outer ");
+    CHECK(inner != NULL && outer != NULL);
+    const char *call = strstr(inner, "interpreters.cpython");
+    CHECK(call != NULL && call < outer);
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(functions_of_two_interpreters_3_11, 60)
+{
+    check_interpreters("/usr/bin/python3");
+}
+TEST_TIMEOUT(functions_of_two_interpreters_3_12, 60)
+{
+    check_interpreters("3.12.1");
+}
+TEST_TIMEOUT(functions_of_two_interpreters_3_13, 60)
+{
+    check_interpreters("3.13.0");
+}
