@@ -127,7 +127,7 @@ static void add_calls(const struct sonde__report *report, const struct sonde__ma
                       const struct category *category, struct sonde__manifest_line *line)
 {
     uint64_t most = 0;
-    uint32_t seen = 0;
+    uint32_t seen = 0, missed = 0;
     bool declared = is_declared(manifest, category->name);
     for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
         const struct sonde__report_call *call = sonde__report_call(report, i);
@@ -137,9 +137,11 @@ static void add_calls(const struct sonde__report *report, const struct sonde__ma
         }
         line->recorded += seen != call->function;
         seen = call->function;
-        line->may_miss =
-            line->may_miss ||
-            (call->missed != 0 && !is_in_system(sonde__report_text(report, call->missed)));
+        if (call->missed != 0 && !is_in_system(sonde__report_text(report, call->missed))) {
+            line->may_miss += missed != call->function;
+            line->missed = line->missed == 0 ? i + 1 : line->missed;
+            missed = call->function;
+        }
         if (!is_own_call(report, call)) {
             line->system_calls += call->count;
         } else if (declared || !is_covered(manifest, function)) {
@@ -175,7 +177,8 @@ static enum sonde__manifest_state judge(const struct sonde__manifest *manifest,
     if (line->calls != 0) {
         return SONDE__MANIFEST_CALLED;
     }
-    return line->recorded == 0 || line->may_miss ? SONDE__MANIFEST_UNKNOWN : SONDE__MANIFEST_UNUSED;
+    return line->recorded == 0 || line->may_miss != 0 ? SONDE__MANIFEST_UNKNOWN
+                                                      : SONDE__MANIFEST_UNUSED;
 }
 
 static bool is_known(const char *category)

@@ -43,9 +43,10 @@ struct sonde__manifest_line {
     enum sonde__manifest_state state;
     uint64_t calls;        /* by the program's own code */
     uint64_t system_calls; /* by libraries of the system */
-    uint32_t recorded;     /* how often its functions are listed; 0: none was recorded */
+    uint32_t recorded;     /* different functions of it that are listed; 0: none was recorded */
     uint32_t rules;        /* of an audit, with the category as their class */
-    bool may_miss;         /* some calls by the program's own code may not have been seen */
+    uint32_t may_miss;     /* functions with calls by the program's own code that may be missing */
+    uint32_t missed;       /* index + 1 of the record that says so of the first of them; 0: none */
     uint32_t first;        /* index + 1 of the own call with the largest count; 0: none */
 };
 

@@ -32,7 +32,16 @@ static void put_numbers(struct sonde__report_out *out, const struct sonde__repor
         (line->state == SONDE__MANIFEST_UNKNOWN || line->state == SONDE__MANIFEST_NEITHER)) {
         sonde__report_out_str(out, why_none(report, line));
     }
-    sonde__report_out_str(out, line->may_miss ? ", some calls may be missing\n" : "\n");
+    if (line->missed != 0) {
+        const struct sonde__report_call *call = sonde__report_call(report, line->missed - 1);
+        sonde__report_out_print(out, ", calls of %s may be missing: %s",
+                                sonde__report_text(report, call->function),
+                                sonde__report_text(report, call->missed));
+    }
+    if (line->may_miss > 1) {
+        sonde__report_out_print(out, ", and of %u more", line->may_miss - 1);
+    }
+    sonde__report_out_str(out, "\n");
 }
 
 static void put_line(struct sonde__report_out *out, const struct sonde__report *report,
@@ -87,7 +96,13 @@ void sonde__manifest_json(const struct sonde__manifest_result *result,
         sonde__json_uint(&json, "calls", line->calls);
         sonde__json_uint(&json, "system_calls", line->system_calls);
         sonde__json_bool(&json, "recorded", line->recorded != 0);
-        sonde__json_bool(&json, "may_miss", line->may_miss);
+        sonde__json_bool(&json, "may_miss", line->may_miss != 0);
+        if (line->missed != 0) {
+            const struct sonde__report_call *call = sonde__report_call(report, line->missed - 1);
+            sonde__json_string(&json, "missed_function",
+                               sonde__report_text(report, call->function));
+            sonde__json_string(&json, "missed_why", sonde__report_text(report, call->missed));
+        }
         if (line->first != 0) {
             const struct sonde__report_call *call = sonde__report_call(report, line->first - 1);
             sonde__json_string(&json, "function", sonde__report_text(report, call->function));

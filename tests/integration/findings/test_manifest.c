@@ -151,6 +151,20 @@ TEST_TIMEOUT(privacy_refuses_what_is_no_manifest, 60)
     }
 }
 
+/* One method that cannot be seen is named; the functions beside it were recorded. */
+TEST_TIMEOUT(privacy_names_what_was_not_recorded, 60)
+{
+#define METHODS "-[NSURL getResourceValue:forKey:error:]\\n-[NSURL resourceValuesForKeys:error:]\\n"
+    check("printf -- 'statfs\\n" METHODS "' >methods; \"$SONDE\" run --record methods --report "
+          "app.sonde --quiet -- /bin/true; manifest XML DiskSpace=E174.1; privacy",
+          0,
+          "not known: " CATEGORY "DiskSpace, calls of -[NSURL getResourceValue:forKey:error:] may "
+          "be missing: no runtime of Objective-C is loaded, and of 1 more\n");
+    check("\"$SONDE\" run --record list --report app.sonde --quiet -- /bin/true; manifest XML "
+          "DiskSpace=E174.1; privacy",
+          0, "declared but never called: " CATEGORY "DiskSpace\n");
+}
+
 /* An audit does not name the functions that were not called. Its rules say what was looked for. */
 TEST_TIMEOUT(privacy_says_what_an_audit_looked_for, 60)
 {
