@@ -7,8 +7,8 @@
  *   getenv by read_settings* until 2027-06-30 settings come from the environment
  *
  * A line is one suppression, so that a review sees each by itself. RULE is the name of a rule, or
- * of the recorded function; RULE and FUNCTION are patterns of the shell. The reason is required. A
- * suppression is valid up to its date, in UTC. Context: any thread. */
+ * of the recorded function. In RULE and FUNCTION, * is any text and ? one character. The reason is
+ * required. A suppression is valid up to its date, in UTC. Context: any thread. */
 #ifndef SONDE_FINDINGS_SUPPRESS_H
 #define SONDE_FINDINGS_SUPPRESS_H
 
