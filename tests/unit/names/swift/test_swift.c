@@ -229,6 +229,8 @@ TEST(identifiers_are_put_together)
         {"$s4shop0012vergenza_JFayyF", "shop.verg\xc3\xbc"
                                        "enza() -> ()"},
         {"$s4shop007p_qcaDcoiyyF", "shop.\xc2\xab+\xc2\xbb infix() -> ()"},
+        {"$s4shop006GqqHJvyyF", "shop.\xe4\xbd\xa0\xe5\xa5\xbd() -> ()"},
+        {"$s4goIn02MyaB0yyF", "goIn.MygoIn() -> ()"},
         {"$s9AbcDefGHI02Myac1_B0yyF", "AbcDefGHI.MyAbcGHI_Def() -> ()"},
         {"$s3zim4zangC3zooVAC4zungV_AgA7zippityVtc",
          "(zim.zang.zung, zim.zang.zung, zim.zippity) -> zim.zang.zoo"},
