@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Four bytes at a time, each by its two halves: the tables of 512 bytes stay in the cache, and the
- * eight loads do not wait for each other. The checksum of a record of the live file takes a tenth
- * of its time; one half byte after the other took a quarter. */
+ * eight loads do not wait for each other. */
 #include "base_crc32c.h"
 
 #include <string.h>
