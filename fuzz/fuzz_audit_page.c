@@ -160,8 +160,9 @@ static void read_record(int times)
         return;
     }
     if (sonde__audit_page_copy(memory, &page) == SONDE_OK) {
-        if (sonde__audit_read(page, memory, NODES, &list, NULL, NULL, report, &totals) ==
-            SONDE_OK) {
+        const struct sonde__audit_reading reading = {
+            .page = page, .memory = memory, .nodes = NODES, .list = &list};
+        if (sonde__audit_read(&reading, NULL, report, &totals) == SONDE_OK) {
             FUZZ_MUST(totals.entries <= NODES);
         }
         sonde__audit_print_blind_spots(page, &list, true,

@@ -2,6 +2,7 @@
 /* The hot path: compiled as handler code, without vector registers, because they hold arguments of
  * the call. */
 #include "clock.h"
+#include "cost.h"
 #include "recorder.h"
 #include "when_limit.h"
 
@@ -59,6 +60,18 @@ static void count(const struct sonde__regs *regs, uint32_t function)
     (void)sonde__record_call(recorder_record, function, stack);
 }
 
+/* Only for rules: their reports say what recording costs. */
+static void count_and_measure(const struct sonde__regs *regs, uint32_t function)
+{
+    static __thread uint32_t calls;
+    uint32_t weight = recorder_cost_weight(calls++);
+    uint64_t begin_ns = weight != 0 ? recorder_cost_now() : 0;
+    count(regs, function);
+    if (weight != 0) {
+        recorder_cost_add(weight, begin_ns);
+    }
+}
+
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
 {
     uint64_t target = atomic_load_explicit(&hook->target, memory_order_relaxed);
@@ -78,6 +91,10 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
     if (recorder_blocks.registry.memory != NULL) {
         return sonde__registry_call(&recorder_blocks, hook, regs);
     }
-    count(regs, function);
+    if (recorder_clock_ns != 0) {
+        count_and_measure(regs, function);
+    } else {
+        count(regs, function);
+    }
     return target;
 }

@@ -43,6 +43,10 @@ extern struct sonde__when recorder_when;
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
 
+/* cost.c: what recording costs (cost.h). */
+extern uint64_t recorder_clock_ns; /* what reading the clock twice costs */
+void recorder_start_cost(void);
+
 /* numbers.c: system calls of the list, by number. */
 struct recorder_numbers {
     uint32_t syscall_function; /* libc's syscall(); UINT32_MAX: its numbers are not checked */

@@ -90,6 +90,14 @@ static void list_names(void)
     }
 }
 
+static uint64_t now_ns(void)
+{
+    recorder_busy++; /* without a vdso this is libc's function, which may be listed */
+    uint64_t now = preload_now_ns();
+    recorder_busy--;
+    return now;
+}
+
 static void *map_part(int fd, size_t size, uint64_t offset)
 {
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
@@ -111,6 +119,10 @@ static bool map_plugin(int fd, uint64_t offset)
     bool is_whole = recorder_record != NULL;
     if (is_whole) {
         sonde__record_limit_walks(recorder_record);
+    }
+    if (is_whole && page->keeps_seen != 0) {
+        recorder_start_cost();
+        is_whole = sonde__record_keep_seen(recorder_record, now_ns);
     }
     if (is_whole && page->registry_lines != 0) {
         void *registry = map_part(fd, sonde__registry_size(page->registry_lines), registry_at);

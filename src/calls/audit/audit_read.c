@@ -27,6 +27,7 @@ struct reader {
     struct sonde__image_range *ranges;
     uint32_t *closed; /* by image: the node from which on it was unloaded; UINT32_MAX: never */
     struct sonde__image_set set;
+    uint64_t start_ns;
     uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
@@ -144,8 +145,35 @@ static bool is_over(const struct reader *r, uint32_t label)
     return r->ruling != NULL && sonde__audit_ruling_is_over(r->ruling, label);
 }
 
-/* over: how many more calls, which exceed the limit of the same rule, have this stack */
-static void add_entry(struct reader *r, const struct sonde__record_entry *entry, uint64_t over)
+/* Since the start; 1 is the least that is known. The stamps' clock ticks, so one of a call may be
+ * before the start. */
+static uint64_t since_start(const struct reader *r, uint64_t stamp_ns)
+{
+    return stamp_ns == 0 ? 0 : stamp_ns > r->start_ns ? stamp_ns - r->start_ns : 1;
+}
+
+/* When, and by which threads; nothing for what cannot be. */
+static void add_seen(const struct reader *r, const struct sonde__record_entry *entry,
+                     const struct sonde__record_entry *over, struct sonde__report_call *call)
+{
+    const struct sonde__record_entry *other = over != NULL ? over : entry;
+    uint64_t threads = entry->threads | other->threads;
+    uint64_t first_ns = entry->first_ns < other->first_ns ? entry->first_ns : other->first_ns;
+    uint64_t last_ns = entry->last_ns > other->last_ns ? entry->last_ns : other->last_ns;
+    if (first_ns == 0 || last_ns < first_ns) {
+        return;
+    }
+    call->first_ns = since_start(r, first_ns);
+    call->last_ns = since_start(r, last_ns);
+    call->threads = threads;
+    if (threads != 0 && (threads & (threads - 1)) == 0 && threads != SONDE__RECORD_OTHER_THREADS) {
+        call->tid = (int64_t)sonde__record_tid(r->record, (uint32_t)__builtin_ctzll(threads));
+    }
+}
+
+/* over: calls with this stack that exceed the limit of the same rule, too; null: none */
+static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
+                      const struct sonde__record_entry *over)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
@@ -154,10 +182,12 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
         choose_images(r, entry->stack);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
+    uint64_t more = over != NULL ? over->count : 0;
     struct sonde__report_call call = {
-        .count = entry->count + over,
-        .over_limit = is_over(r, entry->label) ? entry->count : over,
+        .count = entry->count + more,
+        .over_limit = is_over(r, entry->label) ? entry->count : more,
     };
+    add_seen(r, entry, over, &call);
     if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
         mark_found(r, &stack);
         call.stack = sonde__drain_stack(r->drain, &r->set, &stack);
@@ -197,7 +227,7 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
         const struct sonde__record_entry *entry = &entries[i], *next = entry + 1;
         bool has_over = i + 1 < count && next->stack == entry->stack &&
                         next->label == entry->label + 1 && is_over(r, next->label);
-        add_entry(r, entry, has_over ? next->count : 0);
+        add_entry(r, entry, has_over ? next : NULL);
         i += has_over;
     }
     totals->cut = r->cut;
@@ -212,17 +242,20 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     }
 }
 
-enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const void *memory,
-                                    uint32_t nodes, const struct sonde__audit_list *list,
-                                    const struct sonde__audit_ruling *ruling,
+enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
                                     struct sonde__symfile_cache *symbols,
                                     struct sonde__report *report,
                                     struct sonde__audit_totals *ret_totals)
 {
-    struct reader r = {.page = page, .list = list, .ruling = ruling, .report = report};
-    *ret_totals = (struct sonde__audit_totals){.images_lost = atomic_load(&page->images_lost)};
-    enum sonde_status status =
-        sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET, nodes, &r.record);
+    struct reader r = {.page = reading->page,
+                       .list = reading->list,
+                       .ruling = reading->ruling,
+                       .start_ns = reading->start_ns,
+                       .report = report};
+    *ret_totals =
+        (struct sonde__audit_totals){.images_lost = atomic_load(&reading->page->images_lost)};
+    enum sonde_status status = sonde__record_view(
+        (const char *)reading->memory + SONDE__RECORD_OFFSET, reading->nodes, &r.record);
     if (status != SONDE_OK) {
         return status;
     }

@@ -24,14 +24,21 @@ struct sonde__audit_totals {
     uint32_t images_lost;
 };
 
-/* page: a copy (audit_page.h) of the one at `memory`, behind which the record is. nodes: that it
- * was made for. ruling: calls become findings of its rules; null: there are none. symbols: may be
- * null (no names). Returns OK | MEMORY (what there was room for is in the report). */
-SONDE_NODISCARD enum sonde_status
-sonde__audit_read(const struct sonde__record_page *page, const void *memory, uint32_t nodes,
-                  const struct sonde__audit_list *list, const struct sonde__audit_ruling *ruling,
-                  struct sonde__symfile_cache *symbols, struct sonde__report *report,
-                  struct sonde__audit_totals *ret_totals);
+struct sonde__audit_reading {
+    const struct sonde__record_page *page; /* a copy (audit_page.h) of the one at `memory` */
+    const void *memory;                    /* behind the page is the record */
+    uint32_t nodes;                        /* that it was made for */
+    const struct sonde__audit_list *list;
+    const struct sonde__audit_ruling *ruling; /* calls become findings of its rules; null: none */
+    uint64_t start_ns;                        /* of the program, by the monotonic clock */
+};
+
+/* symbols: may be null (no names). Returns OK | MEMORY (what there was room for is in the
+ * report). */
+SONDE_NODISCARD enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
+                                                    struct sonde__symfile_cache *symbols,
+                                                    struct sonde__report *report,
+                                                    struct sonde__audit_totals *ret_totals);
 
 /* Say one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
  * functions of the list only of which nothing at all is recorded. page: a copy */

@@ -24,6 +24,7 @@
 #include "os.h"
 #include "record_page.h"
 #include "registry_call.h"
+#include "report_out.h"
 
 enum { LIST_BYTES = 262144, ALIAS_BYTES = 65536, EXPANDED_BYTES = 131072 };
 
@@ -213,6 +214,7 @@ void sonde__audit_begin(void *ctx, void *memory)
     page->function_count = audit->list.count;
     page->syscall_function = audit->syscall_function;
     page->patches_raw = audit->options.raw;
+    page->keeps_seen = audit->ruling != NULL;
     page->is_syscall_listed = audit->is_syscall_listed;
     page->registry_lines = audit->options.blocks ? SONDE__REGISTRY_LINES : 0;
     if (audit->ruling != NULL) {
@@ -272,6 +274,19 @@ static void print_totals(const struct sonde__audit *audit, const struct sonde__a
                            totals->images_lost == 1 ? " was" : "s were",
                            totals->images_lost == 1 ? "its" : "their");
     }
+}
+
+static void print_cost(const struct sonde__record_page *page, struct sonde__report_lines lines)
+{
+    uint64_t samples = atomic_load(&page->cost_samples), calls = atomic_load(&page->cost_calls);
+    uint64_t total_ns = atomic_load(&page->cost_ns), each = calls != 0 ? total_ns / calls : 0;
+    if (samples == 0 || calls < samples) {
+        return;
+    }
+    sonde__report_line(lines,
+                       "recording took about %llu ns a call, %s in all (%llu call%s measured)",
+                       (unsigned long long)each, sonde__report_duration(total_ns).text,
+                       (unsigned long long)samples, sonde__base_plural(samples));
 }
 
 /* False: nothing was recorded; the user was told. */
@@ -371,8 +386,13 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     if (audit->ruling != NULL) {
         sonde__audit_ruling_report(audit->ruling, page, audit->blocks.start_ns, report);
     }
-    if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, audit->ruling, symbols,
-                          report, &totals) != SONDE_OK) {
+    const struct sonde__audit_reading reading = {.page = page,
+                                                 .memory = memory,
+                                                 .nodes = audit->options.nodes,
+                                                 .list = &audit->list,
+                                                 .ruling = audit->ruling,
+                                                 .start_ns = audit->blocks.start_ns};
+    if (sonde__audit_read(&reading, symbols, report, &totals) != SONDE_OK) {
         sonde__report_line(lines, "out of memory: not all of what was recorded could be read");
     }
     /* of the functions of rules only those that were called: a pack names many that no program has
@@ -380,6 +400,7 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     bool by_rules = audit->ruling != NULL;
     sonde__audit_add_missed(page, &audit->list, by_rules ? 0 : audit->listed, by_rules, report);
     print_totals(audit, &totals, lines);
+    print_cost(page, lines);
     sonde__audit_print_unseen(page, lines);
     if (by_rules && !audit->options.blind_spots) {
         sonde__audit_print_absent(page, &audit->list, lines);

@@ -14,10 +14,15 @@ enum { SHARED = SONDE__CAPTURE_MEMOS, ROWS };
  * (record_images.h). */
 enum { IMAGES_MAX = 4096 };
 
+/* What is kept of a number besides its counters. */
+struct seen {
+    uint64_t first_ns, last_ns, threads;
+};
+
 /* For a record in memory of the caller, this struct is apart: the memory may be shared with a
  * reader, and a wild write of the program must not change an address that we use. `shown` is a
- * second one, in that memory: of it only `rows` (not null: the row is in use; no address) and
- * `lost` are set. */
+ * second one, in that memory: of it only `rows` and `seen` (not null: in use; no addresses), `lost`
+ * and `tids` are set. */
 struct sonde__record {
     struct sonde__record *shown; /* null: this one has all */
     struct sonde__depot *depot;
@@ -29,6 +34,10 @@ struct sonde__record {
     bool is_view;         /* of another owner's memory */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
+    struct seen *seen; /* by number; null: not kept */
+    uint64_t (*now_ns)(void);
+    uint32_t threads; /* that have a number; more than there are numbers: the others, too */
+    uint32_t tids[SONDE__RECORD_THREADS];
     struct sonde__record_images images; /* null until they are looked at */
 };
 
@@ -73,7 +82,7 @@ static struct sonde__record *map_apart(void)
     return sonde__os_map(sizeof(struct sonde__record) + sonde__depot_header_size());
 }
 
-/* In shared memory: this struct, the depot, the rows. */
+/* In shared memory: this struct, the depot, the rows, what was seen. */
 enum { PAGE = 65536 /* the largest that Linux has */ };
 
 static uint64_t round_up(uint64_t size)
@@ -92,11 +101,21 @@ static uint64_t *row_at(const struct sonde__record *record, const void *memory, 
                                 index * round_up(row_size(record)));
 }
 
+static struct seen *seen_at(const struct sonde__record *record, const void *memory)
+{
+    return (struct seen *)(void *)row_at(record, memory, ROWS);
+}
+
+static uint64_t seen_size(const struct sonde__record *record)
+{
+    return (uint64_t)record->nodes * sizeof(struct seen);
+}
+
 uint64_t sonde__record_size(uint32_t nodes)
 {
     const struct sonde__record record = {.nodes = nodes};
     return round_up(sizeof record) + round_up(sonde__depot_size(nodes)) +
-           ROWS * round_up(row_size(&record));
+           ROWS * round_up(row_size(&record)) + round_up(seen_size(&record));
 }
 
 uint64_t sonde__record_depot_offset(void)
@@ -146,6 +165,11 @@ enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
     for (uint32_t i = 0; i < SONDE__RECORD_LABELS; i++) {
         view->lost[i] = __atomic_load_n(&from->lost[i], __ATOMIC_RELAXED);
     }
+    view->seen =
+        __atomic_load_n(&from->seen, __ATOMIC_RELAXED) != NULL ? seen_at(view, memory) : NULL;
+    for (uint32_t i = 0; i < SONDE__RECORD_THREADS; i++) {
+        view->tids[i] = __atomic_load_n(&from->tids[i], __ATOMIC_RELAXED);
+    }
     *ret_record = view;
     return SONDE_OK;
 }
@@ -163,6 +187,9 @@ void sonde__record_close(struct sonde__record *record)
         if (record->rows[i] != NULL) {
             sonde__os_unmap(record->rows[i], row_size(record));
         }
+    }
+    if (record->seen != NULL) {
+        sonde__os_unmap(record->seen, seen_size(record));
     }
     if (record->images.images != NULL) {
         sonde__os_unmap(record->images.images, IMAGES_MAX * sizeof record->images.images[0]);
@@ -320,7 +347,65 @@ static uint64_t *lost_of(const struct sonde__record *record, uint32_t label)
     return (uint64_t *)(uintptr_t)&own->lost[label];
 }
 
-static bool count_call(struct sonde__record *record, uint32_t label, uint32_t stack, uint32_t index)
+bool sonde__record_keep_seen(struct sonde__record *record, uint64_t (*now_ns)(void))
+{
+    record->now_ns = now_ns;
+    record->seen =
+        record->memory != NULL ? seen_at(record, record->memory) : sonde__os_map(seen_size(record));
+    if (record->shown != NULL) {
+        __atomic_store_n(&record->shown->seen, record->seen, __ATOMIC_RELEASE);
+    }
+    return record->seen != NULL;
+}
+
+/* Of the calling thread, in the record with this serial. */
+static __thread struct {
+    uint64_t serial, bit;
+} own_number;
+
+/* A handler may come first: then the number taken here stays unused. */
+static __attribute__((noinline)) uint64_t number_thread(struct sonde__record *record)
+{
+    struct sonde__record *shown = record->shown != NULL ? record->shown : record;
+    uint32_t number = __atomic_fetch_add(&record->threads, 1, __ATOMIC_RELAXED);
+    uint64_t bit = SONDE__RECORD_OTHER_THREADS;
+    if (number < SONDE__RECORD_THREADS) {
+        __atomic_store_n(&shown->tids[number], (uint32_t)sonde__os_tid(), __ATOMIC_RELAXED);
+        bit = (uint64_t)1 << number;
+    } else { /* the counter must not wrap */
+        __atomic_store_n(&record->threads, SONDE__RECORD_THREADS, __ATOMIC_RELAXED);
+    }
+    own_number.bit = bit;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    own_number.serial = record->serial;
+    return bit;
+}
+
+/* Each word changes seldom: the clock has a tick, and a thread sets its bit once. */
+static void see(struct sonde__record *record, uint32_t number, uint64_t thread)
+{
+    struct seen *seen = &record->seen[number];
+    uint64_t now = record->now_ns(), none = 0;
+    uint64_t last = __atomic_load_n(&seen->last_ns, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&seen->first_ns, __ATOMIC_RELAXED) == 0) {
+        (void)__atomic_compare_exchange_n(&seen->first_ns, &none, now, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED);
+    }
+    while (last < now && !__atomic_compare_exchange_n(&seen->last_ns, &last, now, false,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    if ((__atomic_load_n(&seen->threads, __ATOMIC_RELAXED) & thread) == 0) {
+        __atomic_fetch_or(&seen->threads, thread, __ATOMIC_RELAXED);
+    }
+}
+
+static uint64_t own_thread(struct sonde__record *record)
+{
+    return own_number.serial == record->serial ? own_number.bit : number_thread(record);
+}
+
+static bool count_call(struct sonde__record *record, uint32_t label, uint32_t stack, uint32_t index,
+                       bool is_stranger)
 {
     uint32_t node = sonde__depot_label(record->depot, stack, label);
     uint32_t number = sonde__depot_label_number(record->depot, node);
@@ -331,6 +416,9 @@ static bool count_call(struct sonde__record *record, uint32_t label, uint32_t st
             __atomic_fetch_add(lost_of(record, label), 1, __ATOMIC_RELAXED);
         }
         return false;
+    }
+    if (record->seen != NULL) {
+        see(record, number, is_stranger ? SONDE__RECORD_OTHER_THREADS : own_thread(record));
     }
     uint64_t *counter = &row[number];
     if (index == SHARED) {
@@ -343,7 +431,7 @@ static bool count_call(struct sonde__record *record, uint32_t label, uint32_t st
 
 bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
 {
-    return count_call(record, label, stack, sonde__capture_memo_index());
+    return count_call(record, label, stack, sonde__capture_memo_index(), false);
 }
 
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
@@ -351,7 +439,7 @@ bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
 {
     /* the memo is per thread: here it would be that of another thread */
     uint32_t stack = put_walked(record, caller, 0, SONDE__CAPTURE_DOUBT);
-    return count_call(record, label, stack, SHARED);
+    return count_call(record, label, stack, SHARED, true);
 }
 
 uint32_t sonde__record_numbers(const struct sonde__record *record)
@@ -373,8 +461,21 @@ bool sonde__record_entry(const struct sonde__record *record, uint32_t number,
         const uint64_t *row = __atomic_load_n(&record->rows[i], __ATOMIC_ACQUIRE);
         entry.count += row != NULL ? __atomic_load_n(&row[number], __ATOMIC_RELAXED) : 0;
     }
+    if (record->seen != NULL) {
+        const struct seen *seen = &record->seen[number];
+        entry.first_ns = __atomic_load_n(&seen->first_ns, __ATOMIC_RELAXED);
+        entry.last_ns = __atomic_load_n(&seen->last_ns, __ATOMIC_RELAXED);
+        entry.threads = __atomic_load_n(&seen->threads, __ATOMIC_RELAXED);
+    }
     *ret_entry = entry;
     return true;
+}
+
+uint64_t sonde__record_tid(const struct sonde__record *record, uint32_t thread)
+{
+    const struct sonde__record *shown = record->shown != NULL ? record->shown : record;
+    return thread < SONDE__RECORD_THREADS ? __atomic_load_n(&shown->tids[thread], __ATOMIC_RELAXED)
+                                          : 0;
 }
 
 uint64_t sonde__record_lost(const struct sonde__record *record, uint32_t label)

@@ -58,6 +58,17 @@ SONDE_NODISCARD enum sonde_status sonde__record_view(const void *memory, uint32_
 #define SONDE__RECORD_BUDGET_PART 2u /* a half */
 void sonde__record_limit_walks(struct sonde__record *record);
 
+/* Also keep of each number when it was counted, and by which threads. now_ns: a clock of the
+ * caller, read for each call; 0 is no time. Returns false without memory. Context: start-up */
+bool sonde__record_keep_seen(struct sonde__record *record, uint64_t (*now_ns)(void));
+
+/* Threads get numbers as they make their first calls. */
+enum { SONDE__RECORD_THREADS = 63 };
+/* The bit of all later threads, and of those that may share thread-local variables. */
+#define SONDE__RECORD_OTHER_THREADS ((uint64_t)1 << SONDE__RECORD_THREADS)
+/* The thread with a number below SONDE__RECORD_THREADS; 0: there is none. */
+uint64_t sonde__record_tid(const struct sonde__record *record, uint32_t thread);
+
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
 uint32_t sonde__record_nodes(const struct sonde__record *record); /* that it was opened for */
 
@@ -83,6 +94,8 @@ struct sonde__record_entry {
     uint32_t label;
     uint32_t stack;
     uint64_t count;
+    uint64_t first_ns, last_ns; /* when, by the clock; 0: not kept */
+    uint64_t threads;           /* bits, by the threads' numbers */
 };
 uint32_t sonde__record_numbers(const struct sonde__record *record);
 /* False: there is no entry of this number (yet; some numbers never get one). */

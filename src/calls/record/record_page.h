@@ -94,8 +94,12 @@ struct sonde__record_page {
     _Atomic uint32_t state;
     uint32_t registry_lines;   /* of a registry of blocks (registry.h) behind the record; 0: none */
     uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
-    uint32_t is_syscall_listed;               /* it is also recorded itself */
-    uint32_t patches_raw;                     /* 1: record system calls that code makes itself */
+    uint32_t is_syscall_listed; /* it is also recorded itself */
+    uint32_t patches_raw;       /* 1: record system calls that code makes itself */
+    uint32_t keeps_seen;        /* 1: for rules: when calls are made, and by which threads */
+    /* What recording costs, measured for some of the calls: how many were measured, the calls that
+     * they stand for, and the time of these. */
+    _Atomic uint64_t cost_samples, cost_calls, cost_ns;
     _Atomic uint64_t children, execs, spaces; /* creating or replacing a process, dlmopen() */
     _Atomic uint64_t unread; /* calls that a condition left out because it could not read a text */
     struct sonde__record_exceeded exceeded[SONDE__WHEN_LIMITS]; /* by the index of a limit */

@@ -72,6 +72,9 @@ struct sonde__diff_call {
     struct sonde__diff_amount amounts[SONDE__DIFF_SIDES];
     const struct sonde__report *report;    /* of the newest side that has it */
     const struct sonde__report_call *call; /* one of that report; stack 0: the depot was full */
+    /* Of the newest side: since the start of its process; 0: not known. */
+    uint64_t first_ns, last_ns;
+    uint64_t threads; /* as of a call; 0: not known, or of several processes */
 };
 
 /* Lists are ordered by state, then by time or number of calls. */

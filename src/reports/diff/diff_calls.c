@@ -96,8 +96,23 @@ static void add_call(struct work *w, unsigned side, const struct sonde__report *
                                      .is_stable = sonde__report_call_key_is_stable(&w->key),
                                      .function = sonde__report_text(report, call->function),
                                      .report = report,
-                                     .call = call}};
+                                     .call = call,
+                                     .first_ns = call->first_ns,
+                                     .last_ns = call->last_ns,
+                                     .threads = call->threads}};
     entry->call.amounts[side].count = call->count;
+}
+
+/* When, and by which threads: of a call and of another one with the same key and side. */
+static void join_seen(struct sonde__diff_call *call, const struct sonde__diff_call *other)
+{
+    bool is_same = call->report == other->report && call->call->process == other->call->process &&
+                   call->threads != 0 && other->threads != 0;
+    if (other->first_ns != 0 && (call->first_ns == 0 || other->first_ns < call->first_ns)) {
+        call->first_ns = other->first_ns;
+    }
+    call->last_ns = other->last_ns > call->last_ns ? other->last_ns : call->last_ns;
+    call->threads = is_same ? call->threads | other->threads : 0;
 }
 
 /* Join entries with equal keys. The newest side comes last and gives the call. */
@@ -105,6 +120,7 @@ static void merge(struct sonde__diff *diff, const struct work *w)
 {
     for (size_t i = 0; i < w->count;) {
         struct sonde__diff_call *call = &diff->calls[diff->call_count++];
+        *call = w->entries[i].call;
         size_t first = i;
         enum sonde__diff_doubt doubt = SONDE__DIFF_SURE;
         struct sonde__diff_amount amounts[SONDE__DIFF_SIDES] = {{0}};
@@ -112,9 +128,13 @@ static void merge(struct sonde__diff *diff, const struct work *w)
                                       sizeof w->entries[i].call.key) == 0;
              i++) {
             const struct entry *e = &w->entries[i];
+            struct sonde__diff_call before = *call;
             amounts[e->side].count += e->call.amounts[e->side].count;
             doubt = e->call.doubt != SONDE__DIFF_SURE ? e->call.doubt : doubt;
             *call = e->call;
+            if (i > first && e->side == w->entries[i - 1].side) {
+                join_seen(call, &before);
+            }
         }
         memcpy(call->amounts, amounts, sizeof amounts);
         call->doubt = doubt;

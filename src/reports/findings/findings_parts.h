@@ -5,6 +5,7 @@
 
 #include "findings.h"
 #include "report_json.h"
+#include "report_rule_sum.h"
 
 /* Names that results refer to: each rule, or recorded function without a rule, once. */
 struct sonde__findings_rule {
@@ -16,6 +17,9 @@ struct sonde__findings_rule {
 struct sonde__findings_rules {
     struct sonde__findings_rule *list; /* sorted by id */
     uint32_t count;
+    /* If there is one new report: what its findings are together, by rule. Else null. */
+    const struct sonde__report *summed;
+    struct sonde__report_rule_sum *sums;
 };
 
 /* Of the new reports, called or not, and of all findings. Returns OK | MEMORY. Ownership:
@@ -29,6 +33,10 @@ const char *sonde__findings_rule_id(const struct sonde__report *report,
                                     const struct sonde__report_call *call);
 uint32_t sonde__findings_rule_index(const struct sonde__findings_rules *rules, const char *id);
 void sonde__findings_put_rules(struct sonde__json *j, const struct sonde__findings_rules *rules);
+
+/* Members of a property bag; what is not known (0) is left out. */
+void sonde__findings_put_seen(struct sonde__json *j, uint64_t first_ns, uint64_t last_ns,
+                              uint32_t threads, bool has_more_threads);
 
 extern const char *const sonde__findings_levels[]; /* by enum sonde__report_severity */
 

@@ -83,6 +83,9 @@ enum sonde_status sonde__findings_rules_make(const struct sonde__findings *findi
         qsort(rules.list, rules.count, sizeof *rules.list, by_id);
     }
     drop_copies(&rules);
+    if (side->count == 1 && sonde__report_sum_rules(side->reports[0], &rules.sums) == SONDE_OK) {
+        rules.summed = side->reports[0];
+    }
     *ret_rules = rules;
     return SONDE_OK;
 }
@@ -90,6 +93,7 @@ enum sonde_status sonde__findings_rules_make(const struct sonde__findings *findi
 void sonde__findings_rules_done(struct sonde__findings_rules *rules)
 {
     sonde__mem_free(rules->list);
+    sonde__mem_free(rules->sums);
     *rules = (struct sonde__findings_rules){0};
 }
 
@@ -108,12 +112,63 @@ static void put_text(struct sonde__json *j, const char *key, const char *text)
     sonde__json_close(j);
 }
 
-static void put_rule(struct sonde__json *j, const struct sonde__findings_rule *r)
+void sonde__findings_put_seen(struct sonde__json *j, uint64_t first_ns, uint64_t last_ns,
+                              uint32_t threads, bool has_more_threads)
+{
+    if (last_ns != 0) {
+        sonde__json_uint(j, "firstNs", first_ns);
+        sonde__json_uint(j, "lastNs", last_ns);
+    }
+    if (threads != 0) {
+        sonde__json_uint(j, "threads", threads);
+    }
+    if (has_more_threads) {
+        sonde__json_bool(j, "moreThreads", true);
+    }
+}
+
+static void put_rule_sum(struct sonde__json *j, const struct sonde__report *report,
+                         const struct sonde__report_rule_sum *sum)
+{
+    sonde__json_uint(j, "calls", sum->calls);
+    sonde__json_uint(j, "appStacks", sum->app_stacks);
+    sonde__findings_put_seen(j, sum->first_ns, sum->last_ns, sum->threads, sum->has_more_threads);
+    sonde__json_array(j, "sdks");
+    for (uint32_t i = 0; i < sum->sdk_count; i++) {
+        sonde__json_string(j, NULL, sonde__report_text(report, sum->sdks[i]));
+    }
+    sonde__json_close(j);
+}
+
+static void put_rule_properties(struct sonde__json *j, const struct sonde__findings_rules *rules,
+                                const struct sonde__findings_rule *r)
+{
+    const struct sonde__report_rule *rule = sonde__report_rule(r->report, r->rule);
+    const char *category = sonde__report_text(r->report, rule->category);
+    if (r->rule == 0) {
+        return;
+    }
+    sonde__json_object(j, "properties");
+    if (rule->pack != 0) {
+        sonde__json_string(j, "pack", sonde__report_text(r->report, rule->pack));
+    }
+    if (*category != '\0') {
+        sonde__json_array(j, "tags");
+        sonde__json_string(j, NULL, category);
+        sonde__json_close(j);
+    }
+    if (r->report == rules->summed) {
+        put_rule_sum(j, r->report, &rules->sums[r->rule - 1]);
+    }
+    sonde__json_close(j);
+}
+
+static void put_rule(struct sonde__json *j, const struct sonde__findings_rules *rules,
+                     const struct sonde__findings_rule *r)
 {
     const struct sonde__report_rule *rule = sonde__report_rule(r->report, r->rule);
     const struct sonde__report_call call = {.rule = r->rule};
     const char *text = sonde__report_text(r->report, rule->text);
-    const char *category = sonde__report_text(r->report, rule->category);
     sonde__json_object(j, NULL);
     sonde__json_string(j, "id", r->id);
     if (r->rule == 0) {
@@ -127,18 +182,7 @@ static void put_rule(struct sonde__json *j, const struct sonde__findings_rule *r
     sonde__json_string(j, "level",
                        sonde__findings_levels[sonde__findings_severity(r->report, &call)]);
     sonde__json_close(j);
-    if (*category != '\0' || rule->pack != 0) {
-        sonde__json_object(j, "properties");
-        if (rule->pack != 0) {
-            sonde__json_string(j, "pack", sonde__report_text(r->report, rule->pack));
-        }
-        if (*category != '\0') {
-            sonde__json_array(j, "tags");
-            sonde__json_string(j, NULL, category);
-            sonde__json_close(j);
-        }
-        sonde__json_close(j);
-    }
+    put_rule_properties(j, rules, r);
     sonde__json_close(j);
 }
 
@@ -146,7 +190,7 @@ void sonde__findings_put_rules(struct sonde__json *j, const struct sonde__findin
 {
     sonde__json_array(j, "rules");
     for (uint32_t i = 0; i < rules->count && !j->out->stopped; i++) {
-        put_rule(j, &rules->list[i]);
+        put_rule(j, rules, &rules->list[i]);
     }
     sonde__json_close(j);
 }

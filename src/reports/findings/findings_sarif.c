@@ -178,6 +178,12 @@ static void put_result_properties(struct work *w, const struct sonde__diff_call 
     struct sonde__json *j = &w->json;
     sonde__json_object(j, "properties");
     sonde__json_string(j, "function", call->function);
+    sonde__findings_put_seen(j, call->first_ns, call->last_ns,
+                             (uint32_t)__builtin_popcountll(call->threads),
+                             (call->threads & SONDE__REPORT_LATER_THREADS) != 0);
+    if (call->call->sdk != 0) {
+        sonde__json_string(j, "sdk", sonde__report_text(call->report, call->call->sdk));
+    }
     if (w->findings->has_baseline) {
         sonde__json_uint(j, "callsInBaseline", call->amounts[SONDE__DIFF_OLD].count);
     }

@@ -4,6 +4,14 @@
 #include "report_json_parts.h"
 #include "report_view.h"
 
+void sonde__report_json_threads(struct sonde__json *j, uint32_t threads, bool has_more)
+{
+    sonde__report_json_number(j, "threads", threads);
+    if (has_more) {
+        sonde__json_bool(j, "more_threads", true);
+    }
+}
+
 /* Members that only an audit has. */
 static void put_finding(struct sonde__json *j, const struct sonde__report *report,
                         const struct sonde__report_call *call)
@@ -22,6 +30,8 @@ static void put_finding(struct sonde__json *j, const struct sonde__report *repor
     if (call->tid != 0) {
         sonde__json_int(j, "tid", call->tid);
     }
+    sonde__report_json_threads(j, (uint32_t)__builtin_popcountll(call->threads),
+                               (call->threads & SONDE__REPORT_LATER_THREADS) != 0);
     sonde__report_json_number(j, "over_limit", call->over_limit);
     sonde__report_json_text(j, "sdk", report, call->sdk);
     sonde__report_json_text(j, "fingerprint", report, call->fingerprint);

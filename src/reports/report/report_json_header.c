@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* JSON of the header, processes, named phases and images. */
+#include "mem_heap.h"
 #include "report_analyse.h"
 #include "report_json_parts.h"
+#include "report_rule_sum.h"
 
 static void put_string(struct sonde__json *j, const char *key, const char *text)
 {
@@ -139,8 +141,31 @@ static void put_phases(struct sonde__json *j, const struct sonde__report *report
     sonde__json_close(j);
 }
 
+/* What the rule's findings are together. */
+static void put_rule_sum(struct sonde__json *j, const struct sonde__report *report,
+                         const struct sonde__report_rule_sum *sum)
+{
+    sonde__json_uint(j, "calls", sum->calls);
+    sonde__json_uint(j, "app_stacks", sum->app_stacks);
+    sonde__report_json_number(j, "first_ns", sum->first_ns);
+    sonde__report_json_number(j, "last_ns", sum->last_ns);
+    sonde__report_json_threads(j, sum->threads, sum->has_more_threads);
+    if (sum->sdk_count != 0) {
+        sonde__json_array(j, "sdks");
+        for (uint32_t i = 0; i < sum->sdk_count; i++) {
+            sonde__json_string(j, NULL, sonde__report_text(report, sum->sdks[i]));
+        }
+        sonde__json_close(j);
+    }
+    if (sum->has_more_sdks) {
+        sonde__json_bool(j, "more_sdks", true);
+    }
+}
+
 static void put_rules(struct sonde__json *j, const struct sonde__report *report)
 {
+    struct sonde__report_rule_sum *sums = NULL; /* without memory the sums are left out */
+    (void)!sonde__report_sum_rules(report, &sums);
     static const char *const severities[] = {"unknown", "note", "warning", "error"};
     sonde__json_array(j, "rules");
     for (uint32_t id = 1; id <= sonde__report_rule_count(report) && !j->out->stopped; id++) {
@@ -156,8 +181,12 @@ static void put_rules(struct sonde__json *j, const struct sonde__report *report)
         sonde__report_json_number(j, "limit_ns", rule->limit_ns);
         sonde__report_json_number(j, "over_first_ns", rule->over_first_ns);
         sonde__report_json_number(j, "over_last_ns", rule->over_last_ns);
+        if (sums != NULL) {
+            put_rule_sum(j, report, &sums[id - 1]);
+        }
         sonde__json_close(j);
     }
+    sonde__mem_free(sums);
     sonde__json_close(j);
 }
 

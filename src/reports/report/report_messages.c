@@ -253,6 +253,7 @@ static const struct sonde__field call[] = {
     {ARRAY(14, MESSAGES, call, arguments, argument_count), .elements = &sonde__message_argument,
      BOUND(SONDE__REPORT_ARGUMENTS_MAX, details)},
     {FIELD(15, STRING, call, fingerprint)},
+    {NUMBER(16, call, threads)},
 };
 static MESSAGE(call);
 

@@ -407,7 +407,10 @@ struct sonde__report_call {
     const struct sonde__report_argument *arguments;
     uint32_t argument_count;
     uint32_t fingerprint; /* string id */
+    uint64_t threads;     /* bit n: the n-th thread of the process that made recorded calls;
+                             SONDE__REPORT_LATER_THREADS: any later one; 0: not known */
 };
+#define SONDE__REPORT_LATER_THREADS ((uint64_t)1 << 63)
 
 /* Blocks of one function that one stack made and that were alive at one time. */
 struct sonde__report_heap_blocks {

@@ -7,6 +7,7 @@
 #include "base_text.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
+#include "report_rule_sum.h"
 #include "report_view.h"
 
 struct finding {
@@ -21,12 +22,6 @@ static int by_rule(const void *left, const void *right)
     int order = SONDE__ORDER(a, b, rule);
     order = order != 0 ? order : SONDE__ORDER(b, a, count);
     return order != 0 ? order : SONDE__ORDER(a, b, call);
-}
-
-bool sonde__report_is_finding(const struct sonde__report *report,
-                              const struct sonde__report_call *call)
-{
-    return call->rule != 0 && call->rule <= sonde__report_rule_count(report);
 }
 
 static void put_text(struct sonde__report_out *out, const struct sonde__report *report,
@@ -84,6 +79,14 @@ static void put_numbers(struct sonde__report_out *out, const struct sonde__repor
     }
 }
 
+static void put_threads(struct sonde__report_out *out, uint64_t threads)
+{
+    uint32_t count = (uint32_t)__builtin_popcountll(threads);
+    sonde__report_out_print(out, "  %u%s thread%s", count,
+                            (threads & SONDE__REPORT_LATER_THREADS) != 0 ? " or more" : "",
+                            sonde__base_plural(count));
+}
+
 static void put_finding(struct sonde__report_out *out, const struct sonde__report *report,
                         const struct sonde__report_call *call)
 {
@@ -99,6 +102,9 @@ static void put_finding(struct sonde__report_out *out, const struct sonde__repor
     if (call->phase != 0) {
         sonde__report_out_str(out, "  in ");
         sonde__report_put_named_phase(out, report, call->phase);
+    }
+    if (call->tid == 0 && call->threads != 0) {
+        put_threads(out, call->threads);
     }
     put_text(out, report, "  sdk ", call->sdk);
     sonde__report_out_str(out, "\n");
@@ -141,13 +147,37 @@ static void put_sum(struct sonde__report_out *out, const struct finding *finding
                             behind);
 }
 
+/* "  2 stacks of the program's frames, 12 ms to 3.1 s after the start, 4 threads, sdks a, b" */
+static void put_rule_sum(struct sonde__report_out *out, const struct sonde__report *report,
+                         const struct sonde__report_rule_sum *sum)
+{
+    sonde__report_out_print(out, "  %u different stack%s of the program's own frames",
+                            sum->app_stacks, sonde__base_plural(sum->app_stacks));
+    if (sum->last_ns != 0) {
+        sonde__report_out_print(out, ", first %s", sonde__report_duration(sum->first_ns).text);
+        sonde__report_out_print(out, " and last %s after the start",
+                                sonde__report_duration(sum->last_ns).text);
+    }
+    if (sum->threads != 0) {
+        sonde__report_out_print(out, ", %u%s thread%s", sum->threads,
+                                sum->has_more_threads ? " or more" : "",
+                                sonde__base_plural(sum->threads));
+    }
+    for (uint32_t i = 0; i < sum->sdk_count; i++) {
+        put_text(out, report, i == 0 ? ", sdk " : " + ", sum->sdks[i]);
+    }
+    sonde__report_out_str(out, sum->has_more_sdks ? " and others\n" : "\n");
+}
+
 /* A rule with its findings, the first ones of which are shown. */
 static void put_rule_findings(struct sonde__report_out *out, const struct sonde__report *report,
-                              const struct finding *findings, uint32_t count, uint32_t top)
+                              const struct finding *findings, uint32_t count, uint32_t top,
+                              const struct sonde__report_rule_sum *sums)
 {
     uint32_t shown = count < top ? count : top;
     put_rule(out, report, findings[0].rule);
     put_sum(out, findings, count, "", "");
+    put_rule_sum(out, report, &sums[findings[0].rule - 1]);
     for (uint32_t i = 0; i < shown && !out->stopped; i++) {
         put_finding(out, report, sonde__report_call(report, findings[i].call));
     }
@@ -198,7 +228,9 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
     }
     struct finding *findings =
         sonde__mem_alloc_array((size_t)sonde__report_call_count(report) + 1, sizeof *findings);
-    if (findings == NULL) {
+    struct sonde__report_rule_sum *sums = NULL;
+    if (findings == NULL || sonde__report_sum_rules(report, &sums) != SONDE_OK) {
+        sonde__mem_free(findings);
         sonde__report_out_str(out, "\nnote: out of memory: findings are not shown\n");
         return;
     }
@@ -208,9 +240,10 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
         while (end < found && findings[end].rule == findings[i].rule) {
             end++;
         }
-        put_rule_findings(out, report, findings + i, end - i, top);
+        put_rule_findings(out, report, findings + i, end - i, top, sums);
     }
     put_unbroken(out, report, findings, found);
     put_missed(out, report);
+    sonde__mem_free(sums);
     sonde__mem_free(findings);
 }

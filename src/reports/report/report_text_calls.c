@@ -14,7 +14,7 @@
 #include "base_text.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
-#include "report_analyse.h"
+#include "report_rule_sum.h"
 #include "report_view.h"
 
 /* A line of the list: calls of one function from one stack, or from several that are shown
@@ -25,47 +25,6 @@ struct entry {
     uint64_t key;          /* hash of the shown frames */
     bool is_cut;           /* its walk did not reach the root, to save time */
 };
-
-/* The next node to show, from `node` outwards. */
-static uint32_t next_shown(const struct sonde__report *report, uint32_t node, bool app_only)
-{
-    while (app_only && node != 0) {
-        const struct sonde__report_node *n = sonde__report_node(report, node);
-        if (sonde__report_frame_is_app(report, sonde__report_frame(report, n->frame))) {
-            break;
-        }
-        node = n->parent;
-    }
-    return node;
-}
-
-static uint64_t key_of(const struct sonde__report *report, uint32_t stack, bool app_only)
-{
-    uint64_t key = stack;
-    if (!app_only) {
-        return key;
-    }
-    key = 0;
-    for (uint32_t n = next_shown(report, stack, true); n != 0;
-         n = next_shown(report, sonde__report_node(report, n)->parent, true)) {
-        key = (key ^ sonde__report_node(report, n)->frame) * 0x9e3779b97f4a7c15u;
-        key ^= key >> 32;
-    }
-    return key;
-}
-
-/* Equal hashes are only candidates. */
-static bool looks_same(const struct sonde__report *report, uint32_t a, uint32_t b, bool app_only)
-{
-    a = next_shown(report, a, app_only);
-    b = next_shown(report, b, app_only);
-    while (app_only && a != 0 && b != 0 &&
-           sonde__report_node(report, a)->frame == sonde__report_node(report, b)->frame) {
-        a = next_shown(report, sonde__report_node(report, a)->parent, true);
-        b = next_shown(report, sonde__report_node(report, b)->parent, true);
-    }
-    return a == b;
-}
 
 static int by_key(const void *left, const void *right)
 {
@@ -95,18 +54,19 @@ static uint32_t arrange(const struct sonde__report *report, struct entry *entrie
         if (sonde__report_is_finding(report, call)) {
             continue;
         }
-        entries[given++] = (struct entry){.function = call->function,
-                                          .stack = call->stack,
-                                          .count = call->count,
-                                          .is_cut = call->end == SONDE_END_COSTLY,
-                                          .key = key_of(report, call->stack, app_only)};
+        entries[given++] =
+            (struct entry){.function = call->function,
+                           .stack = call->stack,
+                           .count = call->count,
+                           .is_cut = call->end == SONDE_END_COSTLY,
+                           .key = sonde__report_stack_key(report, call->stack, app_only)};
     }
     qsort(entries, given, sizeof *entries, by_key);
     for (uint32_t i = 0; i < given; i++) {
         struct entry *last = count > 0 ? &entries[count - 1] : NULL;
         if (last != NULL && last->function == entries[i].function &&
             last->is_cut == entries[i].is_cut &&
-            looks_same(report, last->stack, entries[i].stack, app_only)) {
+            sonde__report_stacks_alike(report, last->stack, entries[i].stack, app_only)) {
             last->count += entries[i].count;
         } else {
             entries[count++] = entries[i];

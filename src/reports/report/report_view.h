@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A report as text and as JSON (docs/guide/report-json.md). Pure functions of the model. Memory is
- * allocated only to group threads; if it runs out, they are not grouped. */
+ * allocated only to group threads and to sum up rules; if it runs out, that is left out. */
 #ifndef SONDE_REPORT_VIEW_H
 #define SONDE_REPORT_VIEW_H
 

@@ -24,6 +24,7 @@ set(sources
     report_proto.c
     report_read.c
     report_records.c
+    report_rule_sum.c
     report_line.c
     report_store.c
     report_style.c

@@ -152,6 +152,55 @@ TEST(callers_decide)
     json_free(report);
 }
 
+static const struct json *rule_named(const struct json *report, const char *name)
+{
+    JSON_EACH(rule, json_need(report, "rules"))
+    {
+        if (strcmp(json_text(rule, "name"), name) == 0) {
+            return rule;
+        }
+    }
+    FAIL("no rule %s", name);
+    return NULL;
+}
+
+TEST(each_rule_has_the_sum_of_its_findings)
+{
+    struct json *report = audit(callers);
+    const struct json *all = rule_named(report, "all"), *nobody = rule_named(report, "nobody");
+    int64_t first = json_int(all, "first_ns"), last = json_int(all, "last_ns");
+    CHECK_EQ(json_int(all, "calls"), OWN_GETENV + LIBRARY_GETENV + OTHER_GETENV + THREAD_GETENV);
+    CHECK_EQ(json_int(all, "app_stacks"), 4);
+    CHECK_EQ(json_int(all, "threads"), 2);
+    CHECK_EQ(json_int(rule_named(report, "asks"), "threads"), 1);
+    CHECK(first > 0 && first <= last);
+    bool has_lib = false, has_rest = false;
+    JSON_EACH(sdk, json_need(all, "sdks"))
+    {
+        has_lib |= strcmp(sdk->text, "lib") == 0;
+        has_rest |= strcmp(sdk->text, "rest") == 0;
+    }
+    CHECK(has_lib && has_rest);
+    CHECK_EQ(json_need(all, "sdks")->count, 2);
+    CHECK_EQ(json_need(rule_named(report, "asks"), "sdks")->count, 1);
+    CHECK_EQ(json_int(nobody, "calls"), 0);
+    CHECK_EQ(json_int(nobody, "app_stacks"), 0);
+    CHECK(json_get(nobody, "threads") == NULL && json_get(nobody, "first_ns") == NULL);
+    int64_t main_tid = 0, other_tid = 0;
+    JSON_EACH(call, json_get(report, "calls"))
+    {
+        if (json_get(call, "rule") != NULL && json_int(call, "rule") == 1) {
+            bool is_main = json_int(call, "count") != THREAD_GETENV;
+            *(is_main ? &main_tid : &other_tid) = json_int(call, "tid");
+            CHECK(json_int(call, "first_ns") >= first && json_int(call, "last_ns") <= last);
+            CHECK_EQ(json_int(call, "threads"), 1);
+        }
+    }
+    CHECK_EQ(main_tid, json_int(report, "pid"));
+    CHECK(other_tid > main_tid);
+    json_free(report);
+}
+
 static const char conditions[] =
     "[rule \"own\"]\napi = getenv\nwhen = name ~ OW?\n"
     "[rule \"all\"]\napi = getenv\n"
@@ -243,9 +292,12 @@ TEST(text_has_each_rule_with_its_calls)
     CHECK_CONTAINS(run.err, "error  files  files  opens a file  pack team\n");
     snprintf(line, sizeof line, "  %d calls from 2 stacks\n", OPENS + OPENS_64);
     CHECK_CONTAINS(run.err, line);
-    snprintf(line, sizeof line, "  open  %d calls\n", OPENS_64);
+    snprintf(line, sizeof line, "  open  %d calls  ", OPENS_64);
     CHECK_CONTAINS(run.err, line);
     CHECK_CONTAINS(run.err, "no calls: never\n");
+    CHECK_CONTAINS(run.err, "  2 different stacks of the program's own frames, first ");
+    CHECK_CONTAINS(run.err, " after the start, 1 thread\n");
+    CHECK_CONTAINS(run.err, "recording took about ");
     test_run_done(&run);
 }
 

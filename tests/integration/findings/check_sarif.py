@@ -28,7 +28,10 @@ assert len(set(seen)) == len(seen)
 
 calls = {}
 for call in shown["calls"]:
-    calls[call["function"]] = calls.get(call["function"], 0) + call["count"]
+    if shown.get("rules") and "rule" not in call:
+        continue
+    name = call.get("rule_name", call["function"])
+    calls[name] = calls.get(name, 0) + call["count"]
 assert set(calls) <= set(ids), (set(calls), ids)
 found = dict.fromkeys(calls, 0)
 for result in results:
@@ -56,4 +59,18 @@ for result in results:
         names = tuple(f["location"].get("logicalLocations", [{}])[0].get("fullyQualifiedName", "")
                       for f in stack["frames"] if not is_tail_call(f))
         assert names in stacks, names
+# what the calls of a rule are together, once counted by result and once by call
+if len(run["invocations"]) == 1:
+    for rule in shown.get("rules", []):
+        (properties,) = [r["properties"] for r in rules if r["id"] == rule["name"]]
+        of_rule = [r for r in results if r["ruleId"] == rule["name"]]
+        assert properties["calls"] == rule["calls"] == sum(r.get("occurrenceCount", 0) for r in of_rule), rule
+        assert properties["appStacks"] == rule["app_stacks"]
+        assert properties["sdks"] == rule.get("sdks", [])
+        for key, name in (("firstNs", "first_ns"), ("lastNs", "last_ns"), ("threads", "threads")):
+            assert properties.get(key) == rule.get(name), (key, rule)
+        if of_rule:
+            assert properties["firstNs"] == min(r["properties"]["firstNs"] for r in of_rule) > 0
+            assert properties["lastNs"] == max(r["properties"]["lastNs"] for r in of_rule)
+            assert properties["threads"] >= max(r["properties"]["threads"] for r in of_rule) > 0
 print("%d results of %d rules" % (len(results), len(rules)))

@@ -70,13 +70,19 @@ TEST_TIMEOUT(sarif_is_valid_by_its_published_schema, 100)
     must_run("printf 'getenv\\nopen*\\nfopen\\nmalloc\\nnot_there\\n' >list; record old && record "
              "new -DADDED && \"$SONDE\" run --record list --report perl.sonde --quiet -- perl -e "
              "'open my $f, \"<\", \"/etc/passwd\"; print $ENV{HOME}' && "
-             "echo 'getenv by inlined until 2999-01-01 \"reviewed\"' >accepted");
+             "echo 'getenv by inlined until 2999-01-01 \"reviewed\"' >accepted && "
+             "printf '[rule \"environment\"]\\napi = getenv, secure_getenv\\n[rule "
+             "\"files\"]\\napi = open, fopen\\nclass = files\\n[sdk "
+             "\"perl\"]\\nmatch = symbol:Perl_*\\n' >rules.ini && \"$SONDE\" run --audit "
+             "rules.ini --report audit.sonde --quiet -- perl -e "
+             "'open my $f, \"<\", \"/etc/passwd\"; print $ENV{HOME}'");
     snprintf(
         line, sizeof line,
         "set -e; check() { /usr/bin/python3 '%s' '%s' $1.sarif <(\"$SONDE\" show --json "
         "$1.sonde); };"
         "sarif new.sonde >new.sarif; check new;"
         "sarif perl.sonde >perl.sarif; check perl;"
+        "sarif audit.sonde >audit.sarif; check audit;"
         "sarif --baseline old.sonde --suppress accepted --source-root $(dirname $SOURCE) "
         "new.sonde >new.sarif; check new;"
         "! grep -q file://$(dirname $SOURCE)/opt new.sarif; grep -q '\"optimized.c\"' new.sarif",

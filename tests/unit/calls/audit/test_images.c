@@ -67,7 +67,9 @@ static struct sonde__report *read_all(void)
     struct sonde__report *report;
     CHECK_OK(sonde__report_create(&report));
     CHECK_OK(sonde__audit_page_copy(page, &copy));
-    CHECK_OK(sonde__audit_read(copy, page, NODES, &list, NULL, NULL, report, &totals));
+    const struct sonde__audit_reading reading = {
+        .page = copy, .memory = page, .nodes = NODES, .list = &list};
+    CHECK_OK(sonde__audit_read(&reading, NULL, report, &totals));
     sonde__audit_page_free(copy);
     return report;
 }

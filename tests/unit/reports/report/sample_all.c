@@ -206,6 +206,7 @@ static void add_findings(struct sonde__report *r, uint32_t stack)
                .arguments = arguments,
                .argument_count = 2,
                .fingerprint = sonde__report_string(r, "1:00000000000000000000000000000002"),
+               .threads = SONDE__REPORT_LATER_THREADS | 5,
            });
 }
 
