@@ -50,6 +50,9 @@ static void print_rule(const struct sonde__audit *audit, const struct sonde__aud
     if (rule->when != NULL) {
         printf("  when %s\n", rule->when);
     }
+    if (rule->phase != NULL) {
+        printf("  phase %s%s\n", rule->is_before_phase ? "before " : "", rule->phase);
+    }
     print_patterns("  from ", &rule->from);
 }
 

@@ -12,6 +12,7 @@ extern const struct sonde__cli_command sonde__cmd_doctor;
 extern const struct sonde__cli_command sonde__cmd_export;
 extern const struct sonde__cli_command sonde__cmd_holders;
 extern const struct sonde__cli_command sonde__cmd_index;
+extern const struct sonde__cli_command sonde__cmd_mark;
 extern const struct sonde__cli_command sonde__cmd_privacy;
 extern const struct sonde__cli_command sonde__cmd_run;
 extern const struct sonde__cli_command sonde__cmd_show;

@@ -94,6 +94,9 @@ static const struct sonde__cli_option options[] = {
     {"audit", 0, "RULES",
      "instead of stalls, record the calls that the file RULES has rules for (docs/guide/audit.md)",
      sonde__cli_take_text, offsetof(struct request, record.rules)},
+    {"phase-signal", 0, "NAME",
+     "with --audit: SIGUSR1 to the supervisor begins the phase NAME (sonde mark)",
+     sonde__cli_take_text, offsetof(struct request, record.phase)},
     {"raw-syscalls", 0, NULL,
      "with --record and --audit: also system calls that PROGRAM makes itself (patches its code)",
      sonde__cli_take_flag, offsetof(struct request, record.raw)},
@@ -218,6 +221,9 @@ static int check_needed(const struct sonde__cli_command *command, const struct r
                      {"keep-going", record->keep_going, false},
                      {"top", record->top != 0, true},
                      {"raw-syscalls", record->raw, true}};
+    if (record->phase != NULL && record->rules == NULL) {
+        return sonde__cli_usage_error(command, "--phase-signal needs --audit");
+    }
     for (size_t i = 0; record->list == NULL && i < sizeof of_record / sizeof of_record[0]; i++) {
         if (of_record[i].given && !(of_record[i].of_audit && record->rules != NULL)) {
             return sonde__cli_usage_error(command, "--%s needs --record%s", of_record[i].name,

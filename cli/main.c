@@ -19,6 +19,7 @@ static const struct sonde__cli_command *const commands[] = {
     &sonde__cmd_run,
     &sonde__cmd_watch,
     &sonde__cmd_audit,
+    &sonde__cmd_mark,
     &sonde__cmd_show,
     &sonde__cmd_diff,
     &sonde__cmd_spool,

@@ -79,7 +79,7 @@ struct sonde__rule {
     uint64_t limit_count, limit_ns; /* allowed calls in a time; 0: any */
     struct sonde__rule_place limit_place;
     struct sonde__rule_text phase; /* the phase's name */
-    bool is_outside;               /* !NAME: until it begins */
+    bool is_before_phase;          /* until it begins */
     struct sonde__rule_patterns from;
     struct sonde__rule_place place; /* of its section */
 };

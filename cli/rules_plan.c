@@ -28,7 +28,6 @@ static void refuse(struct sonde__rules *rules, bool is_given, const struct sonde
 
 static void refuse_keys(struct sonde__rules *rules, const struct sonde__rule *rule)
 {
-    refuse(rules, rule->phase.text != NULL, &rule->phase.place, "phase");
     refuse(rules, rule->keep_args != 0, &rule->keep_place, "keep-args");
 }
 
@@ -59,6 +58,10 @@ static void check_limit(struct sonde__rules *rules, const struct sonde__rule *ru
     if (rule->from.count != 0) {
         sonde__rules_error(rules, &rule->limit_place,
                            "limit cannot be combined with from yet: calls of others would count");
+    }
+    if (rule->phase.text != NULL) {
+        sonde__rules_error(rules, &rule->limit_place,
+                           "limit cannot be combined with phase yet: calls before it would count");
     }
     for (size_t i = 0; i < rule->api_count; i++) {
         if (strncmp(rule->apis[i].name, "syscall:", 8) == 0) {
@@ -124,7 +127,9 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
                                            .function_count = rule->api_count,
                                            .when = rule->when.text,
                                            .limit_count = rule->limit_count,
-                                           .limit_ns = rule->limit_ns};
+                                           .limit_ns = rule->limit_ns,
+                                           .phase = rule->phase.text,
+                                           .is_before_phase = rule->is_before_phase};
     return is_whole && plan_patterns(plan, &rule->from, &ret_rule->from);
 }
 

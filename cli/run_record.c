@@ -97,6 +97,7 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
     struct sonde__audit_options from = {.list = request->list,
                                         .raw = request->raw,
                                         .keep_going = request->keep_going,
+                                        .phase = request->phase,
                                         .nodes = request->frames};
     if (request->rules != NULL) {
         from.list = request->rules;
@@ -105,11 +106,12 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
             return failed;
         }
     }
-    const struct sonde__watch_plugin plugin = {.kind = from.rules != NULL ? SONDE__REPORT_AUDIT
-                                                                          : SONDE__REPORT_CALLS,
-                                               .app_only = request->app_only,
-                                               .top = request->top,
-                                               .look = sonde__audit_look};
+    const struct sonde__watch_plugin plugin = {
+        .kind = from.rules != NULL ? SONDE__REPORT_AUDIT : SONDE__REPORT_CALLS,
+        .app_only = request->app_only,
+        .top = request->top,
+        .look = sonde__audit_look,
+        .mark = request->phase != NULL ? sonde__audit_begin_marked : NULL};
     return prepare(command, &from, &plugin, options);
 }
 

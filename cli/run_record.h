@@ -9,6 +9,7 @@
 struct sonde__cli_record {
     const char *list;  /* path */
     const char *rules; /* path of a file of rules instead; null: none */
+    const char *phase; /* with rules: that a signal begins; null: none */
     bool app_only, raw, keep_going;
     uint32_t top;    /* report_view.h */
     uint32_t frames; /* room for distinct frames; 0: the default */

@@ -27,7 +27,8 @@ static bool exceeds(uint32_t index)
 
 /* The stack is walked only for a call that counts. Not inlined: calls without conditions would pay
  * for its frame. */
-__attribute__((noinline)) static void count_if(const struct sonde__regs *regs, uint32_t function)
+__attribute__((noinline)) static void count_if(const struct sonde__regs *regs, uint32_t function,
+                                               uint32_t phase)
 {
     uint64_t arguments[SONDE__WHEN_ARGUMENTS];
     uint32_t stack = SONDE__DEPOT_NONE;
@@ -45,28 +46,30 @@ __attribute__((noinline)) static void count_if(const struct sonde__regs *regs, u
             stack = has_stack ? stack : sonde__record_stack(recorder_record, regs, 0);
             has_stack = true;
             bool is_over = entry->limit != 0 && exceeds(entry->limit - 1u);
-            (void)sonde__record_call(recorder_record, entry->label + is_over, stack);
+            (void)sonde__record_call(recorder_record, entry->label + is_over + phase, stack);
         }
     }
 }
 
-static void count(const struct sonde__regs *regs, uint32_t function)
+/* phase: the current one's labels begin there */
+static void count(const struct sonde__regs *regs, uint32_t function, uint32_t phase)
 {
     if (recorder_when.first[function] != recorder_when.first[function + 1]) {
-        count_if(regs, function);
+        count_if(regs, function, phase);
         return;
     }
     uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
-    (void)sonde__record_call(recorder_record, function, stack);
+    (void)sonde__record_call(recorder_record, function + phase, stack);
 }
 
-/* Only for rules: their reports say what recording costs. */
+/* With rules: by phase. Their reports say what recording costs. */
 static void count_and_measure(const struct sonde__regs *regs, uint32_t function)
 {
     static __thread uint32_t calls;
     uint32_t weight = recorder_cost_weight(calls++);
+    uint32_t phase = sonde__record_phase_now(&recorder_page->phases) * SONDE__RECORD_LABELS;
     uint64_t begin_ns = weight != 0 ? recorder_cost_now() : 0;
-    count(regs, function);
+    count(regs, function, phase);
     if (weight != 0) {
         recorder_cost_add(weight, begin_ns);
     }
@@ -94,7 +97,7 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
     if (recorder_clock_ns != 0) {
         count_and_measure(regs, function);
     } else {
-        count(regs, function);
+        count(regs, function, 0);
     }
     return target;
 }

@@ -48,6 +48,9 @@ static void copy(struct sonde__record_page *page, const void *memory)
     const struct sonde__record_page *from = memory;
     load(page, from, offsetof(struct sonde__record_page, functions));
     atomic_thread_fence(memory_order_acquire);
+    for (uint32_t i = 0; i < SONDE__RECORD_PHASES; i++) {
+        page->phases.list[i].name[SONDE__RECORD_PHASE_NAME - 1] = '\0';
+    }
     page->function_count = at_most(page->function_count, COUNT_OF(page->functions));
     atomic_store(&page->image_count,
                  at_most(atomic_load(&page->image_count), COUNT_OF(page->images)));

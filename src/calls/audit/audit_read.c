@@ -28,6 +28,7 @@ struct reader {
     uint32_t *closed; /* by image: the node from which on it was unloaded; UINT32_MAX: never */
     struct sonde__image_set set;
     uint64_t start_ns;
+    struct sonde__audit_phases phases;
     uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
@@ -126,23 +127,31 @@ static void mark_found(const struct reader *r, struct sonde_stack *stack)
 /* Is the label that of a function of the list, or of one with a condition? */
 static bool is_label(const struct reader *r, uint32_t label)
 {
+    if (label / SONDE__RECORD_LABELS >= r->phases.count) {
+        return false;
+    }
+    label %= SONDE__RECORD_LABELS;
     return r->ruling != NULL ? sonde__audit_ruling_has_label(r->ruling, label)
                              : label < r->list->count;
 }
 
 static void add_call(struct reader *r, uint32_t label, struct sonde__report_call *call)
 {
+    const struct sonde__audit_made made = {label % SONDE__RECORD_LABELS, &r->phases,
+                                           label / SONDE__RECORD_LABELS};
     if (r->ruling != NULL) {
-        sonde__audit_ruling_add(r->ruling, label, call, r->report);
+        call->phase = r->phases.ids[made.phase];
+        sonde__audit_ruling_add(r->ruling, &made, call, r->report);
     } else {
-        call->function = sonde__report_string(r->report, r->list->names[label]);
+        call->function = sonde__report_string(r->report, r->list->names[made.label]);
         sonde__report_add_call(r->report, call);
     }
 }
 
 static bool is_over(const struct reader *r, uint32_t label)
 {
-    return r->ruling != NULL && sonde__audit_ruling_is_over(r->ruling, label);
+    return r->ruling != NULL &&
+           sonde__audit_ruling_is_over(r->ruling, label % SONDE__RECORD_LABELS);
 }
 
 /* Since the start; 1 is the least that is known. The stamps' clock ticks, so one of a call may be
@@ -231,7 +240,7 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
         i += has_over;
     }
     totals->cut = r->cut;
-    for (uint32_t i = 0; i < SONDE__RECORD_LABELS; i++) {
+    for (uint32_t i = 0; i < SONDE__RECORD_LABELS * r->phases.count; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
         if (is_label(r, i) && is_possible(r, i, call.count, totals)) {
             call.over_limit = is_over(r, i) ? call.count : 0;
@@ -259,6 +268,7 @@ enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
     if (status != SONDE_OK) {
         return status;
     }
+    sonde__audit_add_phases(r.page, r.start_ns, report, &r.phases);
     ret_totals->bytes = sonde__depot_stat(sonde__record_depot(r.record)).bytes;
     struct sonde__record_entry *entries =
         sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);

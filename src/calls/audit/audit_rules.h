@@ -37,6 +37,10 @@ struct sonde__audit_rule {
     /* The stack has a frame that matches one of those without `is_not`, if there are any, and none
      * that matches one with it. */
     struct sonde__audit_patterns from;
+    /* Only calls in phases with this name; null: in all. is_before_phase: in those until the first
+     * one with it begins. */
+    const char *phase;
+    bool is_before_phase;
 };
 
 /* A part of the program: the innermost frame that matches an SDK decides whose call it is. */

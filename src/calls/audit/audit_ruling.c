@@ -343,17 +343,18 @@ static void add_finding(const struct sonde__audit_ruling *ruling, size_t rule, u
     sonde__report_add_call(report, &finding);
 }
 
-void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t label,
+void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling,
+                             const struct sonde__audit_made *made,
                              const struct sonde__report_call *call, struct sonde__report *report)
 {
-    if (label >= FIRST_PAIR) {
-        const struct pair *pair = &ruling->pairs[label - FIRST_PAIR];
-        add_finding(ruling, pair->rule, pair->function, call, report);
-        return;
-    }
+    const struct sonde__audit_rule *rules = ruling->rules->rules;
+    bool is_pair = made->label >= FIRST_PAIR;
+    const struct pair *pair = is_pair ? &ruling->pairs[made->label - FIRST_PAIR] : NULL;
+    uint32_t function = is_pair ? pair->function : made->label;
     for (size_t i = 0; i < ruling->rules->count; i++) {
-        if (!is_decided_early(&ruling->rules->rules[i])) {
-            add_finding(ruling, i, label, call, report);
+        bool is_of = is_pair ? i == pair->rule : !is_decided_early(&rules[i]);
+        if (is_of && sonde__audit_is_in_phase(made->phases, made->phase, &rules[i])) {
+            add_finding(ruling, i, function, call, report);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <sonde/status.h>
 
 #include "audit_list.h"
+#include "audit_phase.h"
 #include "audit_rules.h"
 #include "record_page.h"
 #include "report_model.h"
@@ -44,9 +45,16 @@ const struct sonde__when *sonde__audit_ruling_when(const struct sonde__audit_rul
 bool sonde__audit_ruling_is_over(const struct sonde__audit_ruling *ruling, uint32_t label);
 bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label);
 
-/* Add calls with a label as a finding of each of its rules. call: without function and rule; its
- * stack is in the report. */
-void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling, uint32_t label,
+/* Calls with a label, made in one phase. */
+struct sonde__audit_made {
+    uint32_t label;
+    const struct sonde__audit_phases *phases;
+    uint32_t phase; /* number */
+};
+/* Add them as a finding of each of their rules. call: without function and rule; its stack is in
+ * the report. */
+void sonde__audit_ruling_add(const struct sonde__audit_ruling *ruling,
+                             const struct sonde__audit_made *made,
                              const struct sonde__report_call *call, struct sonde__report *report);
 
 #endif

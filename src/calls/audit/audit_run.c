@@ -12,8 +12,10 @@
 #include "audit_fortified.h"
 #include "audit_libraries.h"
 #include "audit_list.h"
+#include "audit_mark.h"
 #include "audit_missed.h"
 #include "audit_page.h"
+#include "audit_phase.h"
 #include "audit_raw.h"
 #include "audit_read.h"
 #include "audit_ruling.h"
@@ -401,6 +403,9 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     sonde__audit_add_missed(page, &audit->list, by_rules ? 0 : audit->listed, by_rules, report);
     print_totals(audit, &totals, lines);
     print_cost(page, lines);
+    if (by_rules) {
+        sonde__audit_print_phases(page, audit->options.rules, lines);
+    }
     sonde__audit_print_unseen(page, lines);
     if (by_rules && !audit->options.blind_spots) {
         sonde__audit_print_absent(page, &audit->list, lines);
@@ -432,6 +437,14 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         read_calls(audit, page, memory, report, lines);
     }
     sonde__audit_page_free(page);
+}
+
+void sonde__audit_begin_marked(void *ctx, void *memory, struct sonde__report_lines lines)
+{
+    const struct sonde__audit *audit = ctx;
+    if (sonde__audit_begin_phase(memory, audit->options.phase)) {
+        sonde__report_line(lines, "phase \"%s\" has begun", audit->options.phase);
+    }
 }
 
 void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__report *report,

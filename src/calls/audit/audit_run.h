@@ -27,6 +27,7 @@ struct sonde__audit_options {
     bool raw;         /* also system calls that the code makes itself */
     bool keep_going;  /* report lines of the list that are no names, and leave them out */
     struct sonde__report_lines lines; /* what is wrong with the list */
+    const char *phase;                /* that SIGUSR1 to the supervisor begins; null: none */
     bool blocks;                      /* a registry of blocks instead of the functions of a list */
 };
 
@@ -51,6 +52,8 @@ void sonde__audit_begin(void *audit, void *memory);
  * call. */
 void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,
                        struct sonde__report_lines lines);
+/* Begin the phase of the options. */
+void sonde__audit_begin_marked(void *audit, void *memory, struct sonde__report_lines lines);
 void sonde__audit_end(void *audit, const void *memory, struct sonde__report *report,
                       struct sonde__report_lines lines);
 

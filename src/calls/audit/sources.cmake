@@ -7,7 +7,9 @@ set(sources
     audit_libraries.c
     audit_list.c
     audit_missed.c
+    audit_mark.c
     audit_page.c
+    audit_phase.c
     audit_process.c
     audit_raw.c
     audit_read.c

@@ -33,7 +33,7 @@ struct sonde__record {
     bool is_limited;      /* sonde__record_limit_walks() */
     bool is_view;         /* of another owner's memory */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
-    uint64_t lost[SONDE__RECORD_LABELS];
+    uint64_t lost[SONDE__RECORD_LABELS_ALL];
     struct seen *seen; /* by number; null: not kept */
     uint64_t (*now_ns)(void);
     uint32_t threads; /* that have a number; more than there are numbers: the others, too */
@@ -162,7 +162,7 @@ enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
                             ? row_at(view, memory, i)
                             : NULL;
     }
-    for (uint32_t i = 0; i < SONDE__RECORD_LABELS; i++) {
+    for (uint32_t i = 0; i < SONDE__RECORD_LABELS_ALL; i++) {
         view->lost[i] = __atomic_load_n(&from->lost[i], __ATOMIC_RELAXED);
     }
     view->seen =
@@ -412,7 +412,7 @@ static bool count_call(struct sonde__record *record, uint32_t label, uint32_t st
     uint64_t *row =
         node != SONDE__DEPOT_NONE && number < record->nodes ? row_of(record, index) : NULL;
     if (row == NULL) {
-        if (label < SONDE__RECORD_LABELS) {
+        if (label < SONDE__RECORD_LABELS_ALL) {
             __atomic_fetch_add(lost_of(record, label), 1, __ATOMIC_RELAXED);
         }
         return false;
@@ -480,6 +480,7 @@ uint64_t sonde__record_tid(const struct sonde__record *record, uint32_t thread)
 
 uint64_t sonde__record_lost(const struct sonde__record *record, uint32_t label)
 {
-    return label < SONDE__RECORD_LABELS ? __atomic_load_n(lost_of(record, label), __ATOMIC_RELAXED)
-                                        : 0;
+    return label < SONDE__RECORD_LABELS_ALL
+               ? __atomic_load_n(lost_of(record, label), __ATOMIC_RELAXED)
+               : 0;
 }

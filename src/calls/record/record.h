@@ -19,14 +19,17 @@
 
 #include "arch_regs.h"
 #include "depot.h"
+#include "record_phase.h"
 
 struct sonde__record;
 
 /* Frames kept of a stack: the innermost ones; of a deeper stack also this many of the outermost. */
 enum { SONDE__RECORD_DEPTH = 256, SONDE__RECORD_OUTER = 64 };
 
-/* Labels are below this. */
+/* Labels are below this. A caller that counts by phase (record_phase.h) adds the phase's number,
+ * times this. */
 enum { SONDE__RECORD_LABELS = 1024 };
+enum { SONDE__RECORD_LABELS_ALL = SONDE__RECORD_LABELS * SONDE__RECORD_PHASES };
 
 /* nodes: of the depot. Returns OK | USAGE (too many) | MEMORY. Context: start-up */
 SONDE_NODISCARD enum sonde_status sonde__record_open(uint32_t nodes,

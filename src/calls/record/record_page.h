@@ -35,14 +35,15 @@ enum sonde__record_event {
     SONDE__RECORD_CLONE,
     SONDE__RECORD_FORK, /* and what follows */
     SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 9,
-    SONDE__RECORD_EVENTS = SONDE__RECORD_EXEC + 9,
+    SONDE__RECORD_WATCH_PHASE = SONDE__RECORD_EXEC + 9, /* sonde_watch_phase() of the program */
+    SONDE__RECORD_EVENTS,
 };
 #define SONDE__RECORD_EVENT_NAMES                                                                  \
     {                                                                                              \
         "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "__objc_exec_class", "objc_msg_lookup", \
             "objc_msg_lookup_super", "syscall", "clone", "fork", "_Fork", "vfork", "posix_spawn",  \
             "posix_spawnp", "system", "popen", "daemon", "forkpty", "execve", "execv", "execvp",   \
-            "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",                         \
+            "execvpe", "execl", "execle", "execlp", "fexecve", "execveat", "sonde_watch_phase",    \
     }
 /* Functions of a list. A function with several definitions takes several thunks. */
 #define SONDE__RECORD_FUNCTIONS 512u
@@ -108,6 +109,7 @@ struct sonde__record_page {
     _Atomic uint32_t image_count, images_lost;
     _Atomic uint32_t blind_count, blind_spots_lost;
     uint32_t text_used;
+    struct sonde__record_phases phases;
     struct sonde__record_function functions[SONDE__RECORD_FUNCTIONS];
     struct sonde__record_image images[SONDE__RECORD_IMAGES];
     struct sonde__record_blind blind_spots[SONDE__RECORD_BLIND_SPOTS];

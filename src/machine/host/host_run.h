@@ -44,6 +44,11 @@ SONDE_NODISCARD enum sonde_status sonde__host_spawn_supervisor(const char *const
  * USAGE unless process `pid` maps it, too. */
 SONDE_NODISCARD enum sonde_status sonde__host_attend(int32_t pid, int32_t fd, size_t size,
                                                      void **ret_memory);
+/* Map the memory that process `pid` shares with its supervisor, from the start, as that has it
+ * open. inode: of the program's mapping. Returns OK | ABSENT (that process is not its
+ * supervisor) | USAGE (smaller) | OS. Ownership: sonde__os_unmap(). */
+SONDE_NODISCARD enum sonde_status sonde__host_shared_open(int32_t supervisor, uint64_t inode,
+                                                          size_t size, void **ret_memory);
 /* Start a program that nobody waits for, in its own session, with /dev/null as its standard
  * streams, so that readers of our output see its end. Returns OK | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_spawn_apart(const char *const argv[]);
@@ -80,7 +85,8 @@ enum sonde__host_event {
     SONDE__HOST_ASKED = 2, /* SIGQUIT to the supervisor */
     /* the program set the sleep word back to 0 and woke us, or a heeded descriptor is readable */
     SONDE__HOST_WOKEN = 4,
-    SONDE__HOST_TERMINATE = 8 /* SIGTERM to the supervisor: stop watching */
+    SONDE__HOST_TERMINATE = 8, /* SIGTERM to the supervisor: stop watching */
+    SONDE__HOST_MARKED = 16    /* SIGUSR1 to the supervisor, if it heeds that */
 };
 
 /* Waits for a process by a pidfd, which stays valid if the pid is reused: it reports the end and
@@ -90,6 +96,8 @@ struct sonde__host_waiter;
 /* Treat SIGINT and SIGHUP as TERMINATE, too, for a watch with a terminal. Call it before a waiter
  * is created. */
 void sonde__host_heed_terminal(void);
+/* Heed SIGUSR1, likewise. */
+void sonde__host_heed_marks(void);
 /* sleep_word: in shared memory; see sonde__host_wait(). */
 SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
                                                             struct sonde__host_waiter **ret_waiter,

@@ -33,6 +33,7 @@ set(sources
     ${SONDE_PORT}/host_scratch.c
     ${SONDE_PORT}/host_self.c
     ${SONDE_PORT}/host_selftest.c
+    ${SONDE_PORT}/host_shared.c
     ${SONDE_PORT}/host_signal.c
     ${SONDE_PORT}/host_tracer.c
     ${SONDE_PORT}/host_wait_fd.c

@@ -205,6 +205,18 @@ static void put_unbroken(struct sonde__report_out *out, const struct sonde__repo
     sonde__report_out_str(out, before[0] == ',' ? "\n" : "");
 }
 
+/* When the phase changed. */
+static void put_phases(struct sonde__report_out *out, const struct sonde__report *report)
+{
+    for (uint32_t id = 1; id <= sonde__report_phase_count(report) && !out->stopped; id++) {
+        const struct sonde__report_named_phase *phase = sonde__report_phase(report, id);
+        sonde__report_out_str(out, id == 1 ? "\nphases: " : ", ");
+        sonde__report_put_named_phase(out, report, id);
+        sonde__report_out_print(out, " from %s", sonde__report_duration(phase->begin_ns).text);
+    }
+    sonde__report_out_str(out, sonde__report_phase_count(report) != 0 ? " after the start\n" : "");
+}
+
 static void put_missed(struct sonde__report_out *out, const struct sonde__report *report)
 {
     bool is_first = true;
@@ -243,6 +255,7 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
         put_rule_findings(out, report, findings + i, end - i, top, sums);
     }
     put_unbroken(out, report, findings, found);
+    put_phases(out, report);
     put_missed(out, report);
     sonde__mem_free(sums);
     sonde__mem_free(findings);

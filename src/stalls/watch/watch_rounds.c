@@ -524,6 +524,11 @@ static bool ends_now(const struct sonde__watch_session *s, uint64_t now_ns)
            (s->options.for_ns != 0 && now_ns - s->begin_ns >= s->options.for_ns);
 }
 
+static void print_line(void *ctx, const char *line)
+{
+    sonde__watch_print(ctx, "%s", line);
+}
+
 static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now_ns)
 {
     if ((events & SONDE__HOST_WOKEN) != 0) {
@@ -534,6 +539,10 @@ static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now
     }
     if ((events & SONDE__HOST_ASKED) != 0 && may_read_plugin(s)) {
         sonde__watch_writer_look(s->writer, s->plugin_memory, true);
+    }
+    if ((events & SONDE__HOST_MARKED) != 0 && s->plugin_memory != NULL) {
+        s->options.plugin->mark(s->options.plugin->ctx, s->plugin_memory,
+                                (struct sonde__report_lines){print_line, s->writer});
     }
 }
 

@@ -145,7 +145,7 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
         session->page->plugin = plugin_at;
     }
     session->worker_count = session->follow->worker_count = workers;
-    session->page_fd = follows ? *ret_page_fd : -1;
+    session->page_fd = follows || plugin != NULL ? *ret_page_fd : -1; /* host_shared.c */
     const int32_t keep[2] = {options->report_fd, session->page_fd};
     status =
         sonde__host_start_supervisor(sonde__watch_supervise, session, keep, &supervisor, ret_error);

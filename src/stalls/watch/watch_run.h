@@ -68,6 +68,8 @@ struct sonde__watch_plugin {
     uint64_t period_ns;
     void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
                  struct sonde__report_lines lines);
+    /* On SIGUSR1 to the supervisor; null: that ends it. */
+    void (*mark)(void *ctx, void *memory, struct sonde__report_lines lines);
 };
 
 struct sonde__watch_options {

@@ -24,7 +24,7 @@ static uint32_t wait_for_nothing(struct sonde__watch_session *s, uint64_t timeou
 
 /* Take over from a supervisor that was killed; only for plugins, whose data is in shared memory.
  * The report may already have a header and records of the plugin, the last one cut. Returns the
- * signal that killed the supervisor, or 0. */
+ * signal that killed the supervisor, or 0. Afterwards signals that mark phases are heeded. */
 static int stand_by(struct sonde__watch_session *s)
 {
     bool has_ended = false;
@@ -33,6 +33,9 @@ static int stand_by(struct sonde__watch_session *s)
                      : 0;
     if (has_ended) {
         s->wait = wait_for_nothing;
+    }
+    if (s->plugin_memory != NULL && s->options.plugin->mark != NULL) {
+        sonde__host_heed_marks();
     }
     if (signal != 0 && s->options.report_fd >= 0) {
         sonde__host_truncate(s->options.report_fd);

@@ -338,7 +338,7 @@ TEST(keys_that_are_not_evaluated_are_refused)
         {"when = path ~ etc/*", ":3:15: expected a path's pattern, which begins with /"},
         {"when = addr in (::1)", ":3:8: expected an argument that is known of this function"},
         {"when = arg1 == 1 && \\\n flags & O_X", ":4:10: expected a number, or a constant"},
-        {"phase = !consent", ":3:9: phase cannot be evaluated yet"},
+        {"phase = x\nlimit = 1/2s", ":4:9: limit cannot be combined with phase yet"},
         {"limit = 1001/2s", ":3:9: expected at most 1000 calls"},
         {"from = symbol:x\nlimit = 1/2s", ":4:9: limit cannot be combined with from yet"},
         {"api = syscall:open\nlimit = 1/2s", ":4:9: limit cannot be evaluated yet for a system"},

@@ -52,7 +52,7 @@ static const char whole[] = "\xef\xbb\xbf; rules\r\n"
                             "  severity = high\n"
                             "  keep-args = 4\n"
                             "  limit = 3/1.5s\n"
-                            "  phase = !consent\n"
+                            "  phase = before consent\n"
                             "  from = !module:libssh*.so, symbol: f \n"
                             "  message = reads a ; comment\n"
                             "[rule \"plain\"]\n"
@@ -94,7 +94,7 @@ TEST(all_keys_are_read)
     CHECK_EQ(rule->limit_count, 3);
     CHECK_EQ(rule->limit_ns, 1500000000);
     CHECK_STR(rule->phase.text, "consent");
-    CHECK(rule->is_outside);
+    CHECK(rule->is_before_phase);
     CHECK_EQ(rule->from.count, 2);
     CHECK(rule->from.items[0].is_not && !rule->from.items[0].is_symbol);
     CHECK_STR(rule->from.items[0].glob, "libssh*.so");

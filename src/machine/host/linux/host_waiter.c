@@ -126,6 +126,14 @@ void sonde__host_heed_terminal(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+void sonde__host_heed_marks(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static void block_signals(sigset_t *set)
 {
     sigset_t former;
@@ -133,6 +141,9 @@ static void block_signals(sigset_t *set)
     sigaddset(set, SIGQUIT);
     sigaddset(set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, set, &former);
+    if (sigismember(&former, SIGUSR1)) {
+        sigaddset(set, SIGUSR1);
+    }
     if (sigismember(&former, SIGINT)) {
         sigaddset(set, SIGINT);
     }
@@ -229,7 +240,9 @@ static uint32_t take_signals(struct sonde__host_waiter *w)
     struct signalfd_siginfo info;
     uint32_t events = 0;
     while (read(w->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        events |= info.ssi_signo == SIGQUIT ? SONDE__HOST_ASKED : SONDE__HOST_TERMINATE;
+        events |= info.ssi_signo == SIGQUIT   ? SONDE__HOST_ASKED
+                  : info.ssi_signo == SIGUSR1 ? SONDE__HOST_MARKED
+                                              : SONDE__HOST_TERMINATE;
     }
     return events;
 }
