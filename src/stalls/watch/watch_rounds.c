@@ -17,6 +17,7 @@
 #include "watch_live.h"
 #include "watch_loop.h"
 #include "watch_outside.h"
+#include "watch_rest.h"
 #include "watch_sampler.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
@@ -26,12 +27,8 @@
 #include "watch_workers.h"
 
 #define MS 1000000ull
-/* How long all threads must be idle before the long sleep. Without this, a program with a timer of
- * half a second would pay for a wake-up call each time. */
-#define SLEEP_AFTER_NS (2000 * MS)
-/* The pause between checks whether the probe has started, and the time and CPU time of the program
- * after which this is given up. Where processors are scarce, programs start after many seconds. */
-#define START_TICK_NS    (20 * MS)
+/* The time and CPU time of the program after which the start of the probe is given up. Where
+ * processors are scarce, programs start after many seconds. */
 #define START_MAX_NS     (5000 * MS)
 #define START_MAX_CPU_NS (1000 * MS)
 #define START_LAST_NS    (60000 * MS)
@@ -48,17 +45,6 @@ void sonde__watch_print_doubt(struct sonde__watch_session *s)
         s->doubt_printed = true;
         sonde__watch_print(s->writer, "%s", doubt);
     }
-}
-
-/* Does the thread have a seccomp filter? The answer is kept, because a filter is never removed. */
-static bool is_confined(struct sonde__watch_session *s, uint64_t tid)
-{
-    struct sonde__host_thread_look look;
-    if (atomic_load(&s->page->confined) == 0 && sonde__host_look_thread(s->pid, tid, &look) &&
-        look.confined) {
-        atomic_store(&s->page->confined, 1);
-    }
-    return atomic_load(&s->page->confined) != 0;
 }
 
 /* Show the current stacks of all threads. */
@@ -398,104 +384,6 @@ static void finish(struct sonde__watch_session *s)
     (void)sonde__os_wake((const uint32_t *)&s->page->finished, false, true);
 }
 
-/* May the program's threads make the system call that wakes us? A seccomp filter could kill
- * them. */
-static bool may_wake(struct sonde__watch_session *s)
-{
-    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        uint64_t tid = s->loops[i].tid;
-        if (tid != 0 && is_confined(s, tid)) {
-            return false;
-        }
-    }
-    return !is_confined(s, (uint64_t)s->pid);
-}
-
-/* The program waits at its exit for what is not written yet. Returns true if nothing is left to
- * write. */
-static bool settle(struct sonde__watch_session *s)
-{
-    bool is_open = !sonde__watch_writer_is_idle(s->writer);
-    sonde__watch_live_settle(s, !is_open);
-    for (uint32_t i = 0; i < s->used && !is_open; i++) {
-        is_open = s->loops[i].decision.phase == SONDE__WATCH_STALL;
-    }
-    is_open = is_open || sonde__watch_scopes_are_unsettled(s);
-    atomic_store(&s->page->unfinished,
-                 is_open || s->options.plugin != NULL || sonde__watch_awaits_report(&s->options));
-    return !is_open;
-}
-
-/* Has no turn begun or ended for long, beside turns that last? Then the next one may wake us. */
-static bool is_quiet(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns)
-{
-    return s->outside == NULL && s->idle_since_ns == 0 &&
-           (s->is_announced || wait_ns > s->turns.period_ns) &&
-           now_ns - s->stirred_ns > SLEEP_AFTER_NS && !sonde__watch_expects_workers(s, now_ns) &&
-           may_wake(s);
-}
-
-/* A turn that begins ends this wait. The first one is short, as in wait_for_more(). */
-static uint32_t wait_announced(struct sonde__watch_session *s, uint64_t wait_ns)
-{
-    s->planned_ns = s->is_announced ? wait_ns : sonde__base_min(wait_ns, s->turns.period_ns);
-    uint32_t events = s->wait(s, s->planned_ns, true);
-    s->is_announced = (events & SONDE__HOST_WOKEN) == 0;
-    return events;
-}
-
-static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
-                              bool runs)
-{
-    uint64_t limit = sonde__base_min(until_timeout(s, now_ns), until_look(s, now_ns));
-    uint64_t period = s->turns.period_ns;
-    bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
-    bool idle = settle(s) && runs && s->idle_since_ns != 0;
-    bool asleep = idle && s->outside == NULL && now_ns - s->idle_since_ns > SLEEP_AFTER_NS &&
-                  may_wake(s) && !sonde__watch_expects_workers(s, now_ns);
-    if (runs && !asleep && is_quiet(s, now_ns, wait_ns)) {
-        return wait_announced(s, wait_ns < limit ? wait_ns : limit);
-    }
-    s->is_announced = false;
-    if (starting) {
-        wait_ns = START_TICK_NS;
-    } else if (runs && !asleep) { /* also beside a sampled turn: no other turn wakes us */
-        wait_ns = sonde__watch_turns_pause(&s->turns, wait_ns);
-    }
-    if (asleep) {
-        /* A thread may have read the word just before it was set to 1. The look one period later
-         * sees that thread; only then may the sleep be unlimited. */
-        uint32_t events = s->wait(s, period < limit ? period : limit, true);
-        if (events != 0) {
-            return events;
-        }
-        for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-            if ((atomic_load(&s->page->slots[i].beat) & SONDE__PROBE_STATE_MASK) != 0) {
-                return 0;
-            }
-        }
-        if (sonde__watch_scopes_are_open(s)) {
-            return 0;
-        }
-        sonde__watch_trace_close(&s->trace);
-        if (s->sampler != NULL) {
-            sonde__watch_sampler_rest(s->sampler);
-        }
-        return s->wait(s, limit, true);
-    }
-    if (s->outside != NULL && idle && sonde__watch_outside_sleep(s, now_ns)) {
-        uint32_t events = s->wait(s, limit, false);
-        sonde__watch_outside_wake(s);
-        return events;
-    }
-    if (s->outside != NULL) {
-        uint64_t look_ns = sonde__watch_outside_period(s, now_ns);
-        wait_ns = look_ns < wait_ns ? look_ns : wait_ns;
-    }
-    s->planned_ns = wait_ns < limit ? wait_ns : limit;
-    return s->wait(s, s->planned_ns, false);
-}
-
 /* A program without a probe has executed another one, which can be watched just as well. */
 static void begin_anew(struct sonde__watch_session *s)
 {
@@ -580,7 +468,8 @@ static void watch(struct sonde__watch_session *s)
                 (void)sonde__watch_open_sampler(s, now_ns);
             }
         }
-        events = wait_for_more(s, now_ns, wait_ns, runs);
+        uint64_t limit_ns = sonde__base_min(until_timeout(s, now_ns), until_look(s, now_ns));
+        events = sonde__watch_rest(s, now_ns, wait_ns, limit_ns, runs);
         handle(s, events, now_ns);
     }
     s->killed = (events & SONDE__HOST_ENDED) != 0 && s->waiter != NULL &&
