@@ -274,9 +274,9 @@ static void show_stall(struct sonde__watch_output *output, const struct sonde__w
                                             .stall_first = output->forgotten};
     uint32_t count = sonde__report_stall_count(output->report);
     const struct sonde__report_sink to_stderr = fitted_stderr(output);
-    if (count > 0 && output->options->on_stall != NULL) {
+    if (output->options->on_stall != NULL) {
         output->options->on_stall(output->options->ctx, ended, output->report, &view, count - 1);
-    } else if (count > 0) {
+    } else {
         if (output->who[0] != '\0') {
             sonde__watch_output_print(output, "its event loop stalled:");
         }
@@ -372,7 +372,9 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
             (unsigned)(ended->stall->thread_total - ended->stall->thread_count),
             (unsigned)ended->stall->thread_total);
     }
+    uint32_t before = sonde__report_stall_count(output->report);
     sonde__report_add_stall(output->report, &record.stall);
+    bool is_kept = sonde__report_stall_count(output->report) > before;
     output->written++;
     if (output->options->on_stall == NULL) {
         sonde__watch_equals_add(&output->equals,
@@ -380,7 +382,12 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
                                 output->written, ended->duration_ns);
     }
     sonde__watch_record_done(&record);
-    show_stall(output, ended);
+    if (is_kept) {
+        show_stall(output, ended);
+    } else {
+        sonde__watch_output_print(output, "a stall of %llu ms cannot be shown: out of memory",
+                                  (unsigned long long)(ended->duration_ns / 1000000u));
+    }
     flush_report(output);
     if (output->options->report_fd < 0 && output->options->spooled == NULL) {
         renew_report(output);

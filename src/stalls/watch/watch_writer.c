@@ -13,8 +13,9 @@
 
 enum item_kind { LINE, STALL, BEGIN, STACKS, LOOK, PLUGIN, TIDY };
 
-#define LINE_BYTES 480 /* the limit of a line of the output */
-#define SETTLE_S   1
+#define LINE_BYTES  480 /* the limit of a line of the output */
+#define SETTLE_S    1
+#define STACK_BYTES (4u << 20) /* names are decoded on it */
 
 struct item {
     struct item *next;
@@ -159,6 +160,17 @@ static void *run(void *arg)
 
 /* --- the queue --- */
 
+/* Its stack is bounded, because the supervisor has the program's limit of memory. */
+static bool start_thread(struct sonde__watch_writer *writer)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    bool has_started = pthread_create(&writer->thread, &attr, run, writer) == 0;
+    pthread_attr_destroy(&attr);
+    return has_started;
+}
+
 /* Call it under the lock. Waits until the thread has stored its tid, so that lists of threads can
  * leave it out. */
 static bool has_thread(struct sonde__watch_writer *writer)
@@ -166,7 +178,7 @@ static bool has_thread(struct sonde__watch_writer *writer)
     if (atomic_load(&writer->tid) != 0 || writer->has_failed) {
         return !writer->has_failed;
     }
-    writer->has_failed = pthread_create(&writer->thread, NULL, run, writer) != 0;
+    writer->has_failed = !start_thread(writer);
     while (!writer->has_failed && atomic_load(&writer->tid) == 0) {
         pthread_cond_wait(&writer->changed, &writer->lock);
     }

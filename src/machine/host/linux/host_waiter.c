@@ -29,7 +29,8 @@
 #include "mem_heap.h"
 
 /* Polling period for the end of a process without a pidfd. */
-#define LOOK_NS 100000000u
+#define LOOK_NS     100000000u
+#define STACK_BYTES ((size_t)128 << 10)
 
 struct sonde__host_waiter {
     int pidfd, signals, event; /* pidfd: -1 if refused */
@@ -152,6 +153,18 @@ static void block_signals(sigset_t *set)
     }
 }
 
+/* Its stack is small, because the supervisor has the program's limit of memory. */
+static bool start_thread(struct sonde__host_waiter *w)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int error = pthread_create(&w->thread, &attr, watch_word, w);
+    pthread_attr_destroy(&attr);
+    errno = error;
+    return error == 0;
+}
+
 enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
                                             struct sonde__host_waiter **ret_waiter,
                                             struct sonde_error *ret_error)
@@ -169,8 +182,7 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
     bool taken = take_process(w);
     w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     w->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!taken || w->signals < 0 || w->event < 0 ||
-        pthread_create(&w->thread, NULL, watch_word, w) != 0) {
+    if (!taken || w->signals < 0 || w->event < 0 || !start_thread(w)) {
         *ret_error = (struct sonde_error){.status = SONDE_OS, .os_error = errno};
         snprintf(ret_error->what, sizeof ret_error->what, "waiting for process %d", (int)pid);
         free(w); /* its descriptors are closed when the supervisor exits, now */
