@@ -64,7 +64,7 @@ static void copy(struct sonde__record_page *page, const void *memory)
     atomic_thread_fence(memory_order_acquire);
     load(&page->text_used, &from->text_used, sizeof page->text_used);
     page->text_used = at_most(page->text_used, COUNT_OF(page->text));
-    LOAD(page, from, text, (page->text_used + 3u) / 4u * 4u);
+    LOAD(page, from, text, ((size_t)page->text_used + 3u) / 4u * 4u);
     page->text[sizeof page->text - 1] = '\0';
     check_images(page);
 }
