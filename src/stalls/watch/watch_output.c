@@ -397,41 +397,6 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     }
 }
 
-static void add_thread(struct sonde__watch_output *output, const struct sonde__sample *sample,
-                       uint32_t process, struct sonde__report *report)
-{
-    struct sonde__report_thread thread;
-    sonde__watch_resolve_thread(output->names, sample, &thread);
-    thread.process = process != 0 ? process : thread.process;
-    sonde__report_add_thread(report, &thread);
-    sonde__watch_resolve_tasks(output->names, sample, &thread);
-}
-
-/* Add the threads of the program, or of a process that descends from it. */
-static void add_threads(struct sonde__watch_output *output, const struct sonde__watch_stall *all,
-                        struct sonde__target *images, struct sonde__report *report)
-{
-    const struct sonde__watch_child *child = all->child;
-    uint32_t process = 0;
-    if (child != NULL) {
-        process = sonde__report_add_process(
-            report, &(struct sonde__report_process){
-                        .pid = child->pid,
-                        .parent_pid = child->parent_pid,
-                        .executable = sonde__report_string(report, child->executable)});
-    }
-    if (sonde__watch_names_begin(output->names, images, report) != SONDE_OK) {
-        return;
-    }
-    for (uint32_t i = 0; i < all->thread_count; i++) {
-        add_thread(output, &all->threads[i], 0, report);
-    }
-    for (uint32_t i = 0; child != NULL && i < child->thread_count; i++) {
-        add_thread(output, &child->threads[i], process, report);
-    }
-    sonde__watch_names_end(output->names);
-}
-
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 const struct sonde__watch_stall *threads,
                                 struct sonde__target *images, const char *why)
@@ -455,10 +420,10 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
         sonde__report_set_header(report, &header);
     }
     sonde__report_add_note(report, why);
-    add_threads(output, threads, images, report);
+    sonde__watch_record_threads(output->names, threads, images, report);
     sonde__report_text_view(report, &view, to_stderr);
     if (output->options->report_fd >= 0) {
-        add_threads(output, threads, images, output->report);
+        sonde__watch_record_threads(output->names, threads, images, output->report);
         flush_report(output);
     }
     sonde__report_destroy(report);
@@ -476,7 +441,7 @@ void sonde__watch_output_begin(struct sonde__watch_output *output,
     header.kind = SONDE__REPORT_STACKS;
     sonde__report_set_header(report, &header);
     if (ended->images != NULL) {
-        add_threads(output, threads, ended->images, report);
+        sonde__watch_record_threads(output->names, threads, ended->images, report);
     }
     output->options->on_begin(output->options->ctx, ended, report);
     sonde__report_destroy(report);

@@ -240,3 +240,38 @@ void sonde__watch_record_done(struct sonde__watch_record *record)
     free(record->waits);
     *record = (struct sonde__watch_record){0};
 }
+
+static void add_thread(struct sonde__watch_names *names, const struct sonde__sample *sample,
+                       uint32_t process, struct sonde__report *report)
+{
+    struct sonde__report_thread thread;
+    sonde__watch_resolve_thread(names, sample, &thread);
+    thread.process = process != 0 ? process : thread.process;
+    sonde__report_add_thread(report, &thread);
+    sonde__watch_resolve_tasks(names, sample, &thread);
+}
+
+void sonde__watch_record_threads(struct sonde__watch_names *names,
+                                 const struct sonde__watch_stall *all, struct sonde__target *images,
+                                 struct sonde__report *report)
+{
+    const struct sonde__watch_child *child = all->child;
+    uint32_t process = 0;
+    if (child != NULL) {
+        process = sonde__report_add_process(
+            report, &(struct sonde__report_process){
+                        .pid = child->pid,
+                        .parent_pid = child->parent_pid,
+                        .executable = sonde__report_string(report, child->executable)});
+    }
+    if (sonde__watch_names_begin(names, images, report) != SONDE_OK) {
+        return;
+    }
+    for (uint32_t i = 0; i < all->thread_count; i++) {
+        add_thread(names, &all->threads[i], 0, report);
+    }
+    for (uint32_t i = 0; child != NULL && i < child->thread_count; i++) {
+        add_thread(names, &child->threads[i], process, report);
+    }
+    sonde__watch_names_end(names);
+}

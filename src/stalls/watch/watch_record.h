@@ -47,4 +47,10 @@ void sonde__watch_record_make(struct sonde__watch_names *names,
                               struct sonde__watch_record *ret_record);
 void sonde__watch_record_done(struct sonde__watch_record *record);
 
+/* Add the threads of the program, or of a process that descends from it, to a report. images: of
+ * the same time. */
+void sonde__watch_record_threads(struct sonde__watch_names *names,
+                                 const struct sonde__watch_stall *all, struct sonde__target *images,
+                                 struct sonde__report *report);
+
 #endif

@@ -222,7 +222,8 @@ TEST(no_stall_is_lost_without_a_word_for_want_of_memory)
 {
     struct test_run run =
         run_script("for n in 16000 20000 22000 24000 26000 28000 30000 32000; do\n"
-                   "(ulimit -v $n; $SONDE run -- $LOOP burn:400 2>&1) > $FOLDER/out; case $(cat $FOLDER/out) in\n"
+                   "(ulimit -v $n; $SONDE run -- $LOOP burn:400 2>&1) > $FOLDER/out\n"
+                   "case $(cat $FOLDER/out) in\n"
                    "*'stall 1: '*|*'cannot be shown: out of memory'*) ;;\n"
                    "*', 1 stall'*) echo \"$n:\"; cat $FOLDER/out;; esac; done");
     CHECK_STR(run.out, "");
