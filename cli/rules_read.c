@@ -207,10 +207,10 @@ static void take_when(struct reader *r)
 
 static void take_phase(struct reader *r)
 {
-    static const char before[] = "before ";
     const char *name = r->item.value;
-    rule_of(r)->is_before_phase = strncmp(name, before, sizeof before - 1) == 0;
-    name += rule_of(r)->is_before_phase ? sizeof before - 1 : 0;
+    size_t word = strcspn(name, " \t");
+    rule_of(r)->is_before_phase = word == 6 && memcmp(name, "before", word) == 0;
+    name += rule_of(r)->is_before_phase ? word : 0;
     name += strspn(name, " \t");
     rule_of(r)->phase =
         (struct sonde__rule_text){keep_text(r, name, strlen(name)), place_in_value(r, 0)};

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "mem_heap.h"
 #include "swift_node.h"
 #include "swift_print.h"
 
@@ -107,15 +108,20 @@ static swift_ref decode_nested(struct sonde__swift *p, const char *text, size_t 
 
 bool sonde__swift_decode(const char *name, enum sonde__swift_style style, char *text, size_t size)
 {
-    struct sonde__swift p;
     size_t length = strnlen(name, SONDE__SWIFT_INPUT_MAX + 1);
     if (length > SONDE__SWIFT_INPUT_MAX || !sonde__swift_is_encoded(name)) {
         return false;
     }
-    memset(&p, 0, offsetof(struct sonde__swift, stack));
-    p.nodes[0] = (struct sonde__swift_node){.text = ""};
-    p.node_count = 1;
-    p.decode_nested = decode_nested;
-    swift_ref ref = decode(&p, name, length);
-    return ref != 0 && !p.failed && sonde__swift_print(&p, ref, style, text, size);
+    struct sonde__swift *p = sonde__mem_alloc(sizeof *p); /* too large for a small stack */
+    if (p == NULL) {
+        return false;
+    }
+    memset(p, 0, offsetof(struct sonde__swift, stack));
+    p->nodes[0] = (struct sonde__swift_node){.text = ""};
+    p->node_count = 1;
+    p->decode_nested = decode_nested;
+    swift_ref ref = decode(p, name, length);
+    bool is_decoded = ref != 0 && !p->failed && sonde__swift_print(p, ref, style, text, size);
+    sonde__mem_free(p);
+    return is_decoded;
 }
