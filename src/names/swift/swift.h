@@ -2,10 +2,10 @@
 /* Decodes the symbol names of Swift programs (Swift's docs/ABI/Mangling.rst): names of Swift 4 and
  * later, and the class and protocol names of older programs that the Objective-C runtime shows.
  *
- * Input is untrusted. The decoder takes 100 KB from the heap. Its nodes, its depth, the length of its
- * text and the number of its steps are bounded. A name that breaks a rule or a bound, or for which
- * there is no memory, is not decoded, and the caller shows the encoded one: no part of a name is
- * guessed. Context: any thread; not handler. */
+ * Input is untrusted. The decoder takes 100 KB from the heap. Its nodes, its depth, the length of
+ * its text and the number of its steps are bounded. A name that breaks a rule or a bound, or for
+ * which there is no memory, is not decoded, and the caller shows the encoded one: no part of a name
+ * is guessed. Context: any thread; not handler. */
 #ifndef SONDE_SWIFT_H
 #define SONDE_SWIFT_H
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "audit_when.h"
+#include "os.h"
 #include "test.h"
 
 static struct sonde__when when;
@@ -120,6 +121,8 @@ TEST(paths_are_made_absolute)
 {
     int etc = open("/etc", O_RDONLY | O_DIRECTORY), root = open("/", O_RDONLY | O_DIRECTORY);
     CHECK(etc >= 0 && root >= 0);
+    char is_at[8];
+    bool is_other = sonde__os_folder(root, is_at, sizeof is_at) != 1; /* emulators have their own */
     CHECK_EQ(chdir("/usr"), 0);
     char home[] = "HOME=/srv/kim/", *variables[] = {home, NULL}, **before = environ;
     environ = variables;
@@ -132,11 +135,11 @@ TEST(paths_are_made_absolute)
     CHECK(!is_path("path ~ /etc/passwd", AT_FDCWD, "/etc/passwd.d"));
     CHECK(!is_path("path ~ /etc/passwd", AT_FDCWD, ""));
     CHECK(is_path("path ~ /etc/passwd", etc, "passwd"));
-    CHECK(is_path("path ~ /etc/passwd", root, "etc/passwd"));
+    CHECK(is_other || is_path("path ~ /etc/passwd", root, "etc/passwd"));
     CHECK(is_path("path ~ /usr/lib", etc, "../usr/lib"));
     CHECK(is_path("path ~ /etc", etc, ""));
     CHECK(!is_path("path ~ /usr/passwd", etc, "passwd"));
-    CHECK(is_path("path ~ /", root, ".."));
+    CHECK(is_other || is_path("path ~ /", root, ".."));
     CHECK(is_path("path ~ /etc/*", etc, "a") && !is_path("path ~ /etc/*", etc, "a/b"));
     CHECK(is_path("path ~ /etc/**", etc, "a/b") && is_path("path ~ **/b", etc, "a/b"));
     CHECK(is_path("path ~ ~/.ssh/**", AT_FDCWD, "/srv/kim/.ssh/id"));
@@ -146,7 +149,8 @@ TEST(paths_are_made_absolute)
     CHECK(holds("path ~ /etc/a", "__fxstatat", old));
     const uint64_t rename[] = {
         (uint32_t)root, (uint64_t)(uintptr_t) "a", (uint32_t)etc, (uint64_t)(uintptr_t) "b", 0, 0};
-    CHECK(holds("path ~ /a && to.path ~ /etc/b && arg4.path ~ /etc/b", "renameat", rename));
+    CHECK(is_other ||
+          holds("path ~ /a && to.path ~ /etc/b && arg4.path ~ /etc/b", "renameat", rename));
     close(etc);
     close(root);
     environ = before;
