@@ -28,7 +28,7 @@ static void check_one(const struct sonde__suppression *s)
     FUZZ_MUST(s->line >= 1 && strlen(s->reason) < SONDE__SUPPRESS_LINE);
 }
 
-/* No call has the fingerprint or the name. */
+/* No function of the call has a name, and its fingerprint is 0. */
 static void search(const struct sonde__suppressions *all)
 {
     static const struct sonde__report_call call;
@@ -40,7 +40,10 @@ static void search(const struct sonde__suppressions *all)
         memset(name, 'a', sizeof name - 1);
         name[sizeof name - 1] = '\0';
         named.function = sonde__report_string(report, name);
-        FUZZ_MUST(sonde__suppressions_find(all, report, &named, &key) == NULL);
+        const struct sonde__suppression *found =
+            sonde__suppressions_find(all, report, &named, &key);
+        FUZZ_MUST(found == NULL ||
+                  (!found->is_expired && strspn(found->fingerprint + 2, "0") == 32));
         sonde__report_destroy(report);
     }
 }
