@@ -33,7 +33,7 @@ static bool is_confined(struct sonde__watch_session *s, uint64_t tid)
  * them. */
 static bool may_wake(struct sonde__watch_session *s)
 {
-    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+    for (uint32_t i = 0; i < s->used; i++) {
         uint64_t tid = s->loops[i].tid;
         if (tid != 0 && is_confined(s, tid)) {
             return false;
