@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What recording costs the program: the first calls of each thread are measured, then one in some.
  * A measured call stands for the ones that follow it unmeasured. A measurement during which the
- * thread may have lost its processor is left out. Context: handler, except the start. */
+ * thread may have lost its processor is left out, and counted as that. Context: handler, except the
+ * start. */
 #ifndef SONDE_RECORDER_COST_H
 #define SONDE_RECORDER_COST_H
 
@@ -32,11 +33,13 @@ static inline void recorder_cost_add(uint32_t weight, uint64_t begin_ns)
 {
     uint64_t took = recorder_cost_now() - begin_ns;
     took -= took > recorder_clock_ns ? recorder_clock_ns : took;
+    struct sonde__record_page *page = recorder_page;
     if (took < RECORDER_COST_MAX || weight == 1) {
-        struct sonde__record_page *page = recorder_page;
         atomic_fetch_add_explicit(&page->cost_samples, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&page->cost_calls, weight, memory_order_relaxed);
         atomic_fetch_add_explicit(&page->cost_ns, took * weight, memory_order_relaxed);
+    } else {
+        atomic_fetch_add_explicit(&page->cost_left_out, 1, memory_order_relaxed);
     }
 }
 

@@ -285,10 +285,15 @@ static void print_cost(const struct sonde__record_page *page, struct sonde__repo
     if (samples == 0 || calls < samples) {
         return;
     }
+    char left_out[64] = "";
+    if (atomic_load(&page->cost_left_out) != 0) {
+        snprintf(left_out, sizeof left_out, "; %llu over 50 us left out",
+                 (unsigned long long)atomic_load(&page->cost_left_out));
+    }
     sonde__report_line(lines,
-                       "recording took about %llu ns a call, %s in all (%llu call%s measured)",
+                       "recording took about %llu ns a call, %s in all (%llu call%s measured%s)",
                        (unsigned long long)each, sonde__report_duration(total_ns).text,
-                       (unsigned long long)samples, sonde__base_plural(samples));
+                       (unsigned long long)samples, sonde__base_plural(samples), left_out);
 }
 
 /* False: nothing was recorded; the user was told. */

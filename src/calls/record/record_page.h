@@ -16,7 +16,7 @@
 #include "record_images.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 7u
+#define SONDE__RECORD_PAGE_VERSION 8u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -99,8 +99,8 @@ struct sonde__record_page {
     uint32_t patches_raw;       /* 1: record system calls that code makes itself */
     uint32_t keeps_seen;        /* 1: for rules: when calls are made, and by which threads */
     /* What recording costs, measured for some of the calls: how many were measured, the calls that
-     * they stand for, and the time of these. */
-    _Atomic uint64_t cost_samples, cost_calls, cost_ns;
+     * they stand for, the time of these, and how many measurements were not used. */
+    _Atomic uint64_t cost_samples, cost_calls, cost_ns, cost_left_out;
     _Atomic uint64_t children, execs, spaces; /* creating or replacing a process, dlmopen() */
     _Atomic uint64_t unread; /* calls that a condition left out because it could not read a text */
     struct sonde__record_exceeded exceeded[SONDE__WHEN_LIMITS]; /* by the index of a limit */
