@@ -108,7 +108,7 @@ static bool read_atom(struct parser *p, uint64_t *ret_value)
 /* "O_WRONLY | O_CREAT", not "||" */
 static bool read_value(struct parser *p, uint64_t *ret_value)
 {
-    uint64_t value = 0, atom;
+    uint64_t value = 0, atom = 0;
     do {
         if (!read_atom(p, &atom)) {
             return false;
@@ -162,15 +162,18 @@ static bool add_less(struct parser *p, struct sonde__when_node test, bool is_mas
     return add_test(p, test, ret_index);
 }
 
-static bool parse_in(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+/* "(1, 2)": one of the tests must hold. */
+static bool parse_list(struct parser *p, struct sonde__when_node test,
+                       bool (*parse_one)(struct parser *p, struct sonde__when_node test,
+                                         uint16_t *ret_index),
+                       uint16_t *ret_index)
 {
-    uint16_t one, all = UINT16_MAX;
-    uint64_t value;
+    uint16_t one = 0, all = UINT16_MAX;
     if (!take(p, "(")) {
         return fail(p, p->at, "expected (");
     }
     do {
-        if (!read_value(p, &value) || !add_equal(p, test, value, &one) ||
+        if (!parse_one(p, test, &one) ||
             (all != UINT16_MAX &&
              !add(p, (struct branch){.kind = OR, .left = all, .right = one}, &one))) {
             return false;
@@ -179,6 +182,12 @@ static bool parse_in(struct parser *p, struct sonde__when_node test, uint16_t *r
     } while (take(p, ","));
     *ret_index = all;
     return take(p, ")") || fail(p, p->at, "expected a comma or )");
+}
+
+static bool parse_equal(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
+{
+    uint64_t value;
+    return read_value(p, &value) && add_equal(p, test, value, ret_index);
 }
 
 /* Keep bytes for the evaluation; a NUL follows them. */
@@ -309,24 +318,6 @@ static bool parse_net(struct parser *p, struct sonde__when_node test, uint16_t *
     return add_test(p, test, ret_index);
 }
 
-static bool parse_nets(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
-{
-    uint16_t one, all = UINT16_MAX;
-    if (!take(p, "(")) {
-        return fail(p, p->at, "expected (");
-    }
-    do {
-        if (!parse_net(p, test, &one) ||
-            (all != UINT16_MAX &&
-             !add(p, (struct branch){.kind = OR, .left = all, .right = one}, &one))) {
-            return false;
-        }
-        all = one;
-    } while (take(p, ","));
-    *ret_index = all;
-    return take(p, ")") || fail(p, p->at, "expected a comma or )");
-}
-
 /* What follows an address' word. */
 static bool parse_address(struct parser *p, struct sonde__when_node test, uint16_t *ret_index)
 {
@@ -335,7 +326,7 @@ static bool parse_address(struct parser *p, struct sonde__when_node test, uint16
         return parse_net(p, test, ret_index) && negate(p, is_not, ret_index);
     }
     if (take(p, "in")) {
-        return parse_nets(p, test, ret_index);
+        return parse_list(p, test, parse_net, ret_index);
     }
     return fail(p, p->at, "expected ==, != or in, and addresses");
 }
@@ -358,7 +349,7 @@ static bool parse_comparison(struct parser *p, struct sonde__when_node test, boo
         return add_less(p, test, is_masked, false, ret_index);
     }
     if (take(p, "in")) {
-        return parse_in(p, test, ret_index);
+        return parse_list(p, test, parse_equal, ret_index);
     }
     return add_equal(p, test, 0, ret_index) && negate(p, true, ret_index);
 }
