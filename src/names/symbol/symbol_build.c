@@ -89,7 +89,8 @@ scan_table(struct symbol_build *build, const struct sonde__elf_symbols *symbols,
 static enum sonde_status add_table(struct symbol_build *build, unsigned table)
 {
     struct sonde__elf_symbols symbols = build->index->tables[table];
-    uint32_t ref = (uint32_t)table << SYMBOL_REF_TABLE_SHIFT;
+    bool has_stubs = build->has_stub_table && table == SYMBOL_TABLE_STUBS;
+    uint32_t ref = (uint32_t)table << SYMBOL_REF_TABLE_SHIFT | (has_stubs ? SYMBOL_REF_PLT : 0);
     uint8_t *code_sections = NULL;
     uint32_t section_count = 0;
     if (symbols.count == 0) {
@@ -245,6 +246,24 @@ static enum sonde_status flatten_and_finish(struct symbol_build *build,
     return status;
 }
 
+/* Note the sizes of the table's stubs, in the order of the sorted keys. */
+static enum sonde_status note_stub_sizes(struct symbol_build *build)
+{
+    const struct sonde__elf_symbols *table = &build->index->tables[SYMBOL_TABLE_STUBS];
+    uint32_t count = 0;
+    build->stub_sizes = sonde__mem_alloc_array(table->count + 1u, sizeof *build->stub_sizes);
+    if (build->stub_sizes == NULL) {
+        return SONDE_MEMORY;
+    }
+    for (uint32_t i = 0; i < build->count; i++) {
+        if (((uint32_t)build->keys[i] & SYMBOL_REF_PLT) != 0) {
+            build->stub_sizes[count++] =
+                (uint32_t)symbol_read(table, symbol_ref_index((uint32_t)build->keys[i])).size;
+        }
+    }
+    return SONDE_OK;
+}
+
 /* spare: has the size of the keys. */
 static enum sonde_status build_index(struct symbol_build *build, const struct sonde__elf *elf,
                                      void *spare, struct sonde__symbol_index **ret_index)
@@ -259,6 +278,8 @@ static enum sonde_status build_index(struct symbol_build *build, const struct so
     build->scratch = build->keys == keys ? build->scratch : keys;
     if (elf != NULL) {
         SONDE_TRY(symbol_add_plt(build, elf));
+    } else if (build->has_stub_table) {
+        SONDE_TRY(note_stub_sizes(build));
     }
     /* A key makes at most two entries. The scratch has starts and rests, the spare has names. */
     entries.starts = (uint16_t *)(void *)build->scratch;
@@ -281,7 +302,7 @@ enum sonde_status symbol_build_finish(struct symbol_build *build, const struct s
     sonde__mem_free(block);
     sonde__mem_free(build->stub_sizes);
     if (status != SONDE_OK) {
-        sonde__objc_symbols_done(&build->index->objc);
+        symbol_index_free_tables(build->index);
     }
     if (status == SONDE_MEMORY) {
         return sonde__base_fail(ret_error, status, "no memory for a symbol index", NULL, 0, 0);
@@ -298,6 +319,7 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
     struct symbol_build build; /* large counters are cleared where they are used */
     build.index = &made;
     build.count = build.capacity = 0;
+    build.has_stub_table = false;
     enum sonde_status status = find_sources(&build, elf, debug, ret_error);
     if (status != SONDE_OK) {
         sonde__objc_symbols_done(&made.objc);
@@ -309,7 +331,7 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
 void sonde__symbol_index_destroy(struct sonde__symbol_index *index)
 {
     if (index != NULL) {
-        sonde__objc_symbols_done(&index->objc);
+        symbol_index_free_tables(index);
     }
     sonde__mem_free(index);
 }

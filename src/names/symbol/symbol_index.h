@@ -48,9 +48,8 @@ SONDE_NODISCARD enum sonde_status sonde__symbol_index_create(const struct sonde_
                                                              const struct sonde__elf *debug,
                                                              struct sonde__symbol_index **ret_index,
                                                              struct sonde_error *ret_error);
-/* The same of a Mach-O and its dSYM, or null. Names are without the underscore that Mach-O puts
- * before each. A symbol ends where the next function begins (LC_FUNCTION_STARTS). In a stripped
- * image the exports name functions. Returns as above. */
+/* The same of a Mach-O and its dSYM, or null, with the names of symbol_macho_names.h. Returns as
+ * above. */
 struct sonde__macho;
 SONDE_NODISCARD enum sonde_status
 sonde__symbol_index_create_macho(const struct sonde__macho *macho, const struct sonde__macho *debug,

@@ -26,6 +26,7 @@ enum symbol_table {
     SYMBOL_TABLE_DEBUG,  /* .symtab of the separate debug file */
     SYMBOL_TABLE_DYNSYM, /* .dynsym of the image */
     SYMBOL_TABLE_OBJC,   /* made from the tables of the image's runtime; has no PLT stubs */
+    SYMBOL_TABLE_STUBS = SYMBOL_TABLE_DYNSYM, /* of a Mach-O: stubs only */
 };
 #define SYMBOL_TABLE_COUNT 4u
 
@@ -83,7 +84,8 @@ struct sonde__symbol_index {
     uint8_t arch; /* enum sonde_arch; for the CFI */
     size_t block_bytes;
     struct sonde__elf_symbols tables[SYMBOL_TABLE_COUNT];
-    struct sonde__objc_symbols objc; /* owns the last table */
+    struct sonde__objc_symbols objc;   /* owns the last table */
+    struct sonde__objc_symbols own[2]; /* of a Mach-O: own the symbols' and the stubs' entries */
     struct sonde__cfi cfi;
 };
 
@@ -145,6 +147,7 @@ struct symbol_build {
     symbol_key *keys;
     symbol_key *scratch; /* as large as keys */
     uint32_t count, capacity;
+    bool has_stub_table; /* SYMBOL_TABLE_STUBS is one */
     /* Sizes of the PLT stubs among the keys, in their order (heap). */
     uint32_t *stub_sizes;
     struct symbol_digits digits;
@@ -221,11 +224,19 @@ static inline void symbol_write_function(uint8_t *entry, unsigned bind, uint16_t
 }
 
 /* Build the index of the tables that build->index has, for `capacity` symbols. elf: has PLT stubs;
- * null: none. Takes build->index->objc, also if it fails. */
+ * null: none besides the table's. Takes the tables that build->index owns, also if it fails. */
 SONDE_NODISCARD enum sonde_status symbol_build_finish(struct symbol_build *build,
                                                       const struct sonde__elf *elf,
                                                       struct sonde__symbol_index **ret_index,
                                                       struct sonde_error *ret_error);
+
+/* Free the tables that an index owns. */
+static inline void symbol_index_free_tables(struct sonde__symbol_index *index)
+{
+    sonde__objc_symbols_done(&index->objc);
+    sonde__objc_symbols_done(&index->own[0]);
+    sonde__objc_symbols_done(&index->own[1]);
+}
 
 /* Prepare to count digits of starts up to start_max. */
 void symbol_sort_prepare(struct symbol_digits *digits, uint32_t start_max);

@@ -2,9 +2,7 @@
 /* Names in shipped Mach-O files, against llvm-symbolizer: C++ with functions folded into one,
  * Objective-C, Swift, from npm's registry (tools/npm-packages.list). */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agree.h"
 #include "darwin.h"
@@ -30,24 +28,10 @@ static const struct shipped {
 static void check(const struct shipped *file)
 {
     char path[4096], name[200];
-    const char *cache = getenv("SONDE_CACHE"), *folder = getenv("XDG_CACHE_HOME");
     if (file->is_long && !test_long()) {
         SKIP("only with --long");
     }
-    if (cache != NULL) {
-        snprintf(path, sizeof path, "%s/npm/%s", cache, file->path);
-    } else if (folder != NULL) {
-        snprintf(path, sizeof path, "%s/sonde/npm/%s", folder, file->path);
-    } else {
-        snprintf(path, sizeof path, "%s/.cache/sonde/npm/%s", getenv("HOME"), file->path);
-    }
-    if (access(path, R_OK) != 0) {
-        SKIP("not fetched: %s", path);
-    }
-    if (file->arch != NULL) {
-        darwin_shell("llvm-lipo-19 -thin %s -output thin '%s'", file->arch, path);
-        snprintf(path, sizeof path, "%s/thin", test_folder());
-    }
+    darwin_npm(file->path, file->arch, path, sizeof path);
     struct agreement a = compare(path, NULL, NULL, ADDRESSES);
     snprintf(name, sizeof name, "%s %s", strrchr(file->path, '/') + 1,
              file->arch != NULL ? file->arch : "");

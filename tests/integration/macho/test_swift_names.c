@@ -2,28 +2,11 @@
 /* All Swift names in shipped programs decode, in both styles (tools/npm-packages.list). Which names
  * there are, llvm-nm says. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "darwin.h"
 #include "swift.h"
 #include "test.h"
-
-/* Path of a fetched file; skips the test without it. */
-static void find(const char *file, char *path, size_t size)
-{
-    const char *cache = getenv("SONDE_CACHE"), *folder = getenv("XDG_CACHE_HOME");
-    if (cache != NULL) {
-        snprintf(path, size, "%s/npm/%s", cache, file);
-    } else if (folder != NULL) {
-        snprintf(path, size, "%s/sonde/npm/%s", folder, file);
-    } else {
-        snprintf(path, size, "%s/.cache/sonde/npm/%s", getenv("HOME"), file);
-    }
-    if (access(path, R_OK) != 0) {
-        SKIP("not fetched: %s", path);
-    }
-}
 
 /* Not `MR`, an operator of Xcode's compilers that no document describes. */
 static bool is_documented(const char *name)
@@ -36,7 +19,7 @@ static void check(const char *file, unsigned least)
 {
     char path[4096];
     static char text[1 << 16];
-    find(file, path, sizeof path);
+    darwin_npm(file, NULL, path, sizeof path);
     const char *argv[] = {"llvm-nm-19", "--format=just-symbols", path, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 120);
     unsigned names = 0, unknown = 0;

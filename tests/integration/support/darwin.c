@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -57,4 +58,23 @@ void darwin_build(const char *source, const char *triple, const char *cflags, co
                  "-o %s %s.o",
                  triple, cflags, test_source_dir(), source, name, length, triple, platform, lflags,
                  name, name);
+}
+
+void darwin_npm(const char *file, const char *arch, char *ret_path, size_t size)
+{
+    const char *cache = getenv("SONDE_CACHE"), *folder = getenv("XDG_CACHE_HOME");
+    if (cache != NULL) {
+        snprintf(ret_path, size, "%s/npm/%s", cache, file);
+    } else if (folder != NULL) {
+        snprintf(ret_path, size, "%s/sonde/npm/%s", folder, file);
+    } else {
+        snprintf(ret_path, size, "%s/.cache/sonde/npm/%s", getenv("HOME"), file);
+    }
+    if (access(ret_path, R_OK) != 0) {
+        SKIP("not fetched: %s", ret_path);
+    }
+    if (arch != NULL) {
+        darwin_shell("llvm-lipo-19 -thin %s -output thin '%s'", arch, ret_path);
+        snprintf(ret_path, size, "%s/thin", test_folder());
+    }
 }

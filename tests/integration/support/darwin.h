@@ -17,4 +17,8 @@ char *darwin_output(const char *format, ...) __attribute__((format(printf, 1, 2)
 void darwin_build(const char *source, const char *triple, const char *cflags, const char *lflags,
                   const char *name);
 
+/* The path of a file of an npm package, "PACKAGE@VERSION/PATH" (tools/npm-packages.list), or that
+ * of the slice `arch` of it, if not null. Skips the test if it was not fetched. */
+void darwin_npm(const char *file, const char *arch, char *ret_path, size_t size);
+
 #endif

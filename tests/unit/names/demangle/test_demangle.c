@@ -140,6 +140,26 @@ TEST(cpp_and_rust_are_decoded)
 }
 
 /* Each substitution S_n is a pair of the one before: a name of 200 bytes expands to 2^60 words. */
+/* As index files have them for stubs of the linker. */
+TEST(names_of_stubs_targets_are_decoded)
+{
+    char name[SONDE__DEMANGLE_INPUT_MAX + 100];
+    CHECK_STR(sonde__demangle("__main_block_invoke@plt", buffer), "block in main@plt");
+    CHECK_STR(sonde__demangle("$s4main3fooyyF@plt", buffer), "foo()@plt");
+    CHECK_STR(sonde__demangle("memcpy@plt", buffer), "memcpy@plt");
+    CHECK_STR(sonde__demangle("_@plt", buffer), "_@plt");
+    CHECK_STR(sonde__demangle("_@plt@plt", buffer), "_@plt@plt");
+    if (knows_languages()) {
+        CHECK_STR(sonde__demangle("_Z3fooi@plt", buffer), "foo(int)@plt");
+    }
+    for (size_t size = SONDE__DEMANGLE_INPUT_MAX - 10; size < sizeof name - 5; size++) {
+        memset(name, 'x', size);
+        memcpy(name, "_Z", 2);
+        memcpy(name + size, "@plt", 5);
+        CHECK(sonde__demangle(name, buffer) == name);
+    }
+}
+
 TEST(exponential_name_ends_at_the_limit)
 {
     (void)knows_languages();

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol_macho_names.h"
+
+#include <string.h>
+
+#include "base_search.h"
+#include "image_elf_format.h"
+#include "mem_heap.h"
+#include "mem_sort.h"
+
+/* Apple's text in place of a name that was removed. */
+#define REDACTED "<redacted>"
+/* Programs have three to six: text, stubs, helpers. */
+#define CODE_SECTIONS_MAX 64u
+
+struct addresses {
+    uint64_t *all; /* ascending, after sort() */
+    size_t count, capacity;
+};
+
+struct names {
+    const struct sonde__macho *macho;
+    bool (*each)(void *ctx, const struct sonde__macho_name *name);
+    void *ctx;
+    struct addresses starts; /* of functions */
+    struct addresses named;  /* that symbols name */
+    struct {
+        uint64_t start, size;
+    } code[CODE_SECTIONS_MAX];
+    uint32_t code_count;
+    bool is_done; /* no memory, or `each` wants no more */
+    bool is_failed;
+};
+
+static void put(struct names *n, struct addresses *to, uint64_t vaddr)
+{
+    if (!SONDE__MEM_ADD(to->all, to->count, to->capacity, vaddr)) {
+        n->is_failed = n->is_done = true;
+    }
+}
+
+static void sort(struct addresses *addresses)
+{
+    sonde__mem_sort(addresses->all, addresses->count, sizeof(uint64_t), sizeof(uint64_t));
+}
+
+/* The number of addresses up to `vaddr`. */
+static size_t count_until(const struct addresses *in, uint64_t vaddr)
+{
+    return SONDE__SEARCH(0, in->count, i, in->all[i] <= vaddr);
+}
+
+static bool contains(const struct addresses *in, uint64_t vaddr)
+{
+    size_t after = count_until(in, vaddr);
+    return in->all != NULL && after != 0 && in->all[after - 1] == vaddr;
+}
+
+static void read_starts(struct names *n, const struct sonde__macho *macho, uint64_t shift)
+{
+    struct sonde__macho_starts list;
+    uint64_t vaddr;
+    sonde__macho_starts_begin(macho, &list);
+    while (!n->is_done && sonde__macho_starts_next(&list, &vaddr)) {
+        put(n, &n->starts, vaddr + shift);
+    }
+}
+
+/* limit: the end of the section, or of the stub. */
+static void give(struct names *n, struct sonde__macho_name *name, uint64_t limit)
+{
+    size_t after = count_until(&n->starts, name->start);
+    bool has_next = after < n->starts.count && n->starts.all[after] < limit;
+    name->end = has_next ? n->starts.all[after] : limit;
+    name->name += name->name[0] == '_';
+    if (name->end > name->start && !n->each(n->ctx, name)) {
+        n->is_done = true;
+    }
+}
+
+static uint8_t bind_of(const struct sonde__macho_symbol *symbol)
+{
+    return (symbol->type & SONDE__N_EXT) == 0        ? SONDE__STB_LOCAL
+           : (symbol->desc & SONDE__N_WEAK_DEF) != 0 ? SONDE__STB_WEAK
+                                                     : SONDE__STB_GLOBAL;
+}
+
+static void give_symbols(struct names *n, const struct sonde__macho *macho, uint64_t shift)
+{
+    struct sonde__macho_symbols symbols;
+    struct sonde__macho_symbol symbol;
+    struct sonde__macho_section section;
+    uint64_t thumb = macho->cpu == SONDE__CPU_ARM ? 1 : 0;
+    if (!sonde__macho_symbols(macho, &symbols)) {
+        return;
+    }
+    for (uint32_t i = 0; !n->is_done && sonde__macho_symbols_at(&symbols, i, &symbol); i++) {
+        struct sonde__macho_name name = {.name = symbol.name,
+                                         .start = (symbol.value & ~thumb) + shift,
+                                         .table = &symbols,
+                                         .source = SONDE__MACHO_NAME_SYMBOL,
+                                         .bind = bind_of(&symbol)};
+        if (sonde__macho_is_function(macho, &symbol, &section) &&
+            strcmp(symbol.name, REDACTED) != 0) {
+            put(n, &n->named, name.start);
+            give(n, &name, section.vaddr + section.size + shift);
+        }
+    }
+}
+
+/* --- what remains without symbols --- */
+
+/* Exports also name data. */
+static void find_code(struct names *n)
+{
+    struct sonde__macho_section section;
+    for (uint32_t i = 0;
+         n->code_count < CODE_SECTIONS_MAX && sonde__macho_section(n->macho, i, &section); i++) {
+        if ((section.flags & (SONDE__S_ATTR_PURE_INSTRUCTIONS | SONDE__S_ATTR_SOME_INSTRUCTIONS)) !=
+            0) {
+            n->code[n->code_count].start = section.vaddr;
+            n->code[n->code_count++].size = section.size;
+        }
+    }
+}
+
+/* The end of the section of code at `vaddr`; 0: there is no code. */
+static uint64_t code_end(const struct names *n, uint64_t vaddr)
+{
+    for (uint32_t i = 0; i < n->code_count; i++) {
+        if (vaddr - n->code[i].start < n->code[i].size) {
+            return n->code[i].start + n->code[i].size;
+        }
+    }
+    return 0;
+}
+
+static void give_exports(struct names *n)
+{
+    struct sonde__macho_exports *exports = sonde__mem_alloc(sizeof *exports);
+    struct sonde__macho_export found;
+    if (exports == NULL) {
+        n->is_failed = n->is_done = true;
+        return;
+    }
+    sonde__macho_exports_begin(n->macho, exports);
+    while (!n->is_done && sonde__macho_exports_next(exports, &found)) {
+        bool is_weak = (found.flags & SONDE__EXPORT_WEAK_DEFINITION) != 0;
+        struct sonde__macho_name name = {.name = found.name,
+                                         .start = found.vaddr,
+                                         .source = SONDE__MACHO_NAME_EXPORT,
+                                         .bind = is_weak ? SONDE__STB_WEAK : SONDE__STB_GLOBAL};
+        uint64_t end = code_end(n, found.vaddr);
+        if (end != 0 && (found.flags & SONDE__EXPORT_REEXPORT) == 0 &&
+            !contains(&n->named, found.vaddr)) {
+            give(n, &name, end);
+        }
+    }
+    sonde__mem_free(exports);
+}
+
+static void give_stubs_in(struct names *n, const struct sonde__macho_symbols *symbols,
+                          const struct sonde__macho_section *section)
+{
+    uint32_t bytes = sonde__macho_indirect_bytes(n->macho, section);
+    struct sonde__macho_symbol symbol;
+    for (uint32_t i = 0; bytes != 0 && !n->is_done && i < section->size / bytes; i++) {
+        struct sonde__macho_name name = {.start = section->vaddr + (uint64_t)i * bytes,
+                                         .table = symbols,
+                                         .source = SONDE__MACHO_NAME_STUB,
+                                         .bind = SONDE__STB_GLOBAL};
+        if (section->reserved1 + (uint64_t)i >= n->macho->indirect_count) {
+            break; /* so that the file's size limits the loop */
+        }
+        if (sonde__macho_indirect(n->macho, symbols, section, i, &symbol) &&
+            symbol.name[0] != '\0' && strcmp(symbol.name, REDACTED) != 0 &&
+            !contains(&n->named, name.start)) {
+            name.name = symbol.name;
+            give(n, &name, name.start + bytes);
+        }
+    }
+}
+
+static void give_stubs(struct names *n)
+{
+    struct sonde__macho_symbols symbols;
+    struct sonde__macho_section section;
+    if (!sonde__macho_symbols(n->macho, &symbols)) {
+        return;
+    }
+    for (uint32_t i = 0; !n->is_done && sonde__macho_section(n->macho, i, &section); i++) {
+        if ((section.flags & SONDE__S_TYPE) == SONDE__S_SYMBOL_STUBS &&
+            section.vaddr <= UINT64_MAX - section.size) {
+            give_stubs_in(n, &symbols, &section);
+        }
+    }
+}
+
+enum sonde_status
+sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__macho *debug,
+                       bool (*each)(void *ctx, const struct sonde__macho_name *name), void *ctx)
+{
+    struct names n = {.macho = macho, .each = each, .ctx = ctx};
+    uint64_t shift = debug != NULL ? macho->base - debug->base : 0;
+    read_starts(&n, macho, 0);
+    if (debug != NULL) {
+        read_starts(&n, debug, shift);
+    }
+    sort(&n.starts);
+    if (debug != NULL) {
+        give_symbols(&n, debug, shift);
+    }
+    if (n.named.count == 0) {
+        give_symbols(&n, macho, 0);
+    }
+    sort(&n.named);
+    find_code(&n);
+    if (!n.is_done) {
+        give_exports(&n);
+    }
+    if (!n.is_done) {
+        give_stubs(&n);
+    }
+    sonde__mem_free(n.starts.all);
+    sonde__mem_free(n.named.all);
+    return n.is_failed ? SONDE_MEMORY : SONDE_OK;
+}
