@@ -3,10 +3,10 @@
 
 #include "audit_run.h"
 #include "base_text.h"
+#include "cli_file.h"
 #include "host_self.h"
 #include "report_model.h"
-#include "rules_file.h"
-#include "rules_plan.h"
+#include "rules_load.h"
 #include "run_record.h"
 
 static void print_line(void *ctx, const char *line)
@@ -73,8 +73,8 @@ static void print_all(const struct sonde__audit *audit, const struct sonde__audi
            sonde__base_plural(functions));
 }
 
-static int compile(const struct sonde__cli_command *command, const char *path, const char *program,
-                   const struct sonde__audit_rules *rules)
+static int print_compiled(const struct sonde__cli_command *command, const char *path,
+                          const char *program, const struct sonde__audit_rules *rules)
 {
     struct sonde_error error = {0};
     struct sonde__audit *audit;
@@ -93,23 +93,22 @@ static int compile(const struct sonde__cli_command *command, const char *path, c
 }
 
 int sonde__cli_audit_compile(const struct sonde__cli_command *command, const char *path,
-                             const char *program)
+                             const char *program, const char *output)
 {
-    static struct sonde__rules rules;
-    static struct sonde__rules_plan plan;
+    struct sonde__rules_loaded loaded;
     const char *binary = program != NULL ? sonde__cli_find_binary(program) : NULL;
     if (program != NULL && binary == NULL) {
         sonde__cli_error(command, "%s: not a program whose libraries the loader lists", program);
         return SONDE__CLI_UNSUPPORTED;
     }
-    int exit_code = SONDE__CLI_MALFORMED;
-    if (sonde__rules_open(path, print_line, (void *)(uintptr_t)command, &rules)) {
-        enum sonde_status status = sonde__rules_plan(&rules, &plan);
-        exit_code = status == SONDE_OK            ? compile(command, path, binary, &plan.audit)
-                    : status == SONDE_UNSUPPORTED ? SONDE__CLI_UNSUPPORTED
-                                                  : sonde__cli_fail(command, path, status, NULL);
+    int exit_code = sonde__rules_load(command, path, &loaded);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
     }
-    sonde__rules_plan_done(&plan);
-    sonde__rules_done(&rules);
+    exit_code = print_compiled(command, path, binary, &loaded.blob.rules);
+    if (exit_code == SONDE__CLI_OK && output != NULL) {
+        exit_code = sonde__cli_write_file(command, output, loaded.bytes, loaded.size);
+    }
+    sonde__rules_unload(&loaded);
     return exit_code;
 }

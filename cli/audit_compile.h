@@ -5,9 +5,9 @@
 
 #include "cli.h"
 
-/* program: whose libraries' other names of the functions are added; null: none. Returns the exit
- * code. */
+/* program: whose libraries' other names of the functions are added; null: none. output: the file
+ * for the compiled rules, without these names; null: none. Returns the exit code. */
 int sonde__cli_audit_compile(const struct sonde__cli_command *command, const char *path,
-                             const char *program);
+                             const char *program, const char *output);
 
 #endif

@@ -6,8 +6,7 @@
 #include "audit_run.h"
 #include "cli_library.h"
 #include "host_run.h"
-#include "rules_file.h"
-#include "rules_plan.h"
+#include "rules_load.h"
 #include "watch_program.h"
 
 static void print_line(void *ctx, const char *line)
@@ -71,25 +70,6 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     return 0;
 }
 
-/* Read a file of rules. They live as long as the process. Returns 0 or the exit status. */
-static int read_rules(const struct sonde__cli_command *command, const char *path,
-                      const struct sonde__audit_rules **ret_rules)
-{
-    static struct sonde__rules rules;
-    static struct sonde__rules_plan plan;
-    enum sonde_status status = SONDE_UNSUPPORTED;
-    if (sonde__rules_open(path, print_line, (void *)(uintptr_t)command, &rules)) {
-        status = sonde__rules_plan(&rules, &plan);
-    }
-    if (status == SONDE_ABSENT) {
-        sonde__cli_error(command, "%s: no rule is in it", path);
-    } else if (status == SONDE_MEMORY) {
-        (void)sonde__cli_fail(command, path, status, NULL);
-    }
-    *ret_rules = &plan.audit;
-    return status == SONDE_OK ? 0 : 125;
-}
-
 int sonde__cli_prepare_record(const struct sonde__cli_command *command,
                               const struct sonde__cli_record *request,
                               struct sonde__watch_options *options)
@@ -100,11 +80,12 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
                                         .phase = request->phase,
                                         .nodes = request->frames};
     if (request->rules != NULL) {
-        from.list = request->rules;
-        int failed = read_rules(command, request->rules, &from.rules);
-        if (failed != 0) {
-            return failed;
+        static struct sonde__rules_loaded loaded; /* lives as long as the process */
+        if (sonde__rules_load(command, request->rules, &loaded) != SONDE__CLI_OK) {
+            return 125;
         }
+        from.list = request->rules;
+        from.rules = &loaded.blob.rules;
     }
     const struct sonde__watch_plugin plugin = {
         .kind = from.rules != NULL ? SONDE__REPORT_AUDIT : SONDE__REPORT_CALLS,

@@ -1,5 +1,7 @@
 set(sources
     audit_alias.c
+    audit_blob_read.c
+    audit_blob_write.c
     audit_blocks.c
     audit_expand.c
     audit_fortified.c
