@@ -52,9 +52,9 @@ struct sonde__host_process {
     int32_t pid;  /* of the process, even if a tid was given */
     uint32_t uid; /* effective */
     bool own_user;
-    bool dumpable; /* false: root owns its /proc files; it changed its user, or asked for this */
-    bool kernel;   /* a kernel thread: no user memory */
-    bool zombie;
+    bool dumpable;  /* false: root owns its /proc files; it changed its user, or asked for this */
+    bool kernel;    /* a kernel thread: no user memory */
+    bool zombie;    /* all its threads have ended */
     int32_t tracer; /* pid of the tracer, 0: none */
     bool filtered;  /* has a seccomp filter */
 };
@@ -62,6 +62,10 @@ struct sonde__host_process {
 SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
                                                            struct sonde__host_process *ret_process,
                                                            struct sonde_error *ret_error);
+
+/* The number whose files in /proc show memory, program and namespaces of a process: `pid`, or that
+ * of another thread if the main thread has ended before it (pthread_exit()). */
+int32_t sonde__host_live_number(int32_t pid);
 
 /* The program's path as the process sees it, without " (deleted)". False: unreadable. */
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);

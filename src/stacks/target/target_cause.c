@@ -8,6 +8,7 @@
 #include "arch_regs.h"
 #include "arch_syscall.h"
 #include "base_text.h"
+#include "host_process.h"
 #include "host_run.h"
 #include "target_private.h"
 
@@ -29,7 +30,8 @@ static const char *const by_descriptor[] = {"read",         "write",           "
 static void describe_fd(const struct sonde__target *target, int32_t fd, char *text, size_t capacity)
 {
     char path[256];
-    if (target->is_live && sonde__host_fd_path(target->pid, fd, path, sizeof path)) {
+    int32_t live = target->is_live ? sonde__host_live_number(target->pid) : 0;
+    if (live != 0 && sonde__host_fd_path(live, fd, path, sizeof path)) {
         snprintf(text, capacity, "fd %d %s", (int)fd, path);
     } else {
         snprintf(text, capacity, "fd %d", (int)fd);

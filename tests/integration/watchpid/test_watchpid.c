@@ -46,13 +46,14 @@ static void run_watched(struct zoo *zoo, const char *const argv[])
 }
 
 static const char *expected_loop;
+static bool main_has_ended;
 
 static void check(const struct zoo_truth *truth, const struct json *stall)
 {
     int64_t ms = json_int(stall, "duration_ns") / 1000000;
     int64_t error = ms > truth->ms ? ms - truth->ms : truth->ms - ms;
     CHECK_STR(json_text(stall, "loop"), expected_loop);
-    CHECK(json_bool(stall, "main"));
+    CHECK_EQ(json_bool(stall, "main"), !main_has_ended);
     if (error > (int64_t)(20 + truth->ms / 20) * test_slack()) {
         FAIL("%s took %u ms, %lld ms were reported", truth->kind, truth->ms, (long long)ms);
     }
@@ -88,6 +89,34 @@ TIMED_TEST(a_static_program, 60)
     find((const char *[]){program_built("watchpid/watchpid_static"), "400", "burn", "sleep",
                           "mutex", "read", NULL},
          "epoll");
+}
+
+/* The number of the process shows no memory then; those of its other threads do. */
+TIMED_TEST(a_program_whose_main_thread_has_ended, 60)
+{
+    const char *path = program_built("watchpid/watchpid_main_ends");
+    struct zoo zoo;
+    main_has_ended = true;
+    find((const char *[]){path, "400", "burn", "sleep", NULL}, "epoll");
+    zoo_run(&zoo, (const char *[]){path, "400", "burn", "sleep", NULL}, 60);
+    zoo_check_stalls(&zoo, check);
+    zoo_done(&zoo);
+    struct program program = program_start((const char *[]){path, "100000", "idle", NULL});
+    char number[16];
+    program_await(&program, "started", 30);
+    program_pause_ms(200);
+    snprintf(number, sizeof number, "%d", (int)program.pid);
+    struct test_run stacks =
+        test_run((const char *[]){program_sonde(), "stacks", number, NULL}, NULL, NULL, 30);
+    struct test_run doctor =
+        test_run((const char *[]){program_sonde(), "doctor", number, NULL}, NULL, NULL, 30);
+    (void)program_stop(&program, 20);
+    CHECK_CONTAINS(stacks.out, " (main)  exited");
+    CHECK_CONTAINS(stacks.out, " loop_beside+0x");
+    CHECK_CONTAINS(doctor.out, "watchpid_main_ends, 4 threads");
+    CHECK_CONTAINS(doctor.out, "its threads and memory can be read");
+    test_run_done(&stacks);
+    test_run_done(&doctor);
 }
 
 TIMED_TEST(a_program_of_musl, 60)

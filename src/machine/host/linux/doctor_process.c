@@ -51,7 +51,7 @@ static void inspect_identity(struct sonde__findings *findings, int32_t pid,
     char name[32] = "";
     ssize_t size;
     (void)sscanf(status, "Name:\t%31[^\n]", name);
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)sonde__host_live_number(pid));
     size = readlink(path, exe, sizeof exe - 1);
     exe[size > 0 ? size : 0] = '\0';
     finding->needed = true;
@@ -210,10 +210,11 @@ bool sonde__host_doctor_process(int32_t pid, struct sonde__findings *findings)
     if (process.kernel || process.zombie) {
         return true;
     }
-    inspect_program(findings, pid);
-    inspect_libc(findings, pid);
-    inspect_rights(findings, pid);
-    inspect_namespaces(findings, pid);
+    int32_t live = sonde__host_live_number(pid);
+    inspect_program(findings, live);
+    inspect_libc(findings, live);
+    inspect_rights(findings, live);
+    inspect_namespaces(findings, live);
     inspect_tracer(findings, status);
     return true;
 }

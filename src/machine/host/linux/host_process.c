@@ -209,10 +209,11 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
     process.tracer = (int32_t)status_field(text, "\nTracerPid:", 0);
     process.filtered = status_field(text, "\nSeccomp:", 0) == 2;
     state = strstr(text, "\nState:\t");
-    process.zombie = state != NULL && (state[8] == 'Z' || state[8] == 'X');
+    int32_t live = sonde__host_live_number(process.pid);
+    process.zombie = state != NULL && (state[8] == 'Z' || state[8] == 'X') && live == process.pid;
     process.own_user = process.uid == (uint32_t)geteuid();
     process.dumpable = true;
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)live);
     if (stat(path, &owner) == 0) {
         process.dumpable = (uint32_t)owner.st_uid == process.uid;
     }
@@ -223,11 +224,27 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
     return SONDE_OK;
 }
 
+int32_t sonde__host_live_number(int32_t pid)
+{
+    uint64_t *tids;
+    size_t count;
+    int32_t live = pid;
+    if (pid <= 0 || !sonde__host_thread_ended(pid, (uint64_t)pid) ||
+        sonde__host_tids_read(pid, &tids, &count, NULL) != SONDE_OK) {
+        return pid;
+    }
+    for (size_t i = 0; i < count && live == pid; i++) {
+        live = sonde__host_thread_ended(pid, tids[i]) ? pid : (int32_t)tids[i];
+    }
+    sonde__mem_free(tids);
+    return live;
+}
+
 enum sonde_status sonde__host_environ_read(int32_t pid, char *buffer, size_t capacity,
                                            size_t *ret_size)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)sonde__host_live_number(pid));
     return sonde__host_file_read(path, buffer, capacity, ret_size, NULL);
 }
 
@@ -236,7 +253,7 @@ bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
     static const char deleted[] = " (deleted)";
     char path[64];
     ssize_t n;
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)sonde__host_live_number(pid));
     n = readlink(path, ret_path, capacity - 1);
     if (n <= 0) {
         return false;
@@ -251,21 +268,22 @@ bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
 
 void sonde__host_program_file(int32_t pid, char *ret_path, size_t capacity)
 {
-    snprintf(ret_path, capacity, pid == 0 ? "/proc/self/exe" : "/proc/%d/exe", pid);
+    snprintf(ret_path, capacity, pid == 0 ? "/proc/self/exe" : "/proc/%d/exe",
+             (int)sonde__host_live_number(pid));
 }
 
 void sonde__host_mapped_file(int32_t pid, uint64_t start, uint64_t end, char *ret_path,
                              size_t capacity)
 {
-    snprintf(ret_path, capacity, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
-             (unsigned long long)end);
+    snprintf(ret_path, capacity, "/proc/%d/map_files/%llx-%llx", (int)sonde__host_live_number(pid),
+             (unsigned long long)start, (unsigned long long)end);
 }
 
 int32_t sonde__host_memory_open(int32_t pid)
 {
     char path[48];
     int32_t fd;
-    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)sonde__host_live_number(pid));
     return sonde__os_open(path, &fd, NULL) == SONDE_OK ? fd : -1;
 }
 
@@ -332,6 +350,7 @@ bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity)
         return false;
     }
     ret_path[0] = '\0';
+    pid = sonde__host_live_number(pid);
     if (shares_mounts(pid)) {
         return true;
     }
@@ -385,7 +404,7 @@ enum sonde_status sonde__host_maps_read(int32_t pid, struct sonde__host_maps *re
     size_t size = 0, capacity = 65536;
     char *text = NULL;
     enum sonde_status status;
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)sonde__host_live_number(pid));
     do { /* read the whole file at once, into a growing buffer: pieces might not match */
         capacity *= 2;
         sonde__mem_free(text);

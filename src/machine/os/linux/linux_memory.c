@@ -18,6 +18,9 @@
  * takes a whole chunk. */
 enum { PIPE_CHUNK = 4096 };
 
+/* So many threads are tried. */
+enum { LIVE_THREADS = 64 };
+
 static long read_vm(int32_t pid, uint64_t address, void *bytes, size_t size)
 {
     struct iovec local = {bytes, size};
@@ -209,11 +212,30 @@ static size_t read_mem_file(int32_t pid, uint64_t address, uint8_t *bytes, size_
     return done;
 }
 
+/* If the main thread has ended before others, the number of the process shows no memory, but those
+ * of the others do. */
+static size_t read_through_thread(int32_t pid, uint64_t address, uint8_t *bytes, size_t size,
+                                  long *ret_result)
+{
+    uint64_t tids[LIVE_THREADS];
+    size_t total = 0, done = 0;
+    if (sonde__os_list_threads(pid, tids, LIVE_THREADS, &total, NULL) != SONDE_OK) {
+        return 0;
+    }
+    for (size_t i = 0; i < total && i < LIVE_THREADS && *ret_result == -ESRCH; i++) {
+        done = read_all((int32_t)tids[i], address, bytes, size, ret_result);
+    }
+    return done;
+}
+
 size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, size_t size,
                               int32_t *ret_os_error)
 {
     long result;
     size_t done = read_all(pid, address, ret_bytes, size, &result);
+    if (done == 0 && result == -ESRCH) {
+        done = read_through_thread(pid, address, ret_bytes, size, &result);
+    }
     if (done == 0 && is_refusal(result)) {
         done = read_mem_file(pid, address, ret_bytes, size, &result);
     }
