@@ -5,22 +5,25 @@
 
 void sonde__watch_account_begin(struct sonde__watch_account *account)
 {
-    account->turn_cpu_ns = account->turn_runqueue_ns = 0;
+    account->turn_cpu_ns = account->turn_runqueue_ns = account->open_ns = 0;
 }
 
 uint64_t sonde__watch_account_look(struct sonde__watch_account *a, uint64_t since_ns,
-                                   uint64_t until_ns, uint64_t now_ns, uint64_t cpu_ns,
-                                   uint64_t runqueue_ns)
+                                   uint64_t until_ns, const struct sonde__watch_reading *reading)
 {
     uint64_t from_ns = a->at_ns > since_ns ? a->at_ns : since_ns;
     uint64_t inside_ns = sonde__base_minus(until_ns, from_ns);
-    uint64_t cpu = sonde__base_minus(cpu_ns, a->cpu_ns),
-             runqueue = sonde__base_minus(runqueue_ns, a->runqueue_ns);
+    uint64_t cpu = sonde__base_minus(reading->cpu_ns, a->cpu_ns),
+             runqueue = sonde__base_minus(reading->runqueue_ns, a->runqueue_ns);
     uint64_t ran = a->at_ns != 0 ? cpu + runqueue : 0;
-    a->turn_cpu_ns += sonde__base_min(cpu, inside_ns);
-    a->turn_runqueue_ns += sonde__base_min(runqueue, inside_ns);
-    a->at_ns = now_ns;
-    a->cpu_ns = cpu_ns;
-    a->runqueue_ns = runqueue_ns;
+    uint64_t room_ns = inside_ns + a->open_ns;
+    cpu = sonde__base_min(cpu, inside_ns);
+    runqueue = sonde__base_min(runqueue, room_ns - cpu);
+    a->turn_cpu_ns += cpu;
+    a->turn_runqueue_ns += runqueue;
+    a->open_ns = reading->ready ? room_ns - cpu - runqueue : 0;
+    a->at_ns = reading->now_ns;
+    a->cpu_ns = reading->cpu_ns;
+    a->runqueue_ns = reading->runqueue_ns;
     return ran;
 }

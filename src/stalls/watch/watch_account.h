@@ -2,25 +2,35 @@
 /* CPU time of a turn, from readings at other times than its begin and end.
  *
  * The CPU time between two readings is credited to the turn, up to the time that the interval and
- * the turn have in common. So time between readings is accounted for, too. A pure function.
+ * the turn have in common. So time between readings is accounted for, too. The kernel counts a wait
+ * for a CPU when it ends, so one that readings fell into is credited to the intervals before them,
+ * too. A pure function.
  * Context: any thread. */
 #ifndef SONDE_WATCH_ACCOUNT_H
 #define SONDE_WATCH_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sonde__watch_account {
     uint64_t at_ns;               /* the last reading; 0: none */
     uint64_t cpu_ns, runqueue_ns; /* of the thread since it started, at that reading */
     uint64_t turn_cpu_ns, turn_runqueue_ns;
+    uint64_t open_ns; /* of the turn: it could run at the last readings, and no counter shows why it
+                         did not */
 };
 
 /* Start a turn that no reading covers yet. */
 void sonde__watch_account_begin(struct sonde__watch_account *account);
+struct sonde__watch_reading {
+    uint64_t now_ns;
+    uint64_t cpu_ns, runqueue_ns; /* of the thread since it started */
+    bool ready;                   /* it runs, or waits only for a CPU */
+};
+
 /* Returns how long the thread ran or waited for a CPU since the last reading; 0: this is the first.
  * since_ns, until_ns: begin and end of the turn as far as known; until_ns <= now_ns. */
 uint64_t sonde__watch_account_look(struct sonde__watch_account *account, uint64_t since_ns,
-                                   uint64_t until_ns, uint64_t now_ns, uint64_t cpu_ns,
-                                   uint64_t runqueue_ns);
+                                   uint64_t until_ns, const struct sonde__watch_reading *reading);
 
 #endif

@@ -226,8 +226,8 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
 
 int32_t sonde__host_live_number(int32_t pid)
 {
-    uint64_t *tids;
-    size_t count;
+    uint64_t *tids = NULL;
+    size_t count = 0;
     int32_t live = pid;
     if (pid <= 0 || !sonde__host_thread_ended(pid, (uint64_t)pid) ||
         sonde__host_tids_read(pid, &tids, &count, NULL) != SONDE_OK) {
