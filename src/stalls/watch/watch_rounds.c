@@ -37,6 +37,8 @@
 #define CROWDED_NS     (3000 * MS)
 /* From SIGABRT to SIGKILL: a core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
+/* So long SIGABRT waits for the text of the stacks: names take their time, stderr may block. */
+#define WRITTEN_S 30
 
 void sonde__watch_print_doubt(struct sonde__watch_session *s)
 {
@@ -84,9 +86,11 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     }
     sonde__watch_show_family(s, "timeout");
     if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
+        /* the command returns when the program ends: what it waited for is written before */
+        sonde__watch_writer_settle(s->writer, WRITTEN_S);
         sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
         sonde__watch_print_doubt(s);
-        s->kill_at_ns = now_ns + KILL_AFTER_NS;
+        s->kill_at_ns = sonde__host_monotonic_ns() + KILL_AFTER_NS;
     }
 }
 

@@ -90,7 +90,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
                            (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
     }
     /* A followed program prints to the stderr of the first one, which lives now. */
-    sonde__watch_writer_settle(s->writer);
+    sonde__watch_writer_settle(s->writer, 1);
     sonde__host_supervisor_ready();
     bool sends = s->spool != NULL && s->options.sender != NULL;
     sonde__watch_session_run(s);

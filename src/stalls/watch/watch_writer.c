@@ -13,8 +13,7 @@
 
 enum item_kind { LINE, STALL, BEGIN, STACKS, LOOK, PLUGIN, TIDY };
 
-#define LINE_BYTES  480 /* the limit of a line of the output */
-#define SETTLE_S    1
+#define LINE_BYTES  480        /* the limit of a line of the output */
 #define STACK_BYTES (4u << 20) /* names are decoded on it */
 
 struct item {
@@ -328,11 +327,11 @@ bool sonde__watch_writer_is_idle(struct sonde__watch_writer *writer)
     return is_idle;
 }
 
-void sonde__watch_writer_settle(struct sonde__watch_writer *writer)
+void sonde__watch_writer_settle(struct sonde__watch_writer *writer, uint32_t seconds)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += SETTLE_S;
+    until.tv_sec += seconds;
     pthread_mutex_lock(&writer->lock);
     while (writer->items != 0 &&
            pthread_cond_timedwait(&writer->changed, &writer->lock, &until) == 0) {

@@ -31,8 +31,8 @@ void sonde__watch_writer_finish(struct sonde__watch_writer *writer, uint64_t tur
 
 /* Is the queue empty, and nothing being written? */
 bool sonde__watch_writer_is_idle(struct sonde__watch_writer *writer);
-/* Wait until the queue is written, at most one second: stderr may block. */
-void sonde__watch_writer_settle(struct sonde__watch_writer *writer);
+/* Wait until the queue is written, at most so many seconds: stderr may block. */
+void sonde__watch_writer_settle(struct sonde__watch_writer *writer, uint32_t seconds);
 /* The writer's thread; 0: it has not started. */
 uint64_t sonde__watch_writer_tid(struct sonde__watch_writer *writer);
 
