@@ -30,6 +30,9 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
 /* Read one thread. Returns OK | ABSENT (ended) | DENIED | CORRUPT | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t tid,
                                                           struct sonde__host_thread *ret_thread);
+/* The same from its `stat` file, which sonde__os_thread_open() opened. */
+SONDE_NODISCARD enum sonde_status
+sonde__host_thread_read_again(int32_t fd, struct sonde__host_thread *ret_thread);
 
 /* Has this thread ended, or is it just ending? */
 bool sonde__host_thread_ended(int32_t pid, uint64_t tid);

@@ -4,6 +4,7 @@ set(sources
     target_cause.c
     target_core.c
     target_core_notes.c
+    target_files.c
     target_frozen.c
     target_images.c
     target_jit.c

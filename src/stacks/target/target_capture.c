@@ -133,31 +133,23 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
 static enum outcome capture_blocked(struct sonde__target_process *p, uint64_t tid,
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {
-    struct proof proof = {.pid = p->base.pid, .tid = tid, .schedstat_fd = -1};
-    enum outcome outcome;
-    enum sonde_status status =
-        sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SYSCALL, &proof.syscall_fd, NULL);
+    enum sonde_status status = sonde__target_files_wait(&p->files, p->base.pid);
     if (status != SONDE_OK) {
-        return lacks_wait(p, tid, status, capture);
+        return status == SONDE_BUSY ? AGAIN : lacks_wait(p, tid, status, capture);
     }
-    if (sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &proof.schedstat_fd,
-                              NULL) != SONDE_OK) {
-        proof.schedstat_fd = -1;
-    }
-    outcome = walk_blocked(p, tid, &proof, stack, capture);
-    sonde__os_close(proof.syscall_fd);
-    if (proof.schedstat_fd >= 0) {
-        sonde__os_close(proof.schedstat_fd);
-    }
-    return outcome;
+    struct proof proof = {.pid = p->base.pid,
+                          .tid = tid,
+                          .syscall_fd = p->files.syscall,
+                          .schedstat_fd = p->files.schedstat};
+    return walk_blocked(p, tid, &proof, stack, capture);
 }
 
 /* --- running --- */
 
-static bool still_running(const struct sonde__target_process *p, uint64_t tid)
+static bool still_running(struct sonde__target_process *p, uint64_t tid)
 {
     struct sonde__host_thread now;
-    return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'R';
+    return sonde__target_process_state(p, tid, &now) == SONDE_OK && now.letter == 'R';
 }
 
 /* Wait for a sample while the thread runs. We may be on its processor, so the first look at its
@@ -224,7 +216,7 @@ static enum outcome take_sample(struct sonde__target_process *p, uint64_t tid, b
 {
     struct sonde__host_pin pin = {.bytes = 0};
     struct sonde__host_thread now;
-    if (script && sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK) {
+    if (script && sonde__target_process_state(p, tid, &now) == SONDE_OK) {
         (void)sonde__host_pin(&pin, now.processor);
     }
     p->expects = false;
@@ -522,11 +514,28 @@ static void note_dead(struct sonde__capture *capture, bool zombie)
                                        : "the thread has ended");
 }
 
-static enum sonde_status read_thread(const struct sonde__target_process *p, uint64_t tid,
+enum sonde_status sonde__target_process_state(struct sonde__target_process *p, uint64_t tid,
+                                              struct sonde__host_thread *ret_now)
+{
+    bool opened;
+    SONDE_TRY(sonde__target_files_read(&p->files, p->base.pid, tid, ret_now, &opened));
+    if (opened && !sonde__host_identity_holds(&p->process)) {
+        sonde__target_files_close(&p->files);
+        return SONDE_ABSENT;
+    }
+    return SONDE_OK;
+}
+
+/* A look-up of the thread has just read it. */
+static enum sonde_status first_state(struct sonde__target_process *p, uint64_t tid,
                                      struct sonde__host_thread *ret_now)
 {
-    SONDE_TRY(sonde__host_thread_read(p->base.pid, tid, ret_now));
-    return sonde__host_identity_holds(&p->process) ? SONDE_OK : SONDE_ABSENT;
+    if (p->files.is_fresh && p->files.tid == tid) {
+        p->files.is_fresh = false;
+        *ret_now = p->files.now;
+        return SONDE_OK;
+    }
+    return sonde__target_process_state(p, tid, ret_now);
 }
 
 void sonde__target_process_capture(struct sonde__target *target, const struct sonde__thread *thread,
@@ -538,7 +547,8 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
         return;
     }
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        enum sonde_status status = read_thread(p, thread->tid, &now);
+        enum sonde_status status = i == 0 ? first_state(p, thread->tid, &now)
+                                          : sonde__target_process_state(p, thread->tid, &now);
         enum outcome outcome;
         if (p->is_stopped && now.letter == 't' &&
             sonde__target_capture_halted(p, thread->tid, stack, ret_capture)) {
@@ -555,7 +565,8 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
             note_refused(p, thread->tid, ret_capture);
             return;
         }
-        if (outcome == DONE && sonde__host_identity_holds(&p->process)) {
+        bool is_proven = ret_capture->by == SONDE__CAPTURED_PASSIVE; /* by its own files */
+        if (outcome == DONE && (is_proven || sonde__host_identity_holds(&p->process))) {
             if (ret_capture->by != SONDE__CAPTURED_PTRACE) {
                 ret_capture->letter = now.letter;
             }

@@ -9,6 +9,7 @@
 #include "host_signal.h"
 #include "host_tracer.h"
 #include "probe_sample.h"
+#include "target_files.h"
 #include "target_private.h"
 #include "target_window.h"
 
@@ -25,6 +26,7 @@ struct sonde__target_process {
     uint64_t runner_tid;                         /* last thread checked for running */
     struct sonde__host_signal_look runner;       /* the first check since its last wait */
     struct sonde__probe_sample *sample_of_probe; /* null: no probe */
+    struct sonde__target_files files;            /* of the thread that was read last */
     struct sonde__host_maps maps;
     struct sonde__window *window;
     struct sonde__host_perf_sample *sample; /* allocated at the first running thread */
@@ -44,6 +46,11 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
 enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                                              struct sonde_error *ret_error);
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
+
+/* Read a thread's state. Returns as sonde__host_thread_read(). */
+SONDE_NODISCARD enum sonde_status sonde__target_process_state(struct sonde__target_process *p,
+                                                              uint64_t tid,
+                                                              struct sonde__host_thread *ret_now);
 
 /* Of sonde__target_expect() and sonde__target_met(). */
 void sonde__target_process_expect(struct sonde__target *target, uint64_t tid);

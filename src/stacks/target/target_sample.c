@@ -61,13 +61,15 @@ static void take_state(struct sonde__sample *sample)
     }
 }
 
-bool sonde__sample_meet(struct sonde__target *target, const struct sonde__thread *thread,
-                        const struct sonde_stack *stack, struct sonde__sample *ret_sample)
+bool sonde__sample_meet(struct sonde__target *target, uint64_t tid, const struct sonde_stack *stack,
+                        struct sonde__sample *ret_sample)
 {
-    *ret_sample = (struct sonde__sample){.thread = *thread, .stack = *stack};
-    if (!sonde__target_met(target, thread->tid, &ret_sample->stack, &ret_sample->capture)) {
+    ret_sample->stack = *stack;
+    if (!sonde__target_met(target, tid, &ret_sample->stack, &ret_sample->capture) ||
+        sonde__target_thread(target, tid, &ret_sample->thread) != SONDE_OK) {
         return false;
     }
+    ret_sample->script = (struct sonde__target_script){0};
     take_state(ret_sample);
     return true;
 }

@@ -23,8 +23,8 @@ void sonde__sample_take(struct sonde__target *target, const struct sonde__thread
 void sonde__sample_describe_call(struct sonde__target *target, struct sonde__sample *sample);
 
 /* Take the sample that sonde__target_expect() asked for. False: there is none. */
-bool sonde__sample_meet(struct sonde__target *target, const struct sonde__thread *thread,
-                        const struct sonde_stack *stack, struct sonde__sample *ret_sample);
+bool sonde__sample_meet(struct sonde__target *target, uint64_t tid, const struct sonde_stack *stack,
+                        struct sonde__sample *ret_sample);
 
 /* Copy the frames into the sample's own arrays. False: out of memory; nothing to free.
  * Ownership: sonde__sample_done(). */

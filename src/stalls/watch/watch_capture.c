@@ -208,12 +208,10 @@ void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid)
 bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,
                            struct sonde__sample *ret_sample)
 {
-    struct sonde__thread thread;
     struct sonde_stack stack;
     sonde_stack_init(&stack, sampler->pcs, sampler->how, SONDE__WATCH_FRAMES_MAX,
                      SONDE_OUTER_FRAMES);
-    if (sonde__target_thread(sampler->target, tid, &thread) != SONDE_OK ||
-        !sonde__sample_meet(sampler->target, &thread, &stack, ret_sample)) {
+    if (!sonde__sample_meet(sampler->target, tid, &stack, ret_sample)) {
         return false;
     }
     drop_own_frames(sampler, &ret_sample->stack, false);

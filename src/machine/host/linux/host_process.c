@@ -78,23 +78,23 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
     return true;
 }
 
-enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t tid,
-                                          struct sonde__host_thread *ret_thread)
+enum sonde_status sonde__host_thread_read_again(int32_t fd, struct sonde__host_thread *ret_thread)
 {
     char text[1024];
     size_t size = 0;
-    int32_t fd;
-    enum sonde_status status = sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_STAT, &fd, NULL);
-    if (status != SONDE_OK) {
-        return status;
-    }
-    status = sonde__os_pread(fd, text, sizeof text - 1, 0, &size, NULL);
-    sonde__os_close(fd);
-    if (status != SONDE_OK) {
-        return status;
-    }
+    SONDE_TRY(sonde__os_pread(fd, text, sizeof text - 1, 0, &size, NULL));
     text[size] = '\0';
     return sonde__host_parse_stat(text, size, ret_thread) ? SONDE_OK : SONDE_CORRUPT;
+}
+
+enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t tid,
+                                          struct sonde__host_thread *ret_thread)
+{
+    int32_t fd;
+    SONDE_TRY(sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_STAT, &fd, NULL));
+    enum sonde_status status = sonde__host_thread_read_again(fd, ret_thread);
+    sonde__os_close(fd);
+    return status;
 }
 
 bool sonde__host_thread_ended(int32_t pid, uint64_t tid)

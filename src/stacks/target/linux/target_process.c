@@ -22,6 +22,7 @@ static void close_process(struct sonde__target *target)
     struct sonde__target_process *p = process_of(target);
     sonde__target_release(p);
     sonde__target_process_rest(target);
+    sonde__target_files_close(&p->files);
     sonde__host_identity_drop(&p->process);
     sonde__target_base_done(target);
     sonde__host_maps_done(&p->maps);
@@ -46,8 +47,10 @@ static void describe_thread(const struct sonde__target *target,
 static enum sonde_status find_in_process(struct sonde__target *target, uint64_t tid,
                                          struct sonde__thread *ret_thread)
 {
+    struct sonde__target_process *p = process_of(target);
     struct sonde__host_thread found;
-    SONDE_TRY(sonde__host_thread_read(target->pid, tid, &found));
+    SONDE_TRY(sonde__target_process_state(p, tid, &found));
+    p->files.is_fresh = true;
     describe_thread(target, &found, ret_thread);
     return SONDE_OK;
 }
