@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: a Mach-O of any content, alone or in a container. Walks everything that the reader
- * offers, and reads every string to its end. */
+ * offers and all names, builds and queries an index, and reads every string to its end. */
+#include <string.h>
+
 #include "fuzz.h"
 #include "fuzz_read.h"
 #include "image_macho.h"
+#include "symbol_index.h"
+#include "symbol_macho_names.h"
+#include "symbol_macho_objc.h"
 
 /* Limit of items per table: a table may have as many as the input has bytes. */
 #define WALKED_MAX 300u
@@ -75,6 +80,51 @@ static void walk(const struct sonde__macho *macho)
     (void)sonde__macho_each_fixup(macho, see_fixup, &count);
 }
 
+/* --- names --- */
+
+struct seen {
+    uint64_t names, bytes; /* of names that are made */
+};
+
+static bool see_name(void *ctx, const struct sonde__macho_name *name)
+{
+    struct seen *seen = ctx;
+    FUZZ_MUST(name->start < name->end);
+    seen->names++;
+    if (name->source == SONDE__MACHO_NAME_METHOD) {
+        size_t size = strlen(name->name);
+        FUZZ_MUST(size < SONDE__MACHO_METHOD_BYTES);
+        seen->bytes += size;
+    } else if (seen->names < WALKED_MAX) {
+        fuzz_read_string(name->name);
+    }
+    return true;
+}
+
+static void walk_names(const struct sonde__macho *macho)
+{
+    struct seen seen = {0};
+    struct sonde__symbol_index *index = NULL;
+    struct sonde__symbol symbol;
+    struct sonde_error error;
+    uint64_t start, end, size = (uint64_t)(macho->file.end - macho->file.begin);
+    (void)(sonde__macho_each_name(macho, (size & 1) != 0 ? macho : NULL, see_name, &seen) ==
+           SONDE_OK);
+    /* a small file has no large names */
+    FUZZ_MUST(seen.bytes <= 40 * size);
+    if (sonde__symbol_index_create_macho(macho, NULL, &index, &error) != SONDE_OK ||
+        !sonde__macho_text_range(macho, &start, &end)) {
+        return;
+    }
+    for (uint64_t at = start; at < end && at >= start; at += (end - start) / 50 + 1) {
+        if (sonde__symbol_find(index, at, &symbol)) {
+            FUZZ_MUST(symbol.start <= at && at < symbol.end);
+            fuzz_read_string(symbol.name);
+        }
+    }
+    sonde__symbol_index_destroy(index);
+}
+
 static bool see_member(void *ctx, const struct sonde__macho_member *member)
 {
     unsigned *count = ctx;
@@ -83,6 +133,7 @@ static bool see_member(void *ctx, const struct sonde__macho_member *member)
     fuzz_read_bytes((const uint8_t *)member->name, member->name_size);
     if (sonde__macho_open(member->data, member->size, &macho, &error) == SONDE_OK) {
         walk(&macho);
+        walk_names(&macho);
     }
     return ++*count < 30;
 }

@@ -115,6 +115,13 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
     case_ "a method that spins and a block with what it holds: $flags" 0 '0 mistakes' run objc
 done
 
+for fixups in -fixup_chains -no_fixup_chains; do
+    "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc -O2" \
+        "$out/libsonde.a -undefined dynamic_lookup $fixups" "$here/programs/objc.m" "$here/programs/workers.c" &&
+        llvm-strip-19 "$out/objc" || { echo "not ok objc is stripped"; exit 1; }
+    case_ "a stripped program has the names of its methods and exports: $fixups" 0 '0 mistakes' run objc
+done
+
 # the corpus of blocks, as clang compiles it for Apple's runtimes
 blocks=$unit/../integration/blocks
 part() { name=$1; shift; clang-19 --target="$arch-apple-macos11" -nostdlibinc -isystem "$headers" -w -g -c "$@" -o "$out/corpus-$name.o"; }

@@ -14,6 +14,7 @@ set(sources
     symbol_index.c
     symbol_macho.c
     symbol_macho_names.c
+    symbol_macho_objc.c
     symbol_objc.c
     symbol_plt.c
     symbol_sort.c

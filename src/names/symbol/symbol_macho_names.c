@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol_macho_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base_search.h"
 #include "image_elf_format.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
+#include "symbol_macho_objc.h"
 
 /* Apple's text in place of a name that was removed. */
 #define REDACTED "<redacted>"
@@ -196,6 +198,55 @@ static void give_stubs(struct names *n)
     }
 }
 
+/* --- Objective-C --- */
+
+/* Give a name that code without a symbol has by the runtime's data. Where functions begin is known,
+ * data that is not the runtime's names nothing. */
+static bool give_made(struct names *n, const char *text, uint64_t start, uint64_t end)
+{
+    struct sonde__macho_name name = {
+        .name = text, .start = start, .source = SONDE__MACHO_NAME_METHOD, .bind = SONDE__STB_LOCAL};
+    if (end != 0 && !contains(&n->named, start)) {
+        give(n, &name, end);
+    }
+    return !n->is_done;
+}
+
+static bool give_method(void *ctx, const struct sonde__macho_method *method)
+{
+    struct names *n = ctx;
+    char text[SONDE__MACHO_METHOD_BYTES];
+    bool is_extended = method->category != NULL;
+    if (n->starts.count != 0 && !contains(&n->starts, method->code)) {
+        return true;
+    }
+    snprintf(text, sizeof text, "%c[%s%s%s%s %s]", method->is_class_method ? '+' : '-',
+             method->class_name, is_extended ? "(" : "", is_extended ? method->category : "",
+             is_extended ? ")" : "", method->selector);
+    return give_made(n, text, method->code, code_end(n, method->code));
+}
+
+static bool give_sender(void *ctx, const struct sonde__macho_sender *sender)
+{
+    char text[SONDE__MACHO_METHOD_BYTES];
+    snprintf(text, sizeof text, "objc_msgSend$%s", sender->selector);
+    return give_made(ctx, text, sender->start, sender->end);
+}
+
+static void give_objc(struct names *n)
+{
+    struct sonde__macho_objc objc;
+    if (sonde__macho_objc_open(n->macho, &objc) != SONDE_OK) {
+        n->is_failed = n->is_done = true;
+    } else {
+        sonde__macho_objc_methods(&objc, give_method, n);
+    }
+    if (!n->is_done) {
+        sonde__macho_objc_senders(&objc, give_sender, n);
+    }
+    sonde__macho_objc_close(&objc);
+}
+
 enum sonde_status
 sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__macho *debug,
                        bool (*each)(void *ctx, const struct sonde__macho_name *name), void *ctx)
@@ -220,6 +271,9 @@ sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__mac
     }
     if (!n.is_done) {
         give_stubs(&n);
+    }
+    if (!n.is_done) {
+        give_objc(&n);
     }
     sonde__mem_free(n.starts.all);
     sonde__mem_free(n.named.all);

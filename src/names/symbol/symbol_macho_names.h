@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions of a Mach-O with their names, from all its sources: the symbol table (of its dSYM, if
- * that has one), and for code that no symbol names: exports, stubs of the linker.
+ * that has one), and for code that no symbol names: exports, stubs of the linker, methods of
+ * Objective-C ("-[Class selector:]", "+[Class(Category) selector]") and stubs that send a message
+ * ("objc_msgSend$selector:").
  *
  * Mach-O symbols have no size: one extends to the next function (LC_FUNCTION_STARTS), but not
  * beyond its section. So a function without a symbol gets no name instead of its predecessor's.
@@ -15,7 +17,8 @@
 enum sonde__macho_name_source {
     SONDE__MACHO_NAME_SYMBOL,
     SONDE__MACHO_NAME_EXPORT,
-    SONDE__MACHO_NAME_STUB, /* of the linker; the name is its target's */
+    SONDE__MACHO_NAME_STUB,   /* of the linker; the name is its target's */
+    SONDE__MACHO_NAME_METHOD, /* of Objective-C's data, also of a stub that sends a message */
 };
 
 struct sonde__macho_name {

@@ -14,7 +14,8 @@
 
 @class NSString;
 
-__attribute__((objc_root_class)) @interface NSObject {
+__attribute__((objc_root_class))
+@interface NSObject {
     Class isa;
 }
 + (id)alloc;
@@ -71,7 +72,8 @@ __attribute__((noinline)) int use(const void *a, const void *b, int c)
 
 /* --- a method that spins --- */
 
-static void *run_controller(void *argument)
+void *run_controller(void *argument);
+void *run_controller(void *argument) /* an export, which has a name in a stripped program, too */
 {
     VC *controller = (__bridge VC *)argument;
     controller->_tid = sonde_thread_self();

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Input of the tests of Objective-C's names: classes, categories of an own class and of one of
+ * another image, methods of both kinds, accessors, a block in a method, messages. No header, so
+ * that it compiles for Darwin without its SDK. */
+__attribute__((objc_root_class))
+@interface Root {
+    void *isa;
+}
++ (id)alloc;
+@end
+@interface Foreign : Root
+@end
+
+@interface Shape : Root {
+    int _side;
+}
+@property(nonatomic) int side;
+- (int)area;
+- (int)scaled:(int)by with:(int)more;
++ (int)count;
+@end
+
+@interface Square : Shape
+@end
+
+static int made;
+extern int apply(int (^block)(int), int x);
+
+@implementation Shape
+- (int)area
+{
+    return self.side * self.side;
+}
+- (int)scaled:(int)by with:(int)more
+{
+    return apply(
+        ^(int x) {
+          return x * self.side + more;
+        },
+        by);
+}
++ (int)count
+{
+    return made;
+}
+@end
+
+@implementation Square
+- (int)area
+{
+    return [super area] + made;
+}
++ (int)count
+{
+    return [super count] + 2;
+}
+@end
+
+@interface Shape (Printing)
+- (int)print;
++ (int)printAll:(int)n;
+@end
+@implementation Shape (Printing)
+- (int)print
+{
+    return [self area] + [self scaled:2 with:3] * made;
+}
++ (int)printAll:(int)n
+{
+    return n * made + [self count];
+}
+@end
+
+@interface Foreign (Mine)
+- (int)mine_value;
++ (int)mine_count:(int)a and:(int)b;
+@end
+@implementation Foreign (Mine)
+- (int)mine_value
+{
+    return made + 7;
+}
++ (int)mine_count:(int)a and:(int)b
+{
+    return a - b * made;
+}
+@end
+
+int exported(Shape *shape, Foreign *other)
+{
+    made++;
+    return [shape print] + [other mine_value] + [Square count];
+}
+
+/* Messages sent through stubs that the linker makes. */
+#ifdef SENDERS
+extern int send_area(Shape *shape) __asm__("_objc_msgSend$area");
+extern int send_scaled(Shape *shape, void *none, int by,
+                       int more) __asm__("_objc_msgSend$scaled:with:");
+extern int send_unknown(Shape *shape) __asm__("_objc_msgSend$of_another_image:");
+
+int sends(Shape *shape)
+{
+    return send_area(shape) + send_scaled(shape, 0, 1, 2) * send_unknown(shape);
+}
+#endif
