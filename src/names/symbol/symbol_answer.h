@@ -26,7 +26,8 @@ struct sonde__function {
 };
 
 struct sonde__call {
-    const char *name; /* linkage name, else plain name; "": unknown */
+    const char *name; /* of the outermost: the function's; of others: linkage name, else plain name;
+                         "": unknown */
     const char *file; /* path; "": unknown */
     uint32_t line;    /* 0: unknown */
 };
@@ -61,14 +62,20 @@ struct sonde__answer {
     struct sonde__tail_frames tails;
 };
 
-/* If the function has no name, use that of the outermost call. */
+/* Give the function and the outermost call one name: that of the function's symbol. Debug
+ * information names it only if no symbol does: it has no ".cold" or ".part.0", and one name for
+ * both constructors. llvm-symbolizer chooses so, too (shouldOverrideWithSymbolTable). */
 static inline void sonde__answer_name_function(struct sonde__answer *answer)
 {
-    if (answer->function.name[0] == '\0' && answer->count != 0) {
-        answer->function.name = answer->calls[answer->count - 1].name;
-        answer->function.source =
-            answer->function.name[0] != '\0' ? SONDE__NAME_DEBUG_INFO : SONDE__NAME_NONE;
+    struct sonde__function *function = &answer->function;
+    if (answer->count == 0) {
+        return;
     }
+    if (function->name[0] == '\0') {
+        function->name = answer->calls[answer->count - 1].name;
+        function->source = function->name[0] != '\0' ? SONDE__NAME_DEBUG_INFO : SONDE__NAME_NONE;
+    }
+    answer->calls[answer->count - 1].name = function->name;
 }
 
 #endif

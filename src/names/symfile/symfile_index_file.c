@@ -300,8 +300,7 @@ void sonde__symfile_index_calls(struct sonde__symfile_index_file *index, uint64_
                                 struct sonde__answer *answer)
 {
     struct sonde__symindex_symbol symbol;
-    answer->count =
-        (uint32_t)sonde__symindex_calls(&index->strings, vaddr, answer->calls, SONDE__CALLS_MAX);
+    answer->count = sonde__symindex_calls(&index->strings, vaddr, answer->calls);
     if (answer->function.name[0] == '\0' && sonde__symindex_symbol(&index->index, vaddr, &symbol)) {
         const char *name = sonde__symindex_name(&index->strings, symbol.name);
         if (name[0] != '\0') {

@@ -137,9 +137,9 @@ void sonde__symindex_strings_done(struct sonde__symindex_strings *strings);
 /* "" when it is unknown, or memory ran out. Live until _done(). */
 const char *sonde__symindex_name(struct sonde__symindex_strings *strings, uint32_t name);
 const char *sonde__symindex_file(struct sonde__symindex_strings *strings, uint32_t file);
-/* As sonde__symindex_find(), with the texts. */
-size_t sonde__symindex_calls(struct sonde__symindex_strings *strings, uint64_t vaddr,
-                             struct sonde__call *ret_calls, size_t max);
+/* As sonde__symindex_find(), with the texts. 0 also if there are more than SONDE__CALLS_MAX. */
+uint32_t sonde__symindex_calls(struct sonde__symindex_strings *strings, uint64_t vaddr,
+                               struct sonde__call ret_calls[SONDE__CALLS_MAX]);
 
 /* The exported function of a versioned name. ret_vaddr: its entry; UINT64_MAX: resolved at run time
  * (ifunc). False: the image has none. */

@@ -147,16 +147,18 @@ const char *sonde__symindex_file(struct sonde__symindex_strings *strings, uint32
     return strings->files[file];
 }
 
-size_t sonde__symindex_calls(struct sonde__symindex_strings *strings, uint64_t vaddr,
-                             struct sonde__call *ret_calls, size_t max)
+uint32_t sonde__symindex_calls(struct sonde__symindex_strings *strings, uint64_t vaddr,
+                               struct sonde__call ret_calls[SONDE__CALLS_MAX])
 {
-    struct sonde__symindex_frame frames[SONDE__CALLS_MAX];
-    size_t count = sonde__symindex_find(strings->index, vaddr, frames,
-                                        max < SONDE__CALLS_MAX ? max : SONDE__CALLS_MAX);
+    struct sonde__symindex_frame frames[SONDE__CALLS_MAX + 1];
+    size_t count = sonde__symindex_find(strings->index, vaddr, frames, SONDE__CALLS_MAX + 1);
+    if (count > SONDE__CALLS_MAX) {
+        return 0;
+    }
     for (size_t i = 0; i < count; i++) {
         ret_calls[i] = (struct sonde__call){.name = sonde__symindex_name(strings, frames[i].name),
                                             .file = sonde__symindex_file(strings, frames[i].file),
                                             .line = frames[i].line};
     }
-    return count;
+    return (uint32_t)count;
 }
