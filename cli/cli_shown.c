@@ -25,7 +25,7 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
 {
     struct sonde__symfile_cache *symbols;
     enum sonde_status status;
-    if (options->folders.count == 0 && options->debug_root == NULL) {
+    if (options->folders.count == 0 && options->debug_root == NULL && !options->always) {
         return SONDE_OK; /* the user asked for no look-up */
     }
     sonde__cli_symbols_start(options, command, 0);

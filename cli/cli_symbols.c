@@ -107,6 +107,8 @@ void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
         .debug_root = symbols->debug_root != NULL ? symbols->debug_root : "/usr/lib/debug",
         .folders = symbols->folders.items,
         .folder_count = symbols->folders.count,
+        .files = symbols->files.items,
+        .file_count = symbols->files.count,
         .places = &sonde__symfile_places,
         .making = &symbols->making,
         .fetch = &symbols->fetch};

@@ -29,8 +29,10 @@
 struct sonde__cli_symbols {
     const struct sonde__cli_command *command;
     struct sonde__cli_list folders;
-    const char *debug_root; /* null: the default */
+    struct sonde__cli_list files; /* programs, debug files and index files, by build-id */
+    const char *debug_root;       /* null: the default */
     bool no_cache, no_network;
+    bool always; /* look names up in a report although no place to search is given */
     /* set up by _start() */
     struct sonde__symfile_options options;
     struct sonde__symfile_making making;

@@ -5,13 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli_hint.h"
 #include "cli_input.h"
+#include "cli_shown.h"
 #include "cmd.h"
 #include "jit_names.h"
 #include "mem_heap.h"
 #include "symbolize_apple.h"
 #include "symbolize_print.h"
-#include "symbolize_report.h"
 #include "symbolize_tails.h"
 
 struct request {
@@ -47,7 +48,7 @@ static const struct sonde__cli_option options[] = {
      "names that a runtime wrote for code it made (/tmp/perf-PID.map, or a jitdump), for plain "
      "addresses of no image",
      sonde__cli_take_text, offsetof(struct request, jit_path)},
-    {"report", 0, "FILE", "show a report as `sonde show` does, with names for its addresses",
+    {"report", 0, "FILE", "show a report as `sonde show` does, with names from this machine",
      sonde__cli_take_text, offsetof(struct request, report_path)},
     {"arch", 0, "NAME",
      "the code for this machine in universal Mach-O files (arm64, x86_64, ...); not needed with a "
@@ -57,8 +58,8 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_flag, offsetof(struct request, returns)},
     {"no-demangle", 0, NULL, "do not demangle names", sonde__cli_take_flag,
      offsetof(struct request, raw)},
-    {"json", 'j', NULL, "JSON: an array of objects, one for each address", sonde__cli_take_flag,
-     offsetof(struct request, json)},
+    {"json", 'j', NULL, "JSON: an array of objects, one for each address; with --report the report",
+     sonde__cli_take_flag, offsetof(struct request, json)},
     {0},
 };
 
@@ -174,9 +175,29 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
     }
 }
 
-static void symbolize_report_line(void *ctx, const char *line, size_t size)
+/* --- a report --- */
+
+static void print_report(void *ctx, const struct sonde__report *report,
+                         const struct sonde__report_loss *loss)
 {
-    symbolize_line(ctx, line, size);
+    const struct request *request = ctx;
+    struct sonde__cli_view view = {.json = request->json,
+                                   .view = {.raw_names = request->raw, .loss = loss}};
+    sonde__cli_view_print(&view, report);
+    fflush(stdout);
+    sonde__cli_hint_images(request->images.command, "", !request->symbols.no_network, report);
+}
+
+static int symbolize_report(const struct sonde__cli_command *command, struct request *request)
+{
+    request->symbols.always = true;
+    for (unsigned i = 0; i < request->images.files.count; i++) {
+        request->symbols.files.items[i] = symbolize_given_file(request->images.files.items[i]);
+        request->symbols.files.count = i + 1;
+    }
+    request->images.command = command;
+    return sonde__cli_shown(command, request->report_path, &request->symbols, print_report,
+                            request);
 }
 
 /* --- Apple's logs --- */
@@ -463,8 +484,14 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    if (request.report_path != NULL && operands.count != 0) {
-        return sonde__cli_usage_error(command, "--report names all of a report: no addresses");
+    if (request.report_path != NULL) {
+        if (operands.count != 0 || request.maps_path != NULL || request.jit_path != NULL ||
+            request.returns || request.images.arch != NULL) {
+            return sonde__cli_usage_error(command,
+                                          "--report names all of a report: no addresses and no "
+                                          "--maps, --perf-map, --return or --arch");
+        }
+        return symbolize_report(command, &request);
     }
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.images.command = command;
@@ -478,10 +505,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         if (request.json) {
             putchar('[');
         }
-        if (request.report_path != NULL) {
-            exit_code = symbolize_report(&request.images, request.report_path, request.raw,
-                                         symbolize_report_line, &request);
-        } else if (operands.count == 0) {
+        if (operands.count == 0) {
             exit_code = symbolize_stream(command, &request);
         }
         for (unsigned i = 0; i < operands.count && exit_code == SONDE__CLI_OK; i++) {

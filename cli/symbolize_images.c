@@ -172,22 +172,6 @@ static bool try_file(struct symbolize_images *images, struct symbolize_image *im
     return try_open(images, image, path, build_id);
 }
 
-/* The image of a report with this name; null: none, or several. */
-static const struct symbolize_report_image *image_of(const struct symbolize_images *images,
-                                                     const char *name)
-{
-    const struct symbolize_report_image *found = NULL;
-    for (uint32_t i = 0; i < images->report_image_count; i++) {
-        if (strcmp(images->report_images[i].name, name) == 0) {
-            if (found != NULL && strcmp(found->build_id, images->report_images[i].build_id) != 0) {
-                return NULL;
-            }
-            found = &images->report_images[i];
-        }
-    }
-    return found;
-}
-
 /* Does a file of --image have this name? A bundle is named after its program. */
 static bool is_named(const char *file, const char *name)
 {
@@ -204,6 +188,12 @@ static const char *given_file(const char *given, size_t *ret_name_size)
     bool has_name = equals != NULL && memchr(given, '/', (size_t)(equals - given)) == NULL;
     *ret_name_size = has_name ? (size_t)(equals - given) : 0;
     return has_name ? equals + 1 : given;
+}
+
+const char *symbolize_given_file(const char *given)
+{
+    size_t name_size;
+    return given_file(given, &name_size);
 }
 
 static bool try_fetched(struct symbolize_images *images, struct symbolize_image *image,
@@ -229,11 +219,6 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
     char uuid[SONDE__SYMFILE_ID_TEXT];
     const char *name = image->name;
     const char *build_id = image->build_id;
-    const struct symbolize_report_image *listed = image_of(images, name);
-    if (listed != NULL) {
-        name = listed->path;
-        build_id = listed->build_id[0] != '\0' ? listed->build_id : NULL;
-    }
     if (build_id == NULL && is_build_id(name)) {
         build_id = name;
     } else if (build_id == NULL && symbolize_uuid(name, strlen(name), uuid)) {
@@ -273,11 +258,9 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
 static void print_absent(const struct symbolize_images *images, const char *name,
                          const char *build_id)
 {
-    const struct symbolize_report_image *listed = image_of(images, name);
-    const char *path = listed != NULL ? listed->path : name;
     char hint[SONDE__CLI_HINT_BYTES] = "";
-    if (build_id != NULL || path[0] == '/' || is_build_id(name)) {
-        sonde__cli_hint(NULL, path, !images->symbols->no_network, hint);
+    if (build_id != NULL || name[0] == '/' || is_build_id(name)) {
+        sonde__cli_hint(NULL, name, !images->symbols->no_network, hint);
     }
     sonde__cli_error(images->command, "%s: no file or index of it%s%s%s%s%s",
                      name[0] != '\0' ? name : "an address without an image",

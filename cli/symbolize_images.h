@@ -15,20 +15,12 @@ struct symbolize_image {
     struct symbolize_image *next;
 };
 
-/* An image of a report, by its base name. */
-struct symbolize_report_image {
-    const char *name, *path;
-    char build_id[SONDE__SYMFILE_ID_TEXT];
-};
-
 struct symbolize_images {
     const struct sonde__cli_command *command;
     struct sonde__cli_symbols *symbols; /* started */
     struct sonde__cli_list files;       /* --image */
     const char *arch;                   /* --arch, or null */
-    struct symbolize_report_image *report_images;
-    uint32_t report_image_count;
-    struct symbolize_image *opened; /* newest first */
+    struct symbolize_image *opened;     /* newest first */
     unsigned opened_count;
     bool named_opened; /* all of --image were opened */
     bool too_many;
@@ -39,6 +31,9 @@ struct symbolize_images {
 
 /* "DFC6A3E1-9F0C-3B2A-8E55-0123456789AB" -> 32 lower-case digits (33 bytes). False: not a UUID. */
 bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
+
+/* The file of "FILE" or "NAME=FILE". */
+const char *symbolize_given_file(const char *given);
 
 /* Find and open an image. build_id: hexadecimal, must match the image's if it has one; or null.
  * Returns null if there is none; the first such call reports it. */

@@ -71,6 +71,8 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
         sonde__symfile_cache_destroy(cache);
         return SONDE_MEMORY;
     }
+    cache->options.files = options != NULL ? options->files : NULL;
+    cache->options.file_count = options != NULL ? options->file_count : 0;
     cache->options.places = options != NULL ? options->places : NULL;
     cache->options.making = options != NULL ? options->making : NULL;
     cache->options.no_inflate = options != NULL && options->no_inflate;

@@ -28,6 +28,10 @@ struct sonde__symfile_options {
     /* the user's folders with index files (ID.sndidx) and debug files, in our own root; copied */
     const char *const *folders;
     unsigned folder_count;
+    /* programs, debug files and index files that the user named: each is used for the image with
+     * its build-id; must outlive the cache */
+    const char *const *files;
+    unsigned file_count;
     /* &sonde__symfile_places enables sonde__symfile_calls(); with null it finds nothing. It maps
      * and inflates debug files, and loads a library for that, so programs must opt in. Code that
      * does not refer to it does not link it. */

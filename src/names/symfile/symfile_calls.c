@@ -41,13 +41,20 @@ static bool try_folder(struct symfile_calls *calls, const char *root, const char
     return calls->has_index;
 }
 
-/* Search the user's folders, then the image's. */
+/* Try the user's files, then their folders, then the image's folder. */
 static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_options *options,
                        const struct sonde__image *image)
 {
     const char *slash;
     if (image->build_id.size == 0) {
         return false;
+    }
+    for (unsigned i = 0; i < options->file_count && !calls->has_index; i++) {
+        calls->has_index =
+            symfile_index_file_map(NULL, options->files[i], &image->build_id, &calls->index);
+    }
+    if (calls->has_index) {
+        return true;
     }
     for (unsigned i = 0; i < options->folder_count; i++) {
         const char *folder = options->folders[i];

@@ -46,20 +46,37 @@ static enum sonde_status open_view(const char *root, const char *path,
     return SONDE_OK;
 }
 
+/* Open a file in our own root if it has the image's build-id. */
+static bool open_same(const char *path, const struct sonde__image *image,
+                      struct symfile_view *ret_view)
+{
+    struct sonde__build_id id = {0};
+    struct symfile_view view;
+    if (open_view(NULL, path, &view, NULL) != SONDE_OK) {
+        return false;
+    }
+    (void)sonde__elf_build_id(&view.elf, &id);
+    if (!symfile_same_build_id(&id, &image->build_id)) {
+        symfile_view_done(&view);
+        return false;
+    }
+    *ret_view = view;
+    return true;
+}
+
 enum sonde_status symfile_find_own(const struct sonde__symfile_options *options,
                                    const struct sonde__image *image, struct symfile_view *ret_view,
                                    struct sonde_error *ret_error)
 {
     struct sonde__build_id id = {0};
     struct symfile_view view;
-    if (image->file != NULL && open_view(NULL, image->file, &view, NULL) == SONDE_OK) {
-        (void)sonde__elf_build_id(&view.elf, &id);
-        if (symfile_same_build_id(&id, &image->build_id)) {
-            *ret_view = view;
+    for (unsigned i = 0; image->build_id.size != 0 && i < options->file_count; i++) {
+        if (open_same(options->files[i], image, ret_view)) {
             return SONDE_OK;
         }
-        symfile_view_done(&view);
-        id.size = 0;
+    }
+    if (image->file != NULL && open_same(image->file, image, ret_view)) {
+        return SONDE_OK;
     }
     if (image->path == NULL || image->path[0] != '/') {
         return sonde__base_fail(ret_error, SONDE_ABSENT, "image without a file", image->path, 0,

@@ -19,7 +19,6 @@ void sonde__report_out_init(struct sonde__report_out *out, struct sonde__report_
     out->color = color;
     out->raw_names = false;
     out->app_only = false;
-    out->physical_only = false;
 }
 
 void sonde__report_out_flush(struct sonde__report_out *out)

@@ -22,10 +22,9 @@ struct sonde__report_out {
     uint32_t column; /* characters since the last newline, without colour escapes */
     bool stopped;
     bool color;
-    bool raw_names;     /* print stored names, not demangled ones */
-    bool app_only;      /* print only the program's own frames of a stack, and count the others */
-    bool unfolded;      /* print the interpreter's frames next to script frames */
-    bool physical_only; /* no inlined calls, files or lines */
+    bool raw_names; /* print stored names, not demangled ones */
+    bool app_only;  /* print only the program's own frames of a stack, and count the others */
+    bool unfolded;  /* print the interpreter's frames next to script frames */
     char buffer[1024];
 };
 

@@ -253,7 +253,6 @@ static struct sonde__report_out *begin(const struct sonde__report_view *view,
 {
     sonde__report_out_init(out, sink, view->color);
     out->raw_names = view->raw_names;
-    out->physical_only = view->physical_only;
     out->app_only = view->app_only;
     out->unfolded = view->unfolded;
     return out;

@@ -177,7 +177,7 @@ static void put_source(struct sonde__report_out *out, const struct sonde__report
                        const struct sonde__report_shown *shown)
 {
     const char *file = sonde__report_text(report, shown->file);
-    if (*file == '\0' || out->physical_only) {
+    if (*file == '\0') {
         return;
     }
     sonde__report_out_print(out, "  %s", file);
@@ -290,12 +290,11 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
     sonde__report_out_str(out, "\n");
 }
 
-static bool is_hidden(const struct sonde__report_out *out, const struct sonde__report *report,
-                      const struct sonde__report_step *step, const struct layout *layout)
+static bool is_hidden(const struct sonde__report *report, const struct sonde__report_step *step,
+                      const struct layout *layout)
 {
-    return (out->physical_only && step->kind == SONDE__REPORT_STEP_INLINED) ||
-           (layout->folds && step->kind != SONDE__REPORT_STEP_GAP &&
-            (sonde__report_is_interpreter(report, step->frame) || step->frame->alternatives != 0));
+    return layout->folds && step->kind != SONDE__REPORT_STEP_GAP &&
+           (sonde__report_is_interpreter(report, step->frame) || step->frame->alternatives != 0);
 }
 
 static bool is_numbered(enum sonde__report_step_kind kind)
@@ -313,8 +312,7 @@ static struct layout measure(const struct sonde__report_out *out,
     sonde__report_walk_begin(&walk, report, stack);
     for (uint32_t n = 0; n < SONDE__REPORT_VIEW_FRAMES_MAX && sonde__report_walk_next(&walk, &step);
          n++) {
-        uint32_t width =
-            is_hidden(out, report, &step, &layout) ? 0 : name_width(out, report, &step);
+        uint32_t width = is_hidden(report, &step, &layout) ? 0 : name_width(out, report, &step);
         if (width > layout.name_width && width <= NAME_COLUMN_MAX) {
             layout.name_width = width;
         }
@@ -357,7 +355,7 @@ static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__rep
     sonde__report_walk_begin(&walk, report, stack);
     while (shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped &&
            sonde__report_walk_next(&walk, &step)) {
-        if (is_hidden(out, report, &step, &layout)) {
+        if (is_hidden(report, &step, &layout)) {
             continue;
         }
         if (is_folded(out, report, &step)) {

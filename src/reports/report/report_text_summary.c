@@ -83,7 +83,7 @@ static void put_where(struct sonde__report_out *out, const struct sonde__report 
     } else {
         sonde__report_put_name(out, report, shown.name);
     }
-    if (*sonde__report_text(report, shown.file) != '\0' && !out->physical_only) {
+    if (*sonde__report_text(report, shown.file) != '\0') {
         sonde__report_out_print(out, " (%s",
                                 sonde__base_file_name(sonde__report_text(report, shown.file)));
         if (where->has_line) {

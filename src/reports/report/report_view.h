@@ -16,7 +16,6 @@ struct sonde__report_view {
     bool color;           /* ANSI colours; the caller knows whether it writes to a terminal */
     bool images;          /* list the images with their build-ids */
     bool raw_names;       /* stored names, not demangled ones */
-    bool physical_only;   /* no inlined calls, files and lines */
     bool app_only;        /* show the program's own frames, count the others; text only */
     bool group;           /* print one stall of each fingerprint, the longest; text only */
     bool unfolded;        /* do not group threads, nor fold the interpreter's frames */

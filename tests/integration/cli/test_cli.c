@@ -69,6 +69,7 @@ TEST(wrong_usage_is_one_line_and_2)
         {"index", "which program, library or debug file?"},
         {"index --info -o x y", "--info writes nothing: no --output"},
         {"symbolize --report x y+0x1", "--report names all of a report: no addresses"},
+        {"symbolize --report x --maps y", "--report names all of a report: no addresses"},
         {"symbolize x", "not IMAGE+0xOFFSET or [0x]ADDRESS: x"},
         {"symbolize x+0x12y", "not IMAGE+0xOFFSET or [0x]ADDRESS: x+0x12y"},
         {"symbolize 0x123456", "of which image? --image or --maps says it"},

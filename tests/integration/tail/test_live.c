@@ -322,7 +322,7 @@ TEST_TIMEOUT(through_other_images_of_logs, 200)
         KEEP "$SONDE symbolize -m across -m libb.so -m liba.so <kept" NAMES,
         KEEP "for f in across liba.so libb.so; do mkdir d$f; $SONDE index -o d$f $f >x; "
              "I=\"$I -m $f=$(echo d$f/*)\"; done; $SONDE symbolize $I <kept" NAMES,
-        "$SONDE stacks --report r $P >x; $SONDE symbolize --report r" NAMES,
+        "$SONDE stacks --report r $P >x; $SONDE symbolize --report r",
         "$SONDE stacks $P >text; "
         "$SONDE symbolize -m across -m libb.so -m liba.so <text 2>x" NAMES,
     };
