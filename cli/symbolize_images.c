@@ -9,8 +9,7 @@
 #include "base_text.h"
 #include "cli_hint.h"
 #include "mem_heap.h"
-#include "symfile_macho.h"
-#include "symfile_open.h"
+#include "symfile_index_find.h"
 
 enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
 
@@ -51,12 +50,32 @@ static bool is_right(const struct sonde__symfile_index_file *index, const char *
     return build_id == NULL || own[0] == '\0' || strcmp(own, build_id) == 0;
 }
 
-static bool try_open(struct symbolize_images *images, struct symbolize_image *image,
-                     const char *path, const char *build_id)
+/* Use an index that was opened. */
+static void accept(const struct symbolize_images *images, struct symbolize_image *image,
+                   const char *path)
+{
+    if (image->index.symbols_only) {
+        sonde__cli_error(images->command,
+                         "%s: its debug information is compressed, and the library for it is not "
+                         "here; names only",
+                         path);
+    }
+    if (image->index.cut) {
+        sonde__cli_error(images->command, "%s: cut off: names of what is left of it only", path);
+    }
+    sonde__symindex_tails(&image->index.index, &image->tails);
+    image->found = true;
+}
+
+/* Try a file of --image. */
+static bool try_given(struct symbolize_images *images, struct symbolize_image *image,
+                      const char *path, const char *build_id)
 {
     struct sonde__symfile_index_wanted wanted = {.arch = images->arch};
     struct sonde_error error;
     if (access(path, R_OK) != 0) {
+        sonde__cli_error(images->command, "%s: %s", path, strerror(errno));
+        images->said = true;
         return false;
     }
     if (build_id != NULL) {
@@ -69,107 +88,34 @@ static bool try_open(struct symbolize_images *images, struct symbolize_image *im
         images->said = true;
         return false;
     }
-    if (is_right(&image->index, build_id)) {
-        if (image->index.symbols_only) {
-            sonde__cli_error(
-                images->command,
-                "%s: its debug information is compressed, and the library for it is not "
-                "here; names only",
-                path);
-        }
-        if (image->index.cut) {
-            sonde__cli_error(images->command, "%s: cut off: names of what is left of it only",
-                             path);
-        }
-        sonde__symindex_tails(&image->index.index, &image->tails);
-        image->found = true;
-        return true;
-    }
-    sonde__symfile_index_file_close(&image->index);
-    return false;
-}
-
-/* FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, FOLDER/NAME.dSYM. */
-static bool try_folder(struct symbolize_images *images, struct symbolize_image *image,
-                       const char *folder, const char *build_id)
-{
-    char path[PATH_BYTES];
-    struct sonde__build_id id;
-    snprintf(path, sizeof path, "%s/%s.sndidx", folder, build_id);
-    if (try_open(images, image, path, build_id)) {
-        return true;
-    }
-    snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", folder, build_id, build_id + 2);
-    if (try_open(images, image, path, build_id)) {
-        return true;
-    }
-    return sonde__symfile_id_parse(build_id, &id) &&
-           sonde__symfile_macho_find(folder, &id, path, sizeof path) &&
-           try_open(images, image, path, build_id);
-}
-
-static bool try_build_id(struct symbolize_images *images, struct symbolize_image *image,
-                         const char *build_id)
-{
-    for (unsigned i = 0; i < images->symbols->folders.count; i++) {
-        if (try_folder(images, image, images->symbols->folders.items[i], build_id)) {
-            return true;
-        }
-    }
-    char kept[SONDE__SYMFILE_KEPT_PATH];
-    struct sonde__build_id id;
-    return try_folder(images, image, images->symbols->options.debug_root, build_id) ||
-           (!images->symbols->no_cache && sonde__symfile_id_parse(build_id, &id) &&
-            sonde__symfile_kept_path(&id, kept) && try_open(images, image, kept, build_id));
-}
-
-/* Search its index in the folders. */
-static bool try_folders(struct symbolize_images *images, struct symbolize_image *image,
-                        const struct sonde__build_id *id, const char *build_id)
-{
-    char text[SONDE__SYMFILE_ID_TEXT];
-    sonde__symfile_id_text(id, text);
-    if (id->size < BUILD_ID_DIGITS_MIN / 2 || (build_id != NULL && strcmp(text, build_id) != 0)) {
+    if (!is_right(&image->index, build_id)) {
+        sonde__symfile_index_file_close(&image->index);
         return false;
     }
-    for (unsigned i = 0; i < images->symbols->folders.count; i++) {
-        if (try_folder(images, image, images->symbols->folders.items[i], text)) {
-            return true;
-        }
-    }
-    return false;
+    accept(images, image, path);
+    return true;
 }
 
-/* The ids of a file; a Mach-O has one for each machine. */
-static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices)
+/* Search the machine. path, build_id: null if unknown. */
+static bool search(struct symbolize_images *images, struct symbolize_image *image, const char *path,
+                   const char *build_id)
 {
-    struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
-    struct sonde__symfile_pair pair;
-    unsigned count = sonde__symfile_macho_slices(path, ret_slices);
-    if (count == 0 && sonde__symfile_open(&options, path, &pair, NULL) == SONDE_OK) {
-        ret_slices[0] = (struct sonde__symfile_slice){0};
-        (void)sonde__elf_build_id(&pair.own, &ret_slices[0].uuid);
-        sonde__symfile_close(&pair);
-        count = 1;
+    struct sonde__symfile_index_sought sought = {
+        .path = path, .arch = images->arch, .make = SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS};
+    struct sonde_error error;
+    enum sonde_status status;
+    if ((path == NULL && build_id == NULL) ||
+        (build_id != NULL && !sonde__symfile_id_parse(build_id, &sought.id))) {
+        return false;
     }
-    return count;
-}
-
-/* The file's index from the folders, by build-id; else the file itself. */
-static bool try_file(struct symbolize_images *images, struct symbolize_image *image,
-                     const char *path, const char *build_id)
-{
-    struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
-    unsigned count =
-        images->symbols->folders.count != 0 && path[0] == '/' ? ids_of(path, slices) : 0;
-    for (unsigned i = 0; i < count; i++) {
-        bool meant = count == 1 || build_id != NULL ||
-                     (images->arch != NULL && strcmp(images->arch, slices[i].arch) == 0);
-        if (meant && try_folders(images, image, &slices[i].uuid, build_id)) {
-            return true;
-        }
+    status = sonde__symfile_index_find(&images->symbols->options, &sought, &image->index, &error);
+    if (status == SONDE_OK) {
+        accept(images, image, path != NULL ? path : build_id);
+    } else if (status != SONDE_ABSENT) {
+        sonde__cli_error(images->command, "%s", error.what);
+        images->said = true;
     }
-    return try_open(images, image, path, build_id);
+    return status == SONDE_OK;
 }
 
 /* Does a file of --image have this name? A bundle is named after its program. */
@@ -196,22 +142,12 @@ const char *symbolize_given_file(const char *given)
     return given_file(given, &name_size);
 }
 
-static bool try_fetched(struct symbolize_images *images, struct symbolize_image *image,
-                        const char *build_id)
-{
-    char path[SONDE__SYMFILE_KEPT_PATH];
-    struct sonde__build_id id;
-    return sonde__symfile_id_parse(build_id, &id) &&
-           sonde__symfile_fetched(&images->symbols->options, &id, path) &&
-           try_open(images, image, path, build_id);
-}
-
 /* Words of a log look like images ("offset+0x10"), and a file may have the same name. */
 static bool is_program_here(const char *name)
 {
     struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
     struct stat st;
-    return stat(name, &st) == 0 && S_ISREG(st.st_mode) && ids_of(name, slices) != 0;
+    return stat(name, &st) == 0 && S_ISREG(st.st_mode) && sonde__symfile_ids(name, slices) != 0;
 }
 
 static bool find(struct symbolize_images *images, struct symbolize_image *image)
@@ -236,23 +172,15 @@ static bool find(struct symbolize_images *images, struct symbolize_image *image)
             break; /* addresses without an image belong to the first one */
         }
         if (name[0] == '\0' || named || (build_id != NULL && strstr(file, ".sndidx") != NULL)) {
-            if (try_open(images, image, file, build_id)) {
+            if (try_given(images, image, file, build_id)) {
                 return true;
             }
-            if (access(file, R_OK) != 0) {
-                sonde__cli_error(images->command, "%s: %s", file, strerror(errno));
-                images->said = true;
-            }
         }
-    }
-    if (build_id != NULL && try_build_id(images, image, build_id)) {
-        return true;
     }
     /* a name without a folder may be a file in the working directory */
     bool is_path =
         strchr(name, '/') != NULL || (name[0] != '\0' && (images->asked || is_program_here(name)));
-    return (is_path && try_file(images, image, name, build_id)) ||
-           (build_id != NULL && try_fetched(images, image, build_id));
+    return search(images, image, is_path ? name : NULL, build_id);
 }
 
 static void print_absent(const struct symbolize_images *images, const char *name,

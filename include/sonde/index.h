@@ -45,12 +45,11 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_open(const char *path, u
                                                              struct sonde_index **ret_index,
                                                              struct sonde_error *ret_error);
 
-/* Open the index for a build-id: the first one found of FOLDER/ID.sndidx and
- * FOLDER/.build-id/xx/rest.debug in each of the folders, the user's cache of the `sonde` program,
- * and /usr/lib/debug/.build-id/xx/rest.debug. Files with another build-id are skipped.
+/* Open the index for a build-id: the first one found of FOLDER/ID.sndidx,
+ * FOLDER/.build-id/xx/rest.debug and FOLDER/NAME.dSYM in each of the folders, the user's cache of
+ * the `sonde` program, and the same in /usr/lib/debug. Files with another build-id are skipped.
  *
- * build_id      of `size_bytes`, 1 to SONDE_BUILD_ID_MAX (image.h); for Mach-O its UUID, for which
- *               only index files are found
+ * build_id      of `size_bytes`, 1 to SONDE_BUILD_ID_MAX (image.h); for Mach-O its UUID
  * folders       `folder_count` paths; may be null if 0
  *
  * Returns    OK | ABSENT (none found) | what sonde_index_open() returns for a debug file

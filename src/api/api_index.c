@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Implements index.h. A separate file, so that a program that links the archive without using it
  * does not get the reader of debug information. */
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <sonde/image.h>
@@ -12,9 +10,7 @@
 #include "base_sized.h"
 #include "base_status.h"
 #include "mem_heap.h"
-#include "symfile_find.h"
-#include "symfile_index_file.h"
-#include "symfile_kept.h"
+#include "symfile_index_find.h"
 #include "tail_graph.h"
 
 #define DEBUG_ROOT  "/usr/lib/debug"
@@ -53,18 +49,27 @@ static uint64_t to_offset(const struct sonde_index *index, uint64_t vaddr)
 
 /* --- opening --- */
 
-static enum sonde_status open_path(const char *path, uint32_t threads,
-                                   struct sonde_index **ret_index, struct sonde_error *ret_error)
+/* sought.id of size 0: open the file at sought.path. */
+static enum sonde_status open_index(const struct sonde__symfile_index_sought *sought,
+                                    const char *const *folders, uint32_t folder_count,
+                                    uint32_t threads, struct sonde_index **ret_index,
+                                    struct sonde_error *ret_error)
 {
-    const struct sonde__symfile_making making = {.threads = threads};
-    const struct sonde__symfile_options options = {.debug_root = DEBUG_ROOT, .making = &making};
+    /* use kept indexes; MADE keeps none */
+    const struct sonde__symfile_making making = {.threads = threads, .keep = true};
+    const struct sonde__symfile_options options = {.debug_root = DEBUG_ROOT,
+                                                   .folders = folders,
+                                                   .folder_count = folder_count,
+                                                   .making = &making};
     struct sonde_index *index = sonde__mem_alloc_zeroed(sizeof *index);
     enum sonde_status status;
     if (index == NULL) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for an index", NULL, 0, 0);
     }
-    status = sonde__symfile_index_file_open(&options, path, SONDE__SYMFILE_INDEX_MADE, NULL,
-                                            &index->file, ret_error);
+    status = sought->id.size == 0
+                 ? sonde__symfile_index_file_open(&options, sought->path, sought->make, NULL,
+                                                  &index->file, ret_error)
+                 : sonde__symfile_index_find(&options, sought, &index->file, ret_error);
     if (status != SONDE_OK) {
         sonde__mem_free(index);
         return status;
@@ -81,7 +86,9 @@ enum sonde_status sonde_index_open(const char *path, uint32_t threads,
     if (path == NULL || ret_index == NULL || threads > THREADS_MAX) {
         return sonde__base_fail(ret_error, SONDE_USAGE, sonde_status_text(SONDE_USAGE), NULL, 0, 0);
     }
-    return open_path(path, threads, ret_index, ret_error);
+    return open_index(
+        &(struct sonde__symfile_index_sought){.path = path, .make = SONDE__SYMFILE_INDEX_MADE},
+        NULL, 0, threads, ret_index, ret_error);
 }
 
 void sonde_index_close(struct sonde_index *index)
@@ -94,80 +101,24 @@ void sonde_index_close(struct sonde_index *index)
     sonde__mem_free(index);
 }
 
-/* Try one candidate. ABSENT: no file, or another build-id. */
-static enum sonde_status try_path(const char *path, const struct sonde__build_id *id,
-                                  uint32_t threads, struct sonde_index **ret_index,
-                                  struct sonde_error *ret_error)
-{
-    enum sonde_status status = open_path(path, threads, ret_index, ret_error);
-    if (status == SONDE_OK && !symfile_same_build_id(&of(*ret_index)->build_id, id)) {
-        sonde_index_close(*ret_index);
-        *ret_index = NULL;
-        status = SONDE_ABSENT;
-    }
-    return status;
-}
-
-static enum sonde_status try_folder(const char *folder, const struct sonde__build_id *id,
-                                    uint32_t threads, struct sonde_index **ret_index,
-                                    struct sonde_error *ret_error)
-{
-    char path[PATH_MAX];
-    char text[SONDE__SYMFILE_ID_TEXT];
-    enum sonde_status status = SONDE_ABSENT;
-    sonde__symfile_id_text(id, text);
-    int size = snprintf(path, sizeof path, "%s/%s.sndidx", folder, text);
-    if (size > 0 && (size_t)size < sizeof path) {
-        status = try_path(path, id, threads, ret_index, ret_error);
-    }
-    if (status == SONDE_ABSENT && symfile_build_id_path(folder, id, path, sizeof path)) {
-        status = try_path(path, id, threads, ret_index, ret_error);
-    }
-    return status;
-}
-
-static enum sonde_status find(const struct sonde__build_id *id, const char *const *folders,
-                              uint32_t folder_count, uint32_t threads,
-                              struct sonde_index **ret_index, struct sonde_error *ret_error)
-{
-    char kept[SONDE__SYMFILE_KEPT_PATH];
-    enum sonde_status status = SONDE_ABSENT;
-    for (uint32_t i = 0; i < folder_count && status == SONDE_ABSENT; i++) {
-        status = folders[i] != NULL ? try_folder(folders[i], id, threads, ret_index, ret_error)
-                                    : SONDE_USAGE;
-    }
-    if (status == SONDE_ABSENT && sonde__symfile_kept_path(id, kept)) {
-        status = try_path(kept, id, threads, ret_index, ret_error);
-    }
-    if (status == SONDE_ABSENT) {
-        status = try_folder(DEBUG_ROOT, id, threads, ret_index, ret_error);
-    }
-    return status;
-}
-
 enum sonde_status sonde_index_open_build_id(const uint8_t *build_id, uint32_t size_bytes,
                                             const char *const *folders, uint32_t folder_count,
                                             uint32_t threads, struct sonde_index **ret_index,
                                             struct sonde_error *ret_error)
 {
-    struct sonde__build_id id = {0};
-    struct sonde_index *index = NULL;
-    enum sonde_status status;
-    if (build_id == NULL || size_bytes == 0 || size_bytes > SONDE__BUILD_ID_MAX ||
-        (folders == NULL && folder_count != 0) || ret_index == NULL || threads > THREADS_MAX) {
+    struct sonde__symfile_index_sought sought = {.make = SONDE__SYMFILE_INDEX_MADE};
+    bool is_wrong = build_id == NULL || size_bytes == 0 || size_bytes > SONDE__BUILD_ID_MAX ||
+                    (folders == NULL && folder_count != 0) || ret_index == NULL ||
+                    threads > THREADS_MAX;
+    for (uint32_t i = 0; !is_wrong && i < folder_count; i++) {
+        is_wrong = folders[i] == NULL;
+    }
+    if (is_wrong) {
         return sonde__base_fail(ret_error, SONDE_USAGE, sonde_status_text(SONDE_USAGE), NULL, 0, 0);
     }
-    id.size = (uint8_t)size_bytes;
-    memcpy(id.bytes, build_id, size_bytes);
-    status = find(&id, folders, folder_count, threads, &index, ret_error);
-    if (status == SONDE_OK) {
-        *ret_index = index;
-        return SONDE_OK;
-    }
-    return status != SONDE_ABSENT
-               ? status
-               : sonde__base_fail(ret_error, status, "no index and no debug file of that build-id",
-                                  NULL, 0, 0);
+    sought.id.size = (uint8_t)size_bytes;
+    memcpy(sought.id.bytes, build_id, size_bytes);
+    return open_index(&sought, folders, folder_count, threads, ret_index, ret_error);
 }
 
 /* --- properties --- */

@@ -5,6 +5,7 @@ set(sources
     symfile_fetch.c
     symfile_find.c
     symfile_index_file.c
+    symfile_index_find.c
     symfile_jit.c
     symfile_kept.c
     symfile_macho.c

@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#include "base_text.h"
 #include "image_go.h"
 #include "mem_heap.h"
 #include "symfile_dwarf.h"
-#include "symfile_index_file.h"
+#include "symfile_index_find.h"
 #include "symindex_dwarf.h"
 #include "tail_graph.h"
 
@@ -23,21 +22,12 @@ struct symfile_calls {
 
 /* --- index files --- */
 
-/* FOLDER/ID.sndidx */
 static bool try_folder(struct symfile_calls *calls, const char *root, const char *folder,
                        size_t folder_size, const struct sonde__image *image)
 {
     char path[SYMFILE_PATH_BYTES];
-    struct sonde__text text;
-    sonde__base_text_init(&text, path, sizeof path);
-    sonde__base_text_bytes(&text, folder, folder_size);
-    sonde__base_text_char(&text, '/');
-    for (unsigned i = 0; i < image->build_id.size; i++) {
-        sonde__base_text_hex(&text, image->build_id.bytes[i], 2);
-    }
-    sonde__base_text_str(&text, ".sndidx");
-    calls->has_index =
-        !text.cut && symfile_index_file_map(root, path, &image->build_id, &calls->index);
+    calls->has_index = symfile_index_path(folder, folder_size, &image->build_id, path) &&
+                       symfile_index_file_map(root, path, &image->build_id, &calls->index);
     return calls->has_index;
 }
 

@@ -26,8 +26,8 @@ bool symfile_same_build_id(const struct sonde__build_id *a, const struct sonde__
     return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-static enum sonde_status open_view(const char *root, const char *path,
-                                   struct symfile_view *ret_view, struct sonde_error *ret_error)
+enum sonde_status symfile_view_open(const char *root, const char *path,
+                                    struct symfile_view *ret_view, struct sonde_error *ret_error)
 {
     struct symfile_view view = {0};
     enum sonde_status status;
@@ -52,7 +52,7 @@ static bool open_same(const char *path, const struct sonde__image *image,
 {
     struct sonde__build_id id = {0};
     struct symfile_view view;
-    if (open_view(NULL, path, &view, NULL) != SONDE_OK) {
+    if (symfile_view_open(NULL, path, &view, NULL) != SONDE_OK) {
         return false;
     }
     (void)sonde__elf_build_id(&view.elf, &id);
@@ -82,7 +82,7 @@ enum sonde_status symfile_find_own(const struct sonde__symfile_options *options,
         return sonde__base_fail(ret_error, SONDE_ABSENT, "image without a file", image->path, 0,
                                 image->start);
     }
-    SONDE_TRY(open_view(options->root, image->path, &view, ret_error));
+    SONDE_TRY(symfile_view_open(options->root, image->path, &view, ret_error));
     (void)sonde__elf_build_id(&view.elf, &id);
     if (symfile_same_build_id(&id, &image->build_id)) {
         if (id.size != 0 || (image->flags & SONDE__IMAGE_DELETED) == 0) {
@@ -131,7 +131,7 @@ static bool try_candidate(const char *root, const char *path, const struct wante
     struct sonde__elf_section symtab;
     struct symfile_view view;
     bool right;
-    if (open_view(root, path, &view, NULL) != SONDE_OK) {
+    if (symfile_view_open(root, path, &view, NULL) != SONDE_OK) {
         return false;
     }
     (void)sonde__elf_build_id(&view.elf, &id);
@@ -294,8 +294,8 @@ bool symfile_find_debug(const struct sonde__symfile_options *options,
             find_fetched(options, &wanted, ret_view));
 }
 
-bool sonde__symfile_fetched(const struct sonde__symfile_options *options,
-                            const struct sonde__build_id *id, char *ret_path)
+bool symfile_fetched(const struct sonde__symfile_options *options, const struct sonde__build_id *id,
+                     char *ret_path)
 {
     const struct wanted wanted = {.id = id};
     struct symfile_view view;

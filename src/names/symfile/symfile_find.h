@@ -16,6 +16,10 @@ struct symfile_view {
     struct sonde__elf elf;
 };
 
+/* Open the ELF at a path below root. */
+SONDE_NODISCARD enum sonde_status symfile_view_open(const char *root, const char *path,
+                                                    struct symfile_view *ret_view,
+                                                    struct sonde_error *ret_error);
 void symfile_view_done(struct symfile_view *view);
 
 bool symfile_same_build_id(const struct sonde__build_id *a, const struct sonde__build_id *b);
@@ -37,5 +41,10 @@ SONDE_NODISCARD enum sonde_status symfile_find_own(const struct sonde__symfile_o
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
                         struct symfile_view *ret_view);
+
+/* Path of the debug file with that build-id, cached or fetched now (symfile_fetch.h). False: none.
+ * ret_path has room for SYMFILE_PATH_BYTES. */
+bool symfile_fetched(const struct sonde__symfile_options *options, const struct sonde__build_id *id,
+                     char *ret_path);
 
 #endif

@@ -24,11 +24,6 @@ struct sonde__symfile_pair {
 /* Does it have debug sections? */
 bool symfile_has_debug_information(const struct sonde__elf *elf);
 
-/* Path of the debug file with that build-id, cached or fetched now (symfile_fetch.h). False: none.
- * ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
-bool sonde__symfile_fetched(const struct sonde__symfile_options *options,
-                            const struct sonde__build_id *id, char *ret_path);
-
 /* path: absolute. Returns OK | ABSENT | DENIED | UNSUPPORTED (no ELF) | CORRUPT | LIMIT | OS.
  * Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *options,
