@@ -399,16 +399,21 @@ static void move_cache(void)
     setenv("SONDE_SCRUB", "-home,-user", 1); /* the working folder may be in a home folder */
 }
 
+static void make_folder(void)
+{
+    snprintf(folder_path, sizeof folder_path, "/tmp/sonde-test-XXXXXX");
+    if (mkdtemp(folder_path) == NULL) {
+        perror("mkdtemp");
+        exit(1);
+    }
+    move_cache();
+}
+
 /* Run one test. A timed one is repeated with more slack while it fails for want of processors. */
 static void run_with_slack(const struct test_case *test, unsigned timeout_s, struct outcome *o)
 {
     for (slack = 1;; slack *= 2) {
-        snprintf(folder_path, sizeof folder_path, "/tmp/sonde-test-XXXXXX");
-        if (mkdtemp(folder_path) == NULL) {
-            perror("mkdtemp");
-            exit(1);
-        }
-        move_cache();
+        make_folder();
         run_one(test, timeout_s, o);
         clean_folder(folder_path);
         if (!test->timed || !o->by_check || o->machine.peak < OVERLOADED || slack >= SLACK_MAX) {
@@ -454,7 +459,9 @@ int main(int argc, char **argv)
             for (const struct test_case *const *t = __start_sonde_tests; t < __stop_sonde_tests;
                  t++) {
                 if (strcmp((*t)->name, argv[first]) == 0) {
+                    make_folder();
                     (*t)->run();
+                    clean_folder(folder_path);
                     return 0;
                 }
             }

@@ -190,10 +190,19 @@ TEST(gives_a_folder)
 {
     char path[256];
     size_t size;
+    CHECK(strncmp(test_folder(), "/tmp/sonde-test-", 16) == 0);
     snprintf(path, sizeof path, "%s/file", test_folder());
     test_write_file(path, "text", 4);
     char *text = test_read_file(path, &size);
     CHECK_STR(text, "text");
     CHECK_EQ(size, 4);
     free(text);
+}
+
+TEST(gives_a_folder_without_a_child)
+{
+    const char *argv[] = {"/proc/self/exe", "--no-fork", "gives_a_folder", NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 10);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
 }

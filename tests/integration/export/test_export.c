@@ -72,7 +72,7 @@ static void check(const struct kind *kind, const char *format, const char *scrip
     char line[4096];
     export_one(kind, format);
     snprintf(line, sizeof line,
-             "python3 '%s/tests/integration/export/%s' $DIR/%s.json $DIR/%s.%s %s",
+             "python3 -B '%s/tests/integration/export/%s' $DIR/%s.json $DIR/%s.%s %s",
              test_source_dir(), script, kind->name, kind->name, format, rest);
     must_run(line);
 }
@@ -111,7 +111,7 @@ TEST_TIMEOUT(files_are_read_by_speedscope, 100)
         SKIP("no speedscope, or no chromium (./dev setup test)");
     }
     int used = snprintf(line, sizeof line,
-                        "python3 '%s/tests/integration/export/check_speedscope.py' '%s' $DIR",
+                        "python3 -B '%s/tests/integration/export/check_speedscope.py' '%s' $DIR",
                         test_source_dir(), program_npm(SPEEDSCOPE));
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
         const char *name = kinds[files[i].kind].name;
