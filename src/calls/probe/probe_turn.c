@@ -130,6 +130,7 @@ static bool is_of(const struct sonde__probe_candidate *c, const struct sonde__pr
 
 static void take_place(struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
 {
+    c->streak = c->caller == wait->caller ? c->streak : 0;
     c->sp = wait->sp;
     c->caller = wait->caller;
     c->level = wait->level;
@@ -300,9 +301,14 @@ static void note_rival(struct sonde__probe_slot *slot, uint32_t index, uint64_t 
     slot->yield_waits++;
 }
 
-/* Waits of `c` in a row, each a few turns of the loop after the last. */
-static void note_streak(struct sonde__probe_slot *slot, struct sonde__probe_candidate *c)
+/* Waits of `c` by one call in a row, each a few turns of the loop after the last. Waits by other
+ * calls only have the same number of a descriptor, which is given again. */
+static void note_streak(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait,
+                        struct sonde__probe_candidate *c)
 {
+    if (wait->caller != c->caller) {
+        return;
+    }
     uint64_t turns = turns_of(slot) - slot->site_turns;
     uint64_t gap = turns - c->turns;
     c->turns = turns;
@@ -347,7 +353,7 @@ static bool is_site(const struct sonde__probe_slot *slot, const struct sonde__pr
                     const struct sonde__probe_candidate *c)
 {
     return slot->loop.kind != SONDE__PROBE_NONE && !wait->instant && !is_young(slot) &&
-           (wait->timed || sonde__probe_is_weak(slot->loop.kind)) &&
+           (wait->timed || sonde__probe_is_weak(slot->loop.kind)) && wait->caller == c->caller &&
            c->streak >= SONDE__PROBE_SITE_WAITS && is_level(&slot->loop, wait->sp, wait->level);
 }
 
@@ -445,7 +451,7 @@ static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe
     c->seen = ++slot->waits;
     if (!wait->instant) {
         note_rival(slot, (uint32_t)(c - slot->candidates), wait->now_ns);
-        note_streak(slot, c);
+        note_streak(slot, wait, c);
     }
     if (learn(slot, wait, c)) {
         return true;

@@ -19,7 +19,8 @@
  * other callers each time (libdbus while a program starts), stays young.
  * - A thread whose outermost wait is of a kind that cannot be its loop has none.
  * - A wait outside the loop's frame is never a stall. A wait at the loop's own level that comes
- *   back with nearly every turn is part of the loop (`sleep` at the end of a turn).
+ *   back with nearly every turn, by the same call, is part of the loop (`sleep` at the end of a
+ *   turn).
  * - What only passes time or waits for other threads (weak kinds) needs more waits to be learned.
  * - What asks and never waits, or waits for a few short answers, stays young however often it
  *   comes: a program that starts does so (libXt), and then waits for minutes elsewhere.

@@ -412,6 +412,32 @@ TEST(pause_in_few_turns_of_a_loop_is_none_of_it)
     }
 }
 
+/* guile calls select() deep in the stack, and handlers in frames further out. Each of five handlers
+ * opens a pipe, which gets the same number, and polls it, in every other turn. */
+TEST(waits_of_many_callers_for_one_number_are_no_part_of_the_loop)
+{
+    for (int i = 0; i < 20; i++) {
+        (void)wait_at(SELECT, 6, 0x400100, 0x6000, true);
+    }
+    for (unsigned k = 0; k < 40; k++) {
+        (void)wait_at(SELECT, 6, 0x400100, 0x6000, true);
+        (void)wait_at(SELECT, 6, 0x400100, 0x6000, true);
+        uint64_t before = atomic_load(&slot->beat);
+        const struct sonde__probe_wait poll = {.object = 7,
+                                               .sp = 0x6900 + (k * 3 % 5) * 16,
+                                               .caller = 0x400200 + k * 3 % 5,
+                                               .now_ns = now_ns,
+                                               .level = 0x7000,
+                                               .kind = POLL,
+                                               .timed = true,
+                                               .learn = true,
+                                               .note = true};
+        CHECK_EQ(wait_for(&poll), SONDE__PROBE_NESTED);
+        CHECK_EQ(atomic_load(&slot->beat), before);
+    }
+    CHECK_EQ(slot->loop.kind, SELECT);
+}
+
 /* A program polls inside a library and sleeps between these calls. */
 TEST(pause_outside_the_loop_is_idle)
 {
