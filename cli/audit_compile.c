@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_compile.h"
 
+#include <inttypes.h>
+
 #include "audit_run.h"
 #include "base_text.h"
 #include "cli_file.h"
 #include "host_self.h"
 #include "report_model.h"
+#include "report_out.h"
 #include "rules_load.h"
 #include "run_record.h"
 
@@ -52,6 +55,14 @@ static void print_rule(const struct sonde__audit *audit, const struct sonde__aud
     }
     if (rule->phase != NULL) {
         printf("  phase %s%s\n", rule->is_before_phase ? "before " : "", rule->phase);
+    }
+    if (rule->limit_count != 0) {
+        printf("  limit %" PRIu64 " in %s\n", rule->limit_count,
+               sonde__report_duration(rule->limit_ns).text);
+    }
+    for (size_t i = 0; i < rule->keep_count; i++) {
+        printf("%s%s%s", i == 0 ? "  keep " : ", ", rule->keeps[i],
+               i + 1 == rule->keep_count ? "\n" : "");
     }
     print_patterns("  from ", &rule->from);
 }

@@ -31,7 +31,7 @@ enum {
     SONDE__RULES_FILE_BYTES = 262144,
     SONDE__RULES_ERRORS_MAX = 20,  /* that are printed */
     SONDE__RULE_ARGUMENTS_MAX = 6, /* those in registers on every machine */
-    SONDE__RULE_KEEP_MAX = 64,     /* SONDE__REPORT_ARGUMENTS_MAX */
+    SONDE__RULE_KEEP_MAX = 4,      /* words of keep; SONDE__WHEN_KEEPS_EACH */
 };
 
 struct sonde__rule_place {
@@ -74,8 +74,8 @@ struct sonde__rule {
     size_t api_count, api_capacity;
     bool has_api; /* the key, whose functions may all be wrong */
     struct sonde__rule_text when;
-    uint32_t keep_args; /* different values that are kept of an argument; 0: none */
-    struct sonde__rule_place keep_place;
+    struct sonde__rule_text keeps[SONDE__RULE_KEEP_MAX]; /* words of arguments */
+    uint32_t keep_count;
     uint64_t limit_count, limit_ns; /* allowed calls in a time; 0: any */
     struct sonde__rule_place limit_place;
     struct sonde__rule_text phase; /* the phase's name */

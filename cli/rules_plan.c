@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit_when.h"
+#include "audit_words.h"
 
 static void *take_array(struct sonde__rules_plan *plan, size_t count, size_t size)
 {
@@ -12,23 +13,6 @@ static void *take_array(struct sonde__rules_plan *plan, size_t count, size_t siz
         memset(memory, 0, (count + 1) * size);
     }
     return memory;
-}
-
-/* A key of a rule that no reader evaluates yet. */
-static void refuse(struct sonde__rules *rules, bool is_given, const struct sonde__rule_place *place,
-                   const char *key)
-{
-    if (is_given) {
-        sonde__rules_error(rules, place,
-                           "%s cannot be evaluated yet: the rule would record other "
-                           "calls than it says",
-                           key);
-    }
-}
-
-static void refuse_keys(struct sonde__rules *rules, const struct sonde__rule *rule)
-{
-    refuse(rules, rule->keep_args != 0, &rule->keep_place, "keep-args");
 }
 
 /* A function that stands twice in a rule is about one argument. */
@@ -57,17 +41,27 @@ static void check_limit(struct sonde__rules *rules, const struct sonde__rule *ru
     }
     if (rule->from.count != 0) {
         sonde__rules_error(rules, &rule->limit_place,
-                           "limit cannot be combined with from yet: calls of others would count");
+                           "limit cannot be combined with from: a limit is counted while the "
+                           "program runs, but callers have names only after it has ended; use "
+                           "when, or a rule of its own without from");
     }
-    if (rule->phase.text != NULL) {
-        sonde__rules_error(rules, &rule->limit_place,
-                           "limit cannot be combined with phase yet: calls before it would count");
-    }
-    for (size_t i = 0; i < rule->api_count; i++) {
-        if (strncmp(rule->apis[i].name, "syscall:", 8) == 0) {
-            sonde__rules_error(rules, &rule->limit_place,
-                               "limit cannot be evaluated yet for a system call: %s",
-                               rule->apis[i].name);
+}
+
+/* Words of keep must be known of each function. */
+static void check_keeps(struct sonde__rules *rules, const struct sonde__rule *rule)
+{
+    struct sonde__audit_argument argument;
+    for (uint32_t k = 0; k < rule->keep_count; k++) {
+        const struct sonde__rule_text *keep = &rule->keeps[k];
+        for (size_t i = 0; i < rule->api_count; i++) {
+            if (!sonde__audit_word(rule->apis[i].name, rule->apis[i].argument, keep->text,
+                                   strlen(keep->text), &argument)) {
+                sonde__rules_error(rules, &keep->place,
+                                   "expected an argument that is known of %.100s (or arg1 to arg6, "
+                                   "arg1.long, arg1.text, arg1.path; arg after NAME:N): %.60s",
+                                   rule->apis[i].name, keep->text);
+                break;
+            }
         }
     }
 }
@@ -84,10 +78,7 @@ static void check_when(struct sonde__rules *rules, const struct sonde__rule *rul
         scratch->node_count = 0;
         const char *wrong = sonde__audit_when_compile(&to, rule->when.text, name,
                                                       rule->apis[i].argument, &node, &at);
-        if (strncmp(name, "syscall:", 8) == 0) {
-            sonde__rules_error(rules, &rule->when.place,
-                               "when cannot be evaluated yet for a system call: %s", name);
-        } else if (wrong != NULL) {
+        if (wrong != NULL) {
             sonde__rules_error(rules, &rule->when.places[at], "%s: of %.100s", wrong, name);
             return;
         }
@@ -112,7 +103,11 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
 {
     const char **names = take_array(plan, rule->api_count, sizeof *names);
     uint32_t *arguments = take_array(plan, rule->api_count, sizeof *arguments);
-    bool is_whole = names != NULL && arguments != NULL;
+    const char **keeps = take_array(plan, rule->keep_count, sizeof *keeps);
+    bool is_whole = names != NULL && arguments != NULL && keeps != NULL;
+    for (size_t i = 0; is_whole && i < rule->keep_count; i++) {
+        keeps[i] = rule->keeps[i].text;
+    }
     for (size_t i = 0; is_whole && i < rule->api_count; i++) {
         names[i] = rule->apis[i].name;
         arguments[i] = rule->apis[i].argument;
@@ -128,6 +123,8 @@ static bool plan_rule(struct sonde__rules_plan *plan, const struct sonde__rule *
                                            .when = rule->when.text,
                                            .limit_count = rule->limit_count,
                                            .limit_ns = rule->limit_ns,
+                                           .keeps = keeps,
+                                           .keep_count = rule->keep_count,
                                            .phase = rule->phase.text,
                                            .is_before_phase = rule->is_before_phase};
     return is_whole && plan_patterns(plan, &rule->from, &ret_rule->from);
@@ -141,9 +138,9 @@ enum sonde_status sonde__rules_plan(struct sonde__rules *rules, struct sonde__ru
     struct sonde__when *scratch = take_array(ret_plan, 1, sizeof *scratch);
     bool is_whole = planned != NULL && sdks != NULL && scratch != NULL;
     for (size_t i = 0; is_whole && i < rules->rule_count; i++) {
-        refuse_keys(rules, &rules->rules[i]);
         check_arguments(rules, &rules->rules[i]);
         check_limit(rules, &rules->rules[i]);
+        check_keeps(rules, &rules->rules[i]);
         check_when(rules, &rules->rules[i], scratch);
         is_whole = plan_rule(ret_plan, &rules->rules[i], &planned[i]);
     }

@@ -237,14 +237,20 @@ static void take_message(struct reader *r)
     rule_of(r)->message = keep_value(r);
 }
 
+static void take_one_keep(struct reader *r, char *text, size_t begin)
+{
+    struct sonde__rule *rule = rule_of(r);
+    if (rule->keep_count == SONDE__RULE_KEEP_MAX) {
+        refuse(r, begin, "expected at most 4 arguments");
+        return;
+    }
+    rule->keeps[rule->keep_count++] =
+        (struct sonde__rule_text){keep_text(r, text, strlen(text)), place_in_value(r, begin), NULL};
+}
+
 static void take_keep(struct reader *r)
 {
-    uint64_t count = 0;
-    rule_of(r)->keep_place = place_in_value(r, 0);
-    if (!sonde__cli_parse_uint(r->item.value, SONDE__RULE_KEEP_MAX, &count)) {
-        refuse(r, 0, "expected a number from 0 to 64");
-    }
-    rule_of(r)->keep_args = (uint32_t)count;
+    take_list(r, "expected the names of arguments (path, flags, arg1)", take_one_keep);
 }
 
 static void take_limit(struct reader *r)
@@ -263,11 +269,11 @@ static const struct key {
     enum section section;
     bool is_list; /* it may be repeated: the lists are joined */
 } keys[] = {
-    {"use", take_use, PACK, true},         {"api", take_api, RULE, true},
-    {"when", take_when, RULE, false},      {"severity", take_severity, RULE, false},
-    {"class", take_class, RULE, false},    {"message", take_message, RULE, false},
-    {"keep-args", take_keep, RULE, false}, {"limit", take_limit, RULE, false},
-    {"phase", take_phase, RULE, false},    {"from", take_from, RULE, true},
+    {"use", take_use, PACK, true},      {"api", take_api, RULE, true},
+    {"when", take_when, RULE, false},   {"severity", take_severity, RULE, false},
+    {"class", take_class, RULE, false}, {"message", take_message, RULE, false},
+    {"keep", take_keep, RULE, true},    {"limit", take_limit, RULE, false},
+    {"phase", take_phase, RULE, false}, {"from", take_from, RULE, true},
     {"match", take_match, SDK, true},
 };
 enum { KEYS = sizeof keys / sizeof *keys };

@@ -41,12 +41,7 @@ static void count_raw(const struct sonde__regs *regs)
     if (function == 0 || preload_page() == NULL) { /* a fork child */
         return;
     }
-    if (is_own_thread()) {
-        uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
-        (void)sonde__record_call(recorder_record, function - 1, stack);
-    } else {
-        (void)sonde__record_stranger(recorder_record, function - 1, regs);
-    }
+    recorder_count(regs, function - 1, is_own_thread() ? RECORDER_RAW : RECORDER_RAW_STRANGER);
 }
 
 static bool is_wanted(uint32_t number)
@@ -79,8 +74,7 @@ bool recorder_count_syscall(const struct sonde__regs *regs)
 {
     uint32_t function = function_of(sonde__probe_hook_argument(regs, 0));
     if (function != 0) {
-        uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
-        (void)sonde__record_call(recorder_record, function - 1, stack);
+        recorder_count(regs, function - 1, RECORDER_BY_NUMBER);
     }
     return recorder_numbers.is_syscall_listed;
 }

@@ -40,6 +40,16 @@ extern __thread uint32_t recorder_busy;
 /* A checked copy of the page's conditions. */
 extern struct sonde__when recorder_when;
 
+/* A call to count: of a function of the list, at its thunk. */
+enum recorder_way {
+    RECORDER_BY_NAME,
+    RECORDER_BY_NUMBER,    /* through libc's syscall(), whose first argument is the number */
+    RECORDER_RAW,          /* a system call at its patched site */
+    RECORDER_RAW_STRANGER, /* of a thread that may share its thread-local variables */
+};
+/* count.c: count a call for all that conditions and rules say. Context: handler. */
+void recorder_count(const struct sonde__regs *regs, uint32_t function, enum recorder_way way);
+
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
 

@@ -139,11 +139,6 @@ static bool read_functions(struct reading *r, struct sonde__audit_rule *rule)
     return names != NULL && arguments != NULL;
 }
 
-static bool is_number(const char *name)
-{
-    return strncmp(name, "syscall:", 8) == 0;
-}
-
 /* As a file of rules is checked (cli/rules_plan.c). */
 static bool check_decided_early(struct reading *r, const struct sonde__audit_rule *rule)
 {
@@ -151,26 +146,42 @@ static bool check_decided_early(struct reading *r, const struct sonde__audit_rul
     if (has_limit != (rule->limit_ns != 0) || rule->limit_count > SONDE__WHEN_LIMIT_CALLS) {
         return corrupt(r, "a limit cannot be");
     }
-    if (has_limit && (rule->from.count != 0 || rule->phase != NULL)) {
-        return corrupt(r, "a limit is combined with from or phase");
+    if (has_limit && rule->from.count != 0) {
+        return corrupt(r, "a limit is combined with from");
     }
-    for (size_t i = 0; (has_limit || rule->when != NULL) && i < rule->function_count; i++) {
+    for (size_t i = 0; rule->when != NULL && i < rule->function_count; i++) {
         struct sonde__audit_when to = {r->scratch, 0};
         uint16_t node;
         size_t at;
         r->scratch->node_count = 0;
-        if (is_number(rule->functions[i])) {
-            return corrupt(r, "a system call has a condition or a limit");
-        }
-        const char *wrong = rule->when == NULL
-                                ? NULL
-                                : sonde__audit_when_compile(&to, rule->when, rule->functions[i],
-                                                            rule->arguments[i], &node, &at);
+        const char *wrong = sonde__audit_when_compile(&to, rule->when, rule->functions[i],
+                                                      rule->arguments[i], &node, &at);
         if (wrong != NULL) {
             return corrupt(r, wrong);
         }
     }
     return true;
+}
+
+static bool read_keeps(struct reading *r, struct sonde__audit_rule *rule)
+{
+    struct sonde__when_node keep;
+    if (!read_count(r, SONDE__WHEN_KEEPS_EACH, &rule->keep_count)) {
+        return false;
+    }
+    const char **keeps = take(r, rule->keep_count, sizeof *keeps);
+    rule->keeps = keeps;
+    for (size_t i = 0; keeps != NULL && i < rule->keep_count; i++) {
+        if (!read_filled(r, &keeps[i])) {
+            return false;
+        }
+        for (size_t k = 0; k < rule->function_count; k++) {
+            if (!sonde__audit_when_keep(rule->functions[k], rule->arguments[k], keeps[i], &keep)) {
+                return corrupt(r, "an argument to keep is not known of a function");
+            }
+        }
+    }
+    return keeps != NULL;
 }
 
 static bool read_rule(struct reading *r, struct sonde__audit_rule *rule)
@@ -195,7 +206,7 @@ static bool read_rule(struct reading *r, struct sonde__audit_rule *rule)
     return read_choice(r, &rule->phase) &&
            ((before <= 1 && (before == 0 || rule->phase != NULL)) ||
             corrupt(r, "a phase cannot be")) &&
-           read_patterns(r, &rule->from) && check_decided_early(r, rule);
+           read_patterns(r, &rule->from) && check_decided_early(r, rule) && read_keeps(r, rule);
 }
 
 /* Findings are told apart by the rule's name. */

@@ -62,6 +62,10 @@ static void put_rule(struct out *out, const struct sonde__audit_rule *rule)
     put_number(out, rule->is_before_phase, 1);
     put_text(out, rule->phase);
     put_patterns(out, &rule->from);
+    put_number(out, rule->keep_count, 4);
+    for (size_t i = 0; i < rule->keep_count; i++) {
+        put_text(out, rule->keeps[i]);
+    }
 }
 
 static void put_all(struct out *out, const struct sonde__audit_rules *rules)

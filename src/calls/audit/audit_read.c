@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_keep.h"
 #include "audit_page.h"
 #include "drain_stack.h"
 #include "hook.h"
@@ -29,6 +30,7 @@ struct reader {
     struct sonde__image_set set;
     uint64_t start_ns;
     struct sonde__audit_phases phases;
+    struct sonde__audit_keep keep;    /* of rules */
     uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
@@ -135,16 +137,25 @@ static bool is_label(const struct reader *r, uint32_t label)
                              : label < r->list->count;
 }
 
-static void add_call(struct reader *r, uint32_t label, struct sonde__report_call *call)
+/* numbers: of calls within and over the limit; NO_NUMBER: none, or not known */
+static void add_call(struct reader *r, uint32_t label, const uint32_t numbers[2],
+                     const struct sonde__report_call *from)
 {
     const struct sonde__audit_made made = {label % SONDE__RECORD_LABELS, &r->phases,
                                            label / SONDE__RECORD_LABELS};
+    struct sonde__report_argument arguments[SONDE__REPORT_ARGUMENTS_MAX];
+    struct sonde__report_call call = *from;
     if (r->ruling != NULL) {
-        call->phase = r->phases.ids[made.phase];
-        sonde__audit_ruling_add(r->ruling, &made, call, r->report);
+        const struct sonde__audit_kept_calls calls = {
+            made.label, {numbers[0], numbers[1]}, call.count};
+        call.arguments = arguments;
+        call.argument_count =
+            sonde__audit_keep_arguments(&r->keep, r->ruling, &calls, r->report, arguments);
+        call.phase = r->phases.ids[made.phase];
+        sonde__audit_ruling_add(r->ruling, &made, &call, r->report);
     } else {
-        call->function = sonde__report_string(r->report, r->list->names[made.label]);
-        sonde__report_add_call(r->report, call);
+        call.function = sonde__report_string(r->report, r->list->names[made.label]);
+        sonde__report_add_call(r->report, &call);
     }
 }
 
@@ -203,7 +214,9 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
         call.end = stack.end;
         r->cut += stack.end == SONDE_END_COSTLY ? call.count : 0;
     }
-    add_call(r, entry->label, &call);
+    const uint32_t numbers[2] = {entry->number,
+                                 over != NULL ? over->number : SONDE__RECORD_NO_NUMBER};
+    add_call(r, entry->label, numbers, &call);
 }
 
 /* More calls than a processor makes in a day and a half, one in half a nanosecond. */
@@ -243,8 +256,9 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     for (uint32_t i = 0; i < SONDE__RECORD_LABELS * r->phases.count; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
         if (is_label(r, i) && is_possible(r, i, call.count, totals)) {
+            static const uint32_t none[2] = {SONDE__RECORD_NO_NUMBER, SONDE__RECORD_NO_NUMBER};
             call.over_limit = is_over(r, i) ? call.count : 0;
-            add_call(r, i, &call);
+            add_call(r, i, none, &call);
             totals->lost += call.count;
             totals->calls += call.count;
         }
@@ -273,13 +287,16 @@ enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
     struct sonde__record_entry *entries =
         sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);
     status = SONDE_MEMORY;
+    const struct sonde__record_page *shared = reading->memory;
     if (open_images(&r) == SONDE_OK && entries != NULL &&
+        (r.ruling == NULL || sonde__audit_keep_open(&shared->kept, &r.keep) == SONDE_OK) &&
         sonde__drain_create(report, NULL, symbols, &r.drain) == SONDE_OK) {
         add_all(&r, entries, ret_totals);
         sonde__drain_destroy(r.drain);
         status = SONDE_OK;
     }
     sonde__mem_free(entries);
+    sonde__audit_keep_close(&r.keep);
     close_images(&r);
     sonde__record_close(r.record);
     return status;

@@ -34,6 +34,9 @@ struct sonde__audit_rule {
     uint64_t limit_count, limit_ns; /* allowed calls in a time; 0: any. At most
                                        SONDE__WHEN_LIMIT_CALLS; without `from`, which is decided
                                        later */
+    const char *const *keeps; /* words of arguments (audit_words.h) whose values are kept, which
+                                 were checked for each of the functions */
+    size_t keep_count;        /* at most SONDE__WHEN_KEEPS_EACH */
     /* The stack has a frame that matches one of those without `is_not`, if there are any, and none
      * that matches one with it. */
     struct sonde__audit_patterns from;

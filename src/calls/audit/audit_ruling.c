@@ -24,7 +24,8 @@ struct sonde__audit_ruling {
     /* labels from FIRST_PAIR on: a rule with a condition, and a function */
     struct pair {
         uint16_t rule, function;
-        bool is_over; /* calls that exceed the rule's limit */
+        uint16_t keep; /* the first of its keeps in `when` */
+        bool is_over;  /* calls that exceed the rule's limit */
     } pairs[PAIRS];
     uint32_t pair_count;
     uint16_t *limits; /* by rule: 1 + the index of its limit in `when`; 0: none */
@@ -131,20 +132,19 @@ struct compiling {
     struct sonde_error *error;
 };
 
-/* Does the program's side decide which calls count? */
+/* Does the program's side do more than count the calls? */
 static bool is_decided_early(const struct sonde__audit_rule *rule)
 {
-    return rule->when != NULL || rule->limit_count != 0;
+    return rule->when != NULL || rule->limit_count != 0 || rule->keep_count != 0;
 }
 
-static enum sonde_status add_entry(struct compiling *c, uint32_t label, uint16_t node,
-                                   uint16_t limit)
+static enum sonde_status add_entry(struct compiling *c, struct sonde__when_entry entry)
 {
     struct sonde__when *when = c->to.when;
     if (when->entry_count == SONDE__WHEN_ENTRIES) {
         return sonde__base_fail(c->error, SONDE_LIMIT, "too many conditions", NULL, 0, 0);
     }
-    when->entries[when->entry_count++] = (struct sonde__when_entry){(uint16_t)label, node, limit};
+    when->entries[when->entry_count++] = entry;
     return SONDE_OK;
 }
 
@@ -162,29 +162,95 @@ static uint32_t argument_of(const struct sonde__audit_ruling *ruling, size_t ind
     return 0;
 }
 
+/* A system call that is listed only because the function of its name is: are its arguments known
+ * to be the same? */
+static bool has_known_arguments(const struct sonde__audit_ruling *ruling, size_t rule,
+                                uint32_t function)
+{
+    const char *name = ruling->list->names[function];
+    return sonde__audit_list_number(name) < 0 || sonde__audit_has_words(name) ||
+           names_it(&ruling->rules->rules[rule], name);
+}
+
+/* What the entry says of a limit of calls in a phase. */
+static enum sonde_status add_phase(struct compiling *c, const struct sonde__audit_rule *rule,
+                                   struct sonde__when_entry *entry)
+{
+    uint64_t at = 0;
+    if (entry->limit == 0 || rule->phase == NULL) {
+        return SONDE_OK;
+    }
+    if (!sonde__audit_when_text(&c->to, rule->phase, &at)) {
+        return sonde__base_fail(c->error, SONDE_LIMIT, "too many texts in conditions", rule->name,
+                                0, 0);
+    }
+    entry->phase = (uint16_t)(at + 1);
+    entry->before_phase = rule->is_before_phase;
+    return SONDE_OK;
+}
+
+static enum sonde_status add_keeps(struct compiling *c, size_t rule, uint32_t function,
+                                   struct sonde__when_entry *entry)
+{
+    const struct sonde__audit_rule *of = &c->ruling->rules->rules[rule];
+    struct sonde__when *when = c->to.when;
+    entry->keep = (uint16_t)when->keep_count;
+    for (size_t i = 0; i < of->keep_count; i++) {
+        if (when->keep_count == SONDE__WHEN_KEEPS) {
+            return sonde__base_fail(c->error, SONDE_LIMIT, "more than 512 kept arguments", of->name,
+                                    0, 0);
+        }
+        if (!sonde__audit_when_keep(signature_of(c->ruling->list, function),
+                                    argument_of(c->ruling, rule, function), of->keeps[i],
+                                    &when->keeps[when->keep_count])) {
+            return sonde__base_fail(c->error, SONDE_CORRUPT,
+                                    "expected an argument that is known of this function",
+                                    c->ruling->list->names[function], 0, 0);
+        }
+        when->keep_count++;
+        entry->keep_count++;
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status compile_when(struct compiling *c, size_t rule, uint32_t function,
+                                      struct sonde__when_entry *entry)
+{
+    const struct sonde__audit_ruling *ruling = c->ruling;
+    const char *when = ruling->rules->rules[rule].when, *name = ruling->list->names[function];
+    size_t at;
+    if (!has_known_arguments(ruling, rule, function)) {
+        return sonde__base_fail(
+            c->error, SONDE_UNSUPPORTED,
+            "the arguments of this system call may be others than those of the "
+            "function: leave out --raw-syscalls, or name syscall:NAME in a rule",
+            name, 0, 0);
+    }
+    const char *wrong =
+        when == NULL
+            ? NULL
+            : sonde__audit_when_compile(&c->to, when, signature_of(ruling->list, function),
+                                        argument_of(ruling, rule, function), &entry->node, &at);
+    return wrong == NULL ? SONDE_OK : sonde__base_fail(c->error, SONDE_CORRUPT, wrong, name, 0, 0);
+}
+
 static enum sonde_status add_pair(struct compiling *c, size_t rule, uint32_t function)
 {
     struct sonde__audit_ruling *ruling = c->ruling;
-    const char *when = ruling->rules->rules[rule].when;
-    uint16_t node = SONDE__WHEN_ACCEPT, limit = ruling->limits[rule];
-    uint32_t label = FIRST_PAIR + ruling->pair_count;
-    size_t at;
-    if (ruling->pair_count + (limit != 0) >= PAIRS) {
+    struct sonde__when_entry entry = {.label = (uint16_t)(FIRST_PAIR + ruling->pair_count),
+                                      .node = SONDE__WHEN_ACCEPT,
+                                      .limit = ruling->limits[rule]};
+    if (ruling->pair_count + (entry.limit != 0) >= PAIRS) {
         return sonde__base_fail(c->error, SONDE_LIMIT, "more than 512 conditions", NULL, 0, 0);
     }
-    const char *wrong =
-        when == NULL ? NULL
-                     : sonde__audit_when_compile(&c->to, when, signature_of(ruling->list, function),
-                                                 argument_of(ruling, rule, function), &node, &at);
-    if (wrong != NULL) {
-        return sonde__base_fail(c->error, SONDE_CORRUPT, wrong, ruling->list->names[function], 0,
-                                0);
-    }
-    for (unsigned is_over = 0; is_over <= (limit != 0); is_over++) {
+    SONDE_TRY(compile_when(c, rule, function, &entry));
+    SONDE_TRY(add_phase(c, &ruling->rules->rules[rule], &entry));
+    SONDE_TRY(add_keeps(c, rule, function, &entry));
+    for (unsigned is_over = 0; is_over <= (entry.limit != 0); is_over++) {
         ruling->pairs[ruling->pair_count++] =
-            (struct pair){(uint16_t)rule, (uint16_t)function, is_over != 0};
+            (struct pair){(uint16_t)rule, (uint16_t)function, entry.keep, is_over != 0};
     }
-    return add_entry(c, label, node, limit);
+    return add_entry(c, entry);
 }
 
 /* Limits count the calls of all functions of their rules. */
@@ -221,7 +287,9 @@ static enum sonde_status add_conditions(struct compiling *c, uint32_t function)
         has_condition |= is_of && is_decided_early(&rules->rules[i]);
     }
     if (is_plain && has_condition) {
-        SONDE_TRY(add_entry(c, function, SONDE__WHEN_ACCEPT, 0));
+        const struct sonde__when_entry plain = {.label = (uint16_t)function,
+                                                .node = SONDE__WHEN_ACCEPT};
+        SONDE_TRY(add_entry(c, plain));
     }
     for (size_t i = 0; has_condition && i < rules->count; i++) {
         if (sonde__audit_ruling_has(c->ruling, i, function) && is_decided_early(&rules->rules[i])) {
@@ -318,6 +386,20 @@ bool sonde__audit_ruling_is_over(const struct sonde__audit_ruling *ruling, uint3
 {
     return label >= FIRST_PAIR && label - FIRST_PAIR < ruling->pair_count &&
            ruling->pairs[label - FIRST_PAIR].is_over;
+}
+
+uint32_t sonde__audit_ruling_keeps(const struct sonde__audit_ruling *ruling, uint32_t label,
+                                   const char *const **ret_words,
+                                   const struct sonde__when_node **ret_keeps)
+{
+    if (label < FIRST_PAIR || label - FIRST_PAIR >= ruling->pair_count) {
+        return 0;
+    }
+    const struct pair *pair = &ruling->pairs[label - FIRST_PAIR];
+    const struct sonde__audit_rule *rule = &ruling->rules->rules[pair->rule];
+    *ret_words = rule->keeps;
+    *ret_keeps = &ruling->when.keeps[pair->keep];
+    return (uint32_t)rule->keep_count;
 }
 
 bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label)

@@ -43,6 +43,11 @@ void sonde__audit_ruling_report(const struct sonde__audit_ruling *ruling,
 const struct sonde__when *sonde__audit_ruling_when(const struct sonde__audit_ruling *ruling);
 /* Of calls that exceed a limit; the label before it is that of the calls that do not. */
 bool sonde__audit_ruling_is_over(const struct sonde__audit_ruling *ruling, uint32_t label);
+/* Which arguments are kept of calls with a label: their words, and what the recorder keeps. Returns
+ * how many. */
+uint32_t sonde__audit_ruling_keeps(const struct sonde__audit_ruling *ruling, uint32_t label,
+                                   const char *const **ret_words,
+                                   const struct sonde__when_node **ret_keeps);
 bool sonde__audit_ruling_has_label(const struct sonde__audit_ruling *ruling, uint32_t label);
 
 /* Calls with a label, made in one phase. */

@@ -144,26 +144,10 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
     return status;
 }
 
-static bool has_conditions(const struct sonde__audit_rules *rules)
-{
-    bool has = false;
-    for (size_t i = 0; rules != NULL && i < rules->count; i++) {
-        has |= rules->rules[i].when != NULL || rules->rules[i].limit_count != 0;
-    }
-    return has;
-}
-
 enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
                                       struct sonde__audit **ret_audit,
                                       struct sonde_error *ret_error)
 {
-    if (options->raw && has_conditions(options->rules)) {
-        return sonde__base_fail(
-            ret_error, SONDE_UNSUPPORTED,
-            "conditions of system calls cannot be evaluated yet: --raw-syscalls "
-            "cannot be combined with a rule that has when or limit",
-            NULL, 0, 0);
-    }
     struct sonde__audit *audit = sonde__mem_alloc_zeroed(sizeof *audit);
     if (audit == NULL) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);

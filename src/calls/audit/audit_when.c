@@ -191,17 +191,29 @@ static bool parse_equal(struct parser *p, struct sonde__when_node test, uint16_t
 }
 
 /* Keep bytes for the evaluation; a NUL follows them. */
+static bool keep_bytes(struct sonde__audit_when *to, const void *bytes, size_t size,
+                       uint64_t *ret_at)
+{
+    uint32_t used = to->text_used;
+    if (used + size + 1 > SONDE__WHEN_TEXT) {
+        return false;
+    }
+    memcpy(to->when->text + used, bytes, size);
+    to->when->text[used + size] = '\0';
+    *ret_at = used;
+    to->text_used += (uint32_t)size + 1;
+    return true;
+}
+
 static bool keep(struct parser *p, const void *bytes, size_t size, uint64_t *ret_at)
 {
-    uint32_t used = p->to->text_used;
-    if (used + size + 1 > SONDE__WHEN_TEXT) {
-        return fail(p, p->at, "expected fewer patterns: there is no room for more");
-    }
-    memcpy(p->to->when->text + used, bytes, size);
-    p->to->when->text[used + size] = '\0';
-    *ret_at = used;
-    p->to->text_used += (uint32_t)size + 1;
-    return true;
+    return keep_bytes(p->to, bytes, size, ret_at) ||
+           fail(p, p->at, "expected fewer patterns: there is no room for more");
+}
+
+bool sonde__audit_when_text(struct sonde__audit_when *to, const char *text, uint64_t *ret_at)
+{
+    return keep_bytes(to, text, strlen(text), ret_at);
 }
 
 /* Of a path that is absolute: has a pattern parts that such a path never has? */
@@ -365,6 +377,22 @@ static struct sonde__when_node node_of(const struct sonde__audit_argument *argum
         .flags = (uint8_t)(flags | (argument->is_message ? SONDE__WHEN_MESSAGE : 0)),
         .other = (uint8_t)argument->other,
         .mask = argument->type == SONDE__AUDIT_LONG ? UINT64_MAX : UINT32_MAX};
+}
+
+bool sonde__audit_when_keep(const char *function, uint32_t argument, const char *word,
+                            struct sonde__when_node *ret_keep)
+{
+    struct sonde__audit_argument known;
+    if (!sonde__audit_word(function, argument, word, strlen(word), &known)) {
+        return false;
+    }
+    *ret_keep = node_of(&known);
+    if (known.type == SONDE__AUDIT_ADDRESS) {
+        ret_keep->test = SONDE__WHEN_NET;
+    } else if (known.type != SONDE__AUDIT_TEXT && known.type != SONDE__AUDIT_PATH) {
+        ret_keep->test = SONDE__WHEN_EQUAL;
+    }
+    return true;
 }
 
 static bool parse_test(struct parser *p, uint16_t *ret_index)

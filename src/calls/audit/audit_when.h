@@ -37,4 +37,10 @@ const char *sonde__audit_when_compile(struct sonde__audit_when *to, const char *
                                       const char *function, uint32_t argument, uint16_t *ret_node,
                                       size_t *ret_at);
 
+/* An argument's word as a keep (when.h). Returns false: it is not known of the function. */
+bool sonde__audit_when_keep(const char *function, uint32_t argument, const char *word,
+                            struct sonde__when_node *ret_keep);
+/* Keep a text; *ret_at is where it is in the text. Returns false without room. */
+bool sonde__audit_when_text(struct sonde__audit_when *to, const char *text, uint64_t *ret_at);
+
 #endif

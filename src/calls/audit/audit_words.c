@@ -47,6 +47,7 @@ static const struct {
     {"rmdir", "file:t1"},
     {"chdir", "file:t1"},
     {"chmod", "file:t1 mode:i2"},
+    {"syscall:fchmodat", "dir:i1 file:t2 mode:i3"},
     {"fchmodat", "dir:i1 file:t2 mode:i3 flags:i4"},
     {"chown", "file:t1 uid:i2 gid:i3"},
     {"lchown", "file:t1 uid:i2 gid:i3"},
@@ -172,10 +173,16 @@ static struct known find_index(const char *words, uint32_t index)
 /* Null: none. */
 static const char *words_of(const char *function)
 {
+    /* what is listed has the same arguments as system call, unless that is listed itself */
+    static const char by_number[] = "syscall:";
     const char *current = sonde__base_old_stat(function, strlen(function));
-    function = current != NULL ? current : function;
+    bool is_number = strncmp(function, by_number, sizeof by_number - 1) == 0;
+    const char *name = current != NULL ? current
+                       : is_number     ? function + sizeof by_number - 1
+                                       : function;
     for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
-        if (strcmp(signatures[i].function, function) == 0) {
+        if (strcmp(signatures[i].function, function) == 0 ||
+            strcmp(signatures[i].function, name) == 0) {
             return signatures[i].words;
         }
     }

@@ -6,6 +6,7 @@ set(sources
     audit_expand.c
     audit_fortified.c
     audit_from.c
+    audit_keep.c
     audit_libraries.c
     audit_list.c
     audit_missed.c

@@ -25,6 +25,12 @@ uint64_t sonde__probe_raw_number(const struct sonde__regs *regs)
     return regs->r[regs->arch == SONDE_ARCH_X86_64 ? 0 : 8];
 }
 
+uint64_t sonde__probe_raw_argument(const struct sonde__regs *regs, unsigned index)
+{
+    static const uint8_t x86_64[] = {5, 4, 1, 10, 8, 9};
+    return regs->r[regs->arch == SONDE_ARCH_X86_64 ? x86_64[index] : index];
+}
+
 void sonde__probe_raw_enter(const struct sonde__regs *regs)
 {
     sonde__probe_raw_recorder *current = atomic_load_explicit(&recorder, memory_order_acquire);

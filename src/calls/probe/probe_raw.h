@@ -21,6 +21,9 @@ void sonde__probe_raw_set_recorder(sonde__probe_raw_recorder *recorder);
 /* The number of the call. */
 uint64_t sonde__probe_raw_number(const struct sonde__regs *regs);
 
+/* Its argument `index`, below 6. */
+uint64_t sonde__probe_raw_argument(const struct sonde__regs *regs, unsigned index);
+
 /* For struct sonde__raw_words; 0: this architecture has no stub. */
 #if defined(__x86_64__)
 extern const uint8_t sonde__probe_raw_stub[] __attribute__((visibility("hidden")));

@@ -404,9 +404,10 @@ static uint64_t own_thread(struct sonde__record *record)
     return own_number.serial == record->serial ? own_number.bit : number_thread(record);
 }
 
-static bool count_call(struct sonde__record *record, uint32_t label, uint32_t stack, uint32_t index,
-                       bool is_stranger)
+uint32_t sonde__record_count(struct sonde__record *record, uint32_t label, uint32_t stack,
+                             bool is_stranger)
 {
+    uint32_t index = is_stranger ? (uint32_t)SHARED : sonde__capture_memo_index();
     uint32_t node = sonde__depot_label(record->depot, stack, label);
     uint32_t number = sonde__depot_label_number(record->depot, node);
     uint64_t *row =
@@ -415,7 +416,7 @@ static bool count_call(struct sonde__record *record, uint32_t label, uint32_t st
         if (label < SONDE__RECORD_LABELS_ALL) {
             __atomic_fetch_add(lost_of(record, label), 1, __ATOMIC_RELAXED);
         }
-        return false;
+        return SONDE__RECORD_NO_NUMBER;
     }
     if (record->seen != NULL) {
         see(record, number, is_stranger ? SONDE__RECORD_OTHER_THREADS : own_thread(record));
@@ -426,20 +427,26 @@ static bool count_call(struct sonde__record *record, uint32_t label, uint32_t st
     } else {
         sonde__arch_count_own(counter);
     }
-    return true;
+    return number;
 }
 
 bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
 {
-    return count_call(record, label, stack, sonde__capture_memo_index(), false);
+    return sonde__record_count(record, label, stack, false) != SONDE__RECORD_NO_NUMBER;
+}
+
+/* The memo is per thread: here it would be that of another thread. */
+uint32_t sonde__record_stranger_stack(struct sonde__record *record,
+                                      const struct sonde__regs *caller)
+{
+    return put_walked(record, caller, 0, SONDE__CAPTURE_DOUBT);
 }
 
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller)
 {
-    /* the memo is per thread: here it would be that of another thread */
-    uint32_t stack = put_walked(record, caller, 0, SONDE__CAPTURE_DOUBT);
-    return count_call(record, label, stack, SHARED, true);
+    uint32_t stack = sonde__record_stranger_stack(record, caller);
+    return sonde__record_count(record, label, stack, true) != SONDE__RECORD_NO_NUMBER;
 }
 
 uint32_t sonde__record_numbers(const struct sonde__record *record)
@@ -450,7 +457,7 @@ uint32_t sonde__record_numbers(const struct sonde__record *record)
 bool sonde__record_entry(const struct sonde__record *record, uint32_t number,
                          struct sonde__record_entry *ret_entry)
 {
-    struct sonde__record_entry entry = {.count = 0};
+    struct sonde__record_entry entry = {.number = number};
     entry.stack = number < record->nodes
                       ? sonde__depot_labelled(record->depot, number, &entry.label)
                       : SONDE__DEPOT_NONE;

@@ -87,13 +87,22 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
 /* Count one call. False: the stack had no room; the call is counted by its label alone. */
 bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack);
 
-/* Both in one, for a thread that may share its thread-local variables with another running
- * thread. */
+/* The same; returns the number of the label and stack, or NO_NUMBER where the stack had no room.
+ * is_stranger: the thread may share its thread-local variables with another running thread; its
+ * stack is from sonde__record_stranger_stack(). */
+#define SONDE__RECORD_NO_NUMBER UINT32_MAX
+uint32_t sonde__record_count(struct sonde__record *record, uint32_t label, uint32_t stack,
+                             bool is_stranger);
+uint32_t sonde__record_stranger_stack(struct sonde__record *record,
+                                      const struct sonde__regs *caller);
+
+/* Both in one, for such a thread. */
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller);
 
 /* What was counted, by number. The meaning of a number never changes. */
 struct sonde__record_entry {
+    uint32_t number;
     uint32_t label;
     uint32_t stack;
     uint64_t count;

@@ -14,9 +14,10 @@
 
 #include "record.h"
 #include "record_images.h"
+#include "record_kept.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 8u
+#define SONDE__RECORD_PAGE_VERSION 9u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -117,6 +118,7 @@ struct sonde__record_page {
     struct sonde__when when; /* conditions: calls then count with the labels that they say */
     char names[SONDE__RECORD_NAME_BYTES];
     char text[SONDE__RECORD_TEXT_BYTES];
+    struct sonde__kept kept; /* arguments: of an entry of `when` its first to last keep, from 0 */
 };
 
 _Static_assert(SONDE__RECORD_FUNCTIONS == SONDE__WHEN_FUNCTIONS, "when.h");

@@ -19,6 +19,33 @@ static bool is_it(const struct sonde__record_phase *phase, const char *name, siz
            sonde__base_mem_compare(phase->name, name, size) == 0;
 }
 
+/* Phases that are not complete yet have no name. */
+static bool has_name(const struct sonde__record_phase *phase, const char *name)
+{
+    size_t i = 0;
+    if (atomic_load_explicit(&phase->begin_ns, memory_order_relaxed) == 0) {
+        return false;
+    }
+    while (i < SONDE__RECORD_PHASE_NAME - 1 && phase->name[i] == name[i] && name[i] != '\0') {
+        i++;
+    }
+    return phase->name[i] == name[i];
+}
+
+bool sonde__record_phase_is(const struct sonde__record_phases *phases, uint32_t number,
+                            const char *name, bool is_before)
+{
+    if (!is_before) {
+        return number != 0 && has_name(&phases->list[number], name);
+    }
+    for (uint32_t i = 1; i <= number; i++) {
+        if (has_name(&phases->list[i], name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool sonde__record_phase_begin(struct sonde__record_phases *phases, const char *name, size_t size,
                                uint32_t consent, uint64_t now_ns)
 {

@@ -37,6 +37,11 @@ static inline uint32_t sonde__record_phase_now(const struct sonde__record_phases
     return atomic_load_explicit(&phases->current, memory_order_acquire) % SONDE__RECORD_PHASES;
 }
 
+/* Has phase `number` this name; is_before: has no phase until it? number: of
+ * sonde__record_phase_now() */
+bool sonde__record_phase_is(const struct sonde__record_phases *phases, uint32_t number,
+                            const char *name, bool is_before);
+
 /* Begin a phase, unless the current one has this name and consent. name: of which so much is kept
  * as there is room for. False: no room. */
 bool sonde__record_phase_begin(struct sonde__record_phases *phases, const char *name, size_t size,

@@ -3,6 +3,7 @@ set(sources
     record_hooked.c
     record_entry.S
     record_images.c
+    record_kept.c
     record_phase.c
     record_public.c
 )

@@ -4,9 +4,16 @@
 #include <fcntl.h>
 
 #include "base_glob.h"
-#include "base_path.h"
-#include "os.h"
 #include "when_address.h"
+#include "when_text.h"
+
+/* What a test finds. */
+enum truth {
+    FALSE = SONDE__WHEN_NO,
+    TRUE = SONDE__WHEN_YES,
+    UNREAD = SONDE__WHEN_UNREAD,
+    NOTHING, /* neither it nor its contrary: there is nothing to test */
+};
 
 static bool is_target(const struct sonde__when *when, uint32_t from, uint32_t to)
 {
@@ -25,22 +32,39 @@ static bool check_node(const struct sonde__when *when, uint32_t index)
             node->value <= SONDE__WHEN_TEXT - SONDE__WHEN_NET_BYTES);
 }
 
+static bool check_entry(const struct sonde__when *when, uint32_t index, uint32_t labels)
+{
+    const struct sonde__when_entry *entry = &when->entries[index];
+    return entry->label + (entry->limit != 0 ? 1u : 0u) < labels &&
+           entry->limit <= when->limit_count && entry->phase <= SONDE__WHEN_TEXT &&
+           entry->keep_count <= SONDE__WHEN_KEEPS_EACH &&
+           (uint32_t)entry->keep + entry->keep_count <= when->keep_count &&
+           (entry->node < when->node_count || entry->node == SONDE__WHEN_ACCEPT);
+}
+
+static bool check_keep(const struct sonde__when_node *keep)
+{
+    return keep->test < SONDE__WHEN_TESTS && keep->argument < SONDE__WHEN_ARGUMENTS &&
+           (keep->other < SONDE__WHEN_ARGUMENTS || keep->other == SONDE__WHEN_NONE);
+}
+
 bool sonde__when_check(const struct sonde__when *when, uint32_t labels)
 {
     bool is_good =
         when->entry_count <= SONDE__WHEN_ENTRIES && when->node_count <= SONDE__WHEN_NODES &&
-        when->limit_count <= SONDE__WHEN_LIMITS && when->text[SONDE__WHEN_TEXT - 1] == '\0';
+        when->limit_count <= SONDE__WHEN_LIMITS && when->keep_count <= SONDE__WHEN_KEEPS &&
+        when->text[SONDE__WHEN_TEXT - 1] == '\0';
     for (uint32_t i = 0; is_good && i < SONDE__WHEN_FUNCTIONS; i++) {
         is_good = when->first[i] <= when->first[i + 1] && when->first[i + 1] <= when->entry_count;
     }
     for (uint32_t i = 0; is_good && i < when->entry_count; i++) {
-        const struct sonde__when_entry *entry = &when->entries[i];
-        is_good = entry->label + (entry->limit != 0 ? 1u : 0u) < labels &&
-                  entry->limit <= when->limit_count &&
-                  (entry->node < when->node_count || entry->node == SONDE__WHEN_ACCEPT);
+        is_good = check_entry(when, i, labels);
     }
     for (uint32_t i = 0; is_good && i < when->node_count; i++) {
         is_good = check_node(when, i);
+    }
+    for (uint32_t i = 0; is_good && i < when->keep_count; i++) {
+        is_good = check_keep(&when->keeps[i]);
     }
     for (uint32_t i = 0; is_good && i < when->limit_count; i++) {
         const struct sonde__when_limit *limit = &when->limits[i];
@@ -56,14 +80,6 @@ static bool is_less(const struct sonde__when_node *node, uint64_t argument)
     return value < (int64_t)node->value;
 }
 
-/* What a test finds. */
-enum truth {
-    FALSE = SONDE__WHEN_NO,
-    TRUE = SONDE__WHEN_YES,
-    UNREAD = SONDE__WHEN_UNREAD,
-    NOTHING, /* neither it nor its contrary: there is nothing to test */
-};
-
 static enum truth truth_of(bool holds)
 {
     return holds ? TRUE : FALSE;
@@ -76,38 +92,6 @@ struct subject {
     char text[2 * SONDE__WHEN_STRING];
 };
 
-/* Null is no text. */
-static enum truth read_text(uint64_t address, char text[SONDE__WHEN_STRING])
-{
-    size_t size = address != 0 ? sonde__os_read(address, text, SONDE__WHEN_STRING) : 0, end = 0;
-    while (end < size && text[end] != '\0') {
-        end++;
-    }
-    return address == 0 ? FALSE : end < size ? TRUE : UNREAD;
-}
-
-/* "" is the folder itself, if the call has one. */
-static enum truth read_path(uint64_t address, int32_t folder, char *path, size_t capacity)
-{
-    char text[SONDE__WHEN_STRING];
-    size_t size = 0;
-    enum truth state = read_text(address, text);
-    if (state != TRUE) {
-        return state;
-    }
-    if (text[0] == '\0' && folder == AT_FDCWD) {
-        return FALSE;
-    }
-    if (text[0] != '/') {
-        size = sonde__os_folder(folder, path, capacity);
-        if (size == 0) {
-            return UNREAD;
-        }
-        size -= size == 1; /* the root */
-    }
-    return sonde__base_path_add(path, &size, capacity, text) ? TRUE : UNREAD;
-}
-
 static __attribute__((noinline)) void read_subject(struct subject *subject,
                                                    const struct sonde__when_node *node,
                                                    const uint64_t *arguments)
@@ -117,9 +101,10 @@ static __attribute__((noinline)) void read_subject(struct subject *subject,
     subject->test = node->test;
     subject->argument = node->argument;
     subject->other = node->other;
-    subject->state = node->test == SONDE__WHEN_GLOB
-                         ? read_text(address, subject->text)
-                         : read_path(address, folder, subject->text, sizeof subject->text);
+    subject->state =
+        node->test == SONDE__WHEN_GLOB
+            ? (enum truth)sonde__when_text(address, subject->text)
+            : (enum truth)sonde__when_path(address, folder, subject->text, sizeof subject->text);
 }
 
 static enum truth matches(const struct sonde__when *when, const struct sonde__when_node *node,

@@ -22,6 +22,8 @@ enum {
     SONDE__WHEN_TIMES = 16384,      /* of the calls of all limits */
     SONDE__WHEN_ARGUMENTS = 6,      /* those in registers on every machine */
     SONDE__WHEN_STRING = 1024, /* bytes of a text that are read; a longer one is not compared */
+    SONDE__WHEN_KEEPS = 512,
+    SONDE__WHEN_KEEPS_EACH = 4, /* of a rule */
 };
 
 enum sonde__when_test {
@@ -63,7 +65,12 @@ enum { SONDE__WHEN_NET_BYTES = 17, SONDE__WHEN_MAPPED_BITS = 96 };
  * exceed the limit, with the next label. */
 struct sonde__when_entry {
     uint16_t label, node;
-    uint16_t limit; /* 1 + an index; 0: none */
+    uint16_t limit;     /* 1 + an index; 0: none */
+    uint16_t phase;     /* the limit counts calls of a phase (record_phase.h): 1 + where its name is
+                           in `text`; 0: of all */
+    uint16_t keep;      /* the first of its keeps */
+    uint8_t keep_count; /* at most KEEPS_EACH */
+    uint8_t before_phase; /* 1: of those until it begins */
 };
 
 /* At most `count` calls in `ns`; the times of as many calls are kept from `first` on
@@ -74,12 +81,15 @@ struct sonde__when_limit {
 };
 
 struct sonde__when {
-    uint32_t entry_count, node_count, limit_count; /* no entries: there are no conditions */
+    uint32_t entry_count, node_count, limit_count, keep_count; /* no entries: no conditions */
     /* by function: its entries are [first, next one's first); without any, all its calls count with
      * the function's number as label */
     uint16_t first[SONDE__WHEN_FUNCTIONS + 1];
     struct sonde__when_entry entries[SONDE__WHEN_ENTRIES];
     struct sonde__when_node nodes[SONDE__WHEN_NODES];
+    /* Arguments whose values are kept (when_value.h): EQUAL a number, GLOB a text, PATH a path, NET
+     * an address; where nodes lead has no meaning. */
+    struct sonde__when_node keeps[SONDE__WHEN_KEEPS];
     struct sonde__when_limit limits[SONDE__WHEN_LIMITS];
     char text[SONDE__WHEN_TEXT];
 };

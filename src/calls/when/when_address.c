@@ -56,7 +56,8 @@ enum sonde__when_found sonde__when_address(uint64_t at, uint64_t size, bool is_m
     if (want < offsetof(struct sockaddr, sa_data) || sonde__os_read(at, &bytes, want) != want) {
         return SONDE__WHEN_UNREADABLE;
     }
-    *ret_address = (struct sonde__when_address){.family = bytes.any.sa_family};
+    *ret_address = (struct sonde__when_address){
+        .family = bytes.any.sa_family, .at = at, .size = (uint32_t)size};
     bool is_ip4 = ret_address->family == AF_INET, is_ip6 = ret_address->family == AF_INET6;
     if ((is_ip4 && want < offsetof(struct sockaddr_in, sin_zero)) ||
         (is_ip6 && want < offsetof(struct sockaddr_in6, sin6_scope_id))) {

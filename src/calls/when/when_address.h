@@ -11,6 +11,8 @@ struct sonde__when_address {
     bool has_ip; /* the rest is known: the family is AF_INET or AF_INET6 */
     uint16_t port;
     uint8_t ip[16]; /* that of IPv4 is mapped: ::ffff:192.0.2.1 */
+    uint64_t at;    /* the struct sockaddr, and its size */
+    uint32_t size;
 };
 
 enum sonde__when_found {

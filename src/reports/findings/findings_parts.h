@@ -6,6 +6,7 @@
 #include "findings.h"
 #include "report_json.h"
 #include "report_rule_sum.h"
+#include "report_rule_values.h"
 
 /* Names that results refer to: each rule, or recorded function without a rule, once. */
 struct sonde__findings_rule {
@@ -20,6 +21,7 @@ struct sonde__findings_rules {
     /* If there is one new report: what its findings are together, by rule. Else null. */
     const struct sonde__report *summed;
     struct sonde__report_rule_sum *sums;
+    struct sonde__report_values values;
 };
 
 /* Of the new reports, called or not, and of all findings. Returns OK | MEMORY. Ownership:
@@ -37,6 +39,10 @@ void sonde__findings_put_rules(struct sonde__json *j, const struct sonde__findin
 /* Members of a property bag; what is not known (0) is left out. */
 void sonde__findings_put_seen(struct sonde__json *j, uint64_t first_ns, uint64_t last_ns,
                               uint32_t threads, bool has_more_threads);
+
+/* Kept arguments; nothing for none. */
+void sonde__findings_put_arguments(struct sonde__json *j, const struct sonde__report *report,
+                                   const struct sonde__report_argument *arguments, uint32_t count);
 
 extern const char *const sonde__findings_levels[]; /* by enum sonde__report_severity */
 

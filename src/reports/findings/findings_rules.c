@@ -85,6 +85,7 @@ enum sonde_status sonde__findings_rules_make(const struct sonde__findings *findi
     drop_copies(&rules);
     if (side->count == 1 && sonde__report_sum_rules(side->reports[0], &rules.sums) == SONDE_OK) {
         rules.summed = side->reports[0];
+        (void)!sonde__report_sum_values(rules.summed, &rules.values); /* without memory: none */
     }
     *ret_rules = rules;
     return SONDE_OK;
@@ -94,6 +95,7 @@ void sonde__findings_rules_done(struct sonde__findings_rules *rules)
 {
     sonde__mem_free(rules->list);
     sonde__mem_free(rules->sums);
+    sonde__report_values_done(&rules->values);
     *rules = (struct sonde__findings_rules){0};
 }
 
@@ -125,6 +127,36 @@ void sonde__findings_put_seen(struct sonde__json *j, uint64_t first_ns, uint64_t
     if (has_more_threads) {
         sonde__json_bool(j, "moreThreads", true);
     }
+}
+
+void sonde__findings_put_arguments(struct sonde__json *j, const struct sonde__report *report,
+                                   const struct sonde__report_argument *arguments, uint32_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    sonde__json_array(j, "arguments");
+    for (uint32_t i = 0; i < count; i++) {
+        sonde__json_object(j, NULL);
+        sonde__json_uint(j, "position", arguments[i].position);
+        if (arguments[i].name != 0) {
+            sonde__json_string(j, "name", sonde__report_text(report, arguments[i].name));
+        }
+        if (arguments[i].value != 0) {
+            sonde__json_string(j, "value", sonde__report_text(report, arguments[i].value));
+        }
+        sonde__json_uint(j, "calls", arguments[i].count);
+        sonde__json_close(j);
+    }
+    sonde__json_close(j);
+}
+
+static void put_rule_values(struct sonde__json *j, const struct sonde__findings_rules *rules,
+                            uint32_t rule)
+{
+    struct sonde__report_argument list[SONDE__REPORT_RULE_VALUES];
+    uint32_t count = sonde__report_values_of(&rules->values, rule, list, SONDE__REPORT_RULE_VALUES);
+    sonde__findings_put_arguments(j, rules->summed, list, count);
 }
 
 static void put_rule_sum(struct sonde__json *j, const struct sonde__report *report,
@@ -159,6 +191,7 @@ static void put_rule_properties(struct sonde__json *j, const struct sonde__findi
     }
     if (r->report == rules->summed) {
         put_rule_sum(j, r->report, &rules->sums[r->rule - 1]);
+        put_rule_values(j, rules, r->rule);
     }
     sonde__json_close(j);
 }

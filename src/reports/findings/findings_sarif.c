@@ -173,6 +173,30 @@ static void put_suppressions(struct sonde__json *j, const struct sonde__suppress
     sonde__json_close(j);
 }
 
+/* A result may stand for several calls, of which one is kept: the others have other values. */
+static void put_arguments(struct sonde__json *j, const struct sonde__diff_call *call)
+{
+    struct sonde__report_argument list[2 * SONDE__REPORT_ARGUMENTS_MAX];
+    const struct sonde__report_call *of = call->call;
+    uint64_t calls = call->amounts[SONDE__DIFF_NEW_SIDE].count;
+    uint64_t others = calls > of->count ? calls - of->count : 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < of->argument_count && i < SONDE__REPORT_ARGUMENTS_MAX; i++) {
+        bool is_last = i + 1 == of->argument_count ||
+                       of->arguments[i + 1].position != of->arguments[i].position ||
+                       of->arguments[i + 1].name != of->arguments[i].name;
+        list[count++] = of->arguments[i];
+        if (is_last && others != 0 && of->arguments[i].value == 0) {
+            list[count - 1].count += others;
+        } else if (is_last && others != 0) {
+            list[count] = of->arguments[i];
+            list[count].value = 0;
+            list[count++].count = others;
+        }
+    }
+    sonde__findings_put_arguments(j, call->report, list, count);
+}
+
 static void put_result_properties(struct work *w, const struct sonde__diff_call *call)
 {
     struct sonde__json *j = &w->json;
@@ -184,6 +208,7 @@ static void put_result_properties(struct work *w, const struct sonde__diff_call 
     if (call->call->sdk != 0) {
         sonde__json_string(j, "sdk", sonde__report_text(call->report, call->call->sdk));
     }
+    put_arguments(j, call);
     if (w->findings->has_baseline) {
         sonde__json_uint(j, "callsInBaseline", call->amounts[SONDE__DIFF_OLD].count);
     }

@@ -12,6 +12,25 @@ void sonde__report_json_threads(struct sonde__json *j, uint32_t threads, bool ha
     }
 }
 
+void sonde__report_json_arguments(struct sonde__json *j, const struct sonde__report *report,
+                                  const struct sonde__report_argument *arguments, uint32_t count)
+{
+    if (count != 0) {
+        sonde__json_array(j, "arguments");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sonde__json_object(j, NULL);
+        sonde__json_uint(j, "position", arguments[i].position);
+        sonde__report_json_text(j, "name", report, arguments[i].name);
+        sonde__report_json_text(j, "value", report, arguments[i].value);
+        sonde__json_uint(j, "count", arguments[i].count);
+        sonde__json_close(j);
+    }
+    if (count != 0) {
+        sonde__json_close(j);
+    }
+}
+
 /* Members that only an audit has. */
 static void put_finding(struct sonde__json *j, const struct sonde__report *report,
                         const struct sonde__report_call *call)
@@ -35,20 +54,7 @@ static void put_finding(struct sonde__json *j, const struct sonde__report *repor
     sonde__report_json_number(j, "over_limit", call->over_limit);
     sonde__report_json_text(j, "sdk", report, call->sdk);
     sonde__report_json_text(j, "fingerprint", report, call->fingerprint);
-    if (call->argument_count != 0) {
-        sonde__json_array(j, "arguments");
-    }
-    for (uint32_t i = 0; i < call->argument_count; i++) {
-        const struct sonde__report_argument *argument = &call->arguments[i];
-        sonde__json_object(j, NULL);
-        sonde__json_uint(j, "position", argument->position);
-        sonde__report_json_text(j, "value", report, argument->value);
-        sonde__json_uint(j, "count", argument->count);
-        sonde__json_close(j);
-    }
-    if (call->argument_count != 0) {
-        sonde__json_close(j);
-    }
+    sonde__report_json_arguments(j, report, call->arguments, call->argument_count);
 }
 
 /* In file order, which has each pair of function and stack once. */

@@ -4,6 +4,7 @@
 #include "report_analyse.h"
 #include "report_json_parts.h"
 #include "report_rule_sum.h"
+#include "report_rule_values.h"
 
 static void put_string(struct sonde__json *j, const char *key, const char *text)
 {
@@ -162,10 +163,20 @@ static void put_rule_sum(struct sonde__json *j, const struct sonde__report *repo
     }
 }
 
+static void put_rule_values(struct sonde__json *j, const struct sonde__report *report,
+                            const struct sonde__report_values *values, uint32_t rule)
+{
+    struct sonde__report_argument arguments[SONDE__REPORT_RULE_VALUES];
+    uint32_t count = sonde__report_values_of(values, rule, arguments, SONDE__REPORT_RULE_VALUES);
+    sonde__report_json_arguments(j, report, arguments, count);
+}
+
 static void put_rules(struct sonde__json *j, const struct sonde__report *report)
 {
     struct sonde__report_rule_sum *sums = NULL; /* without memory the sums are left out */
+    struct sonde__report_values values = {.count = 0};
     (void)!sonde__report_sum_rules(report, &sums);
+    (void)!sonde__report_sum_values(report, &values);
     static const char *const severities[] = {"unknown", "note", "warning", "error"};
     sonde__json_array(j, "rules");
     for (uint32_t id = 1; id <= sonde__report_rule_count(report) && !j->out->stopped; id++) {
@@ -184,9 +195,11 @@ static void put_rules(struct sonde__json *j, const struct sonde__report *report)
         if (sums != NULL) {
             put_rule_sum(j, report, &sums[id - 1]);
         }
+        put_rule_values(j, report, &values, id);
         sonde__json_close(j);
     }
     sonde__mem_free(sums);
+    sonde__report_values_done(&values);
     sonde__json_close(j);
 }
 

@@ -35,6 +35,10 @@ void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report
 void sonde__report_json_waits(struct sonde__json *j, const struct sonde__report *report,
                               const struct sonde__report_wait *waits, uint32_t count);
 
+/* "arguments"; nothing for none. */
+void sonde__report_json_arguments(struct sonde__json *j, const struct sonde__report *report,
+                                  const struct sonde__report_argument *arguments, uint32_t count);
+
 /* "threads", and "more_threads" if not all are told apart. */
 void sonde__report_json_threads(struct sonde__json *j, uint32_t threads, bool has_more);
 

@@ -233,6 +233,7 @@ static const struct sonde__field argument[] = {
     {NUMBER(1, argument, position)},
     {FIELD(2, STRING, argument, value)},
     {NUMBER(3, argument, count)},
+    {FIELD(4, STRING, argument, name)},
 };
 static MESSAGE(argument);
 

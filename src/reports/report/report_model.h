@@ -387,8 +387,9 @@ struct sonde__report_stall {
 /* A value of an argument of recorded calls. */
 struct sonde__report_argument {
     uint32_t position; /* 1: the first; 0: the result */
-    uint32_t value;    /* string id */
+    uint32_t value;    /* string id; 0: other values, and those that had no room */
     uint64_t count;    /* number of calls with it */
+    uint32_t name;     /* string id: as the rule calls it; 0: not known */
 };
 
 /* All calls of one function from one stack; or, with count 0, calls that may be missing. */

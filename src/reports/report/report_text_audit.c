@@ -8,7 +8,16 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 #include "report_rule_sum.h"
+#include "report_rule_values.h"
 #include "report_view.h"
+
+enum { VALUES_SHOWN = 5 }; /* of an argument of a rule; JSON has more */
+
+/* What the findings are together. */
+struct sums {
+    struct sonde__report_rule_sum *rules;
+    struct sonde__report_values values;
+};
 
 struct finding {
     uint32_t rule, call; /* id, index */
@@ -87,6 +96,74 @@ static void put_threads(struct sonde__report_out *out, uint64_t threads)
                             sonde__base_plural(count));
 }
 
+/* "path", or "argument 2" where the name is not known. */
+static void put_argument_name(struct sonde__report_out *out, const struct sonde__report *report,
+                              const struct sonde__report_argument *argument)
+{
+    if (argument->name != 0) {
+        put_text(out, report, "", argument->name);
+    } else if (argument->position == 0) {
+        sonde__report_out_str(out, "result");
+    } else {
+        sonde__report_out_str(out, "argument ");
+        sonde__report_out_dec(out, argument->position);
+    }
+}
+
+static void put_value(struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_argument *argument)
+{
+    if (argument->value != 0) {
+        put_text(out, report, "", argument->value);
+    } else {
+        sonde__report_out_str(out, "other values");
+    }
+    sonde__report_out_print(out, "  (%" PRIu64 " call%s)", argument->count,
+                            sonde__base_plural(argument->count));
+}
+
+static void put_argument(struct sonde__report_out *out, const struct sonde__report *report,
+                         const struct sonde__report_argument *argument)
+{
+    sonde__report_out_str(out, "    ");
+    put_argument_name(out, report, argument);
+    sonde__report_out_str(out, ": ");
+    put_value(out, report, argument);
+    sonde__report_out_str(out, "\n");
+}
+
+/* "  path: /a  (3 calls), /b  (1 call), other values  (9 calls)" */
+static void put_rule_values(struct sonde__report_out *out, const struct sonde__report *report,
+                            const struct sonde__report_values *values, uint32_t rule)
+{
+    struct sonde__report_argument list[SONDE__REPORT_RULE_VALUES];
+    uint32_t count = sonde__report_values_of(values, rule, list, SONDE__REPORT_RULE_VALUES);
+    uint32_t shown = 0;
+    uint64_t others = 0;
+    for (uint32_t i = 0; i < count && !out->stopped; i++) {
+        bool is_last = i + 1 == count || list[i + 1].position != list[i].position ||
+                       list[i + 1].name != list[i].name;
+        if (shown == 0) {
+            sonde__report_out_str(out, "  ");
+            put_argument_name(out, report, &list[i]);
+        }
+        if (list[i].value != 0 && shown < VALUES_SHOWN) {
+            sonde__report_out_str(out, shown++ == 0 ? ": " : ", ");
+            put_value(out, report, &list[i]);
+        } else {
+            others += list[i].count;
+        }
+        if (is_last && others != 0) {
+            const struct sonde__report_argument other = {.count = others};
+            sonde__report_out_str(out, shown == 0 ? ": " : ", ");
+            put_value(out, report, &other);
+        }
+        sonde__report_out_str(out, is_last ? "\n" : "");
+        shown = is_last ? 0 : shown;
+        others = is_last ? 0 : others;
+    }
+}
+
 static void put_finding(struct sonde__report_out *out, const struct sonde__report *report,
                         const struct sonde__report_call *call)
 {
@@ -109,14 +186,7 @@ static void put_finding(struct sonde__report_out *out, const struct sonde__repor
     put_text(out, report, "  sdk ", call->sdk);
     sonde__report_out_str(out, "\n");
     for (uint32_t i = 0; i < call->argument_count && !out->stopped; i++) {
-        const struct sonde__report_argument *argument = &call->arguments[i];
-        sonde__report_out_str(out, argument->position == 0 ? "    result" : "    argument ");
-        if (argument->position != 0) {
-            sonde__report_out_dec(out, argument->position);
-        }
-        put_text(out, report, ": ", argument->value);
-        sonde__report_out_print(out, "  (%" PRIu64, argument->count);
-        sonde__report_out_str(out, argument->count == 1 ? " call)\n" : " calls)\n");
+        put_argument(out, report, &call->arguments[i]);
     }
     sonde__report_put_stack(out, report, call->stack, 4);
 }
@@ -172,12 +242,13 @@ static void put_rule_sum(struct sonde__report_out *out, const struct sonde__repo
 /* A rule with its findings, the first ones of which are shown. */
 static void put_rule_findings(struct sonde__report_out *out, const struct sonde__report *report,
                               const struct finding *findings, uint32_t count, uint32_t top,
-                              const struct sonde__report_rule_sum *sums)
+                              const struct sums *sums)
 {
     uint32_t shown = count < top ? count : top;
     put_rule(out, report, findings[0].rule);
     put_sum(out, findings, count, "", "");
-    put_rule_sum(out, report, &sums[findings[0].rule - 1]);
+    put_rule_sum(out, report, &sums->rules[findings[0].rule - 1]);
+    put_rule_values(out, report, &sums->values, findings[0].rule);
     for (uint32_t i = 0; i < shown && !out->stopped; i++) {
         put_finding(out, report, sonde__report_call(report, findings[i].call));
     }
@@ -240,8 +311,10 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
     }
     struct finding *findings =
         sonde__mem_alloc_array((size_t)sonde__report_call_count(report) + 1, sizeof *findings);
-    struct sonde__report_rule_sum *sums = NULL;
-    if (findings == NULL || sonde__report_sum_rules(report, &sums) != SONDE_OK) {
+    struct sums sums = {.rules = NULL};
+    if (findings == NULL || sonde__report_sum_rules(report, &sums.rules) != SONDE_OK ||
+        sonde__report_sum_values(report, &sums.values) != SONDE_OK) {
+        sonde__mem_free(sums.rules);
         sonde__mem_free(findings);
         sonde__report_out_str(out, "\nnote: out of memory: findings are not shown\n");
         return;
@@ -252,11 +325,12 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
         while (end < found && findings[end].rule == findings[i].rule) {
             end++;
         }
-        put_rule_findings(out, report, findings + i, end - i, top, sums);
+        put_rule_findings(out, report, findings + i, end - i, top, &sums);
     }
     put_unbroken(out, report, findings, found);
     put_phases(out, report);
     put_missed(out, report);
-    sonde__mem_free(sums);
+    sonde__mem_free(sums.rules);
+    sonde__report_values_done(&sums.values);
     sonde__mem_free(findings);
 }

@@ -2,7 +2,7 @@
 /* A program with phases:
  *   phased mark SONDE   begins them by `SONDE mark`
  *   phased call         by sonde_watch_phase()
- *   phased wait         waits for a byte before the second one
+ *   phased wait         writes a byte behind the first calls, and waits for one
  *   phased race SONDE   begins one while a thread calls, and prints how many calls had returned
  *                       before it began, had begun before it had begun, and were made */
 #include "phased.h"
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static void ask(unsigned times)
 {
     for (unsigned i = 0; i < times; i++) {
         (void)!getenv("PHASED");
+        (void)syscall(SYS_getppid);
     }
 }
 
@@ -47,7 +49,7 @@ static void begin(char **argv, const char *phase, enum sonde_consent consent)
         mark(argv[2], phase);
     } else if (strcmp(argv[1], "call") == 0) {
         sonde_watch_phase(phase, consent);
-    } else if (read(0, &byte, 1) != 1) {
+    } else if (write(1, "1", 1) != 1 || read(0, &byte, 1) != 1) {
         exit(1);
     }
 }

@@ -17,6 +17,13 @@ static const char rules[] = "[rule \"all\"]\napi = getenv\nwhen = name ~ PHASED\
                             "[rule \"play\"]\napi = getenv\nwhen = name ~ PHASED\n"
                             "phase = playing\n"
                             "[rule \"never\"]\napi = getenv\nphase = never\n"
+                            "[rule \"number\"]\napi = syscall:getppid\nphase = consent\n"
+                            "[rule \"number-if\"]\napi = syscall:getppid\nlimit = 4/10h\n"
+                            "phase = before consent\n"
+                            "[rule \"limit-in\"]\napi = getenv\nwhen = name ~ PHASED\n"
+                            "phase = consent\nlimit = 3/10h\n"
+                            "[rule \"limit-early\"]\napi = getenv\nwhen = name ~ PHASED\n"
+                            "phase = before consent\nlimit = 2/10h\n"
                             "[rule \"before-never\"]\napi = getenv\nwhen = name ~ PHASED\n"
                             "phase = before never\n";
 
@@ -71,6 +78,19 @@ static int64_t calls_of(const struct json *report, const char *rule)
     return 0;
 }
 
+static int64_t over_limit_of(const struct json *report, const char *rule)
+{
+    int64_t over = 0;
+    JSON_EACH(call, json_need(report, "calls"))
+    {
+        if (json_get(call, "rule_name") != NULL &&
+            strcmp(json_text(call, "rule_name"), rule) == 0) {
+            over += json_int(call, "over_limit");
+        }
+    }
+    return over;
+}
+
 /* Calls of the rule "all" in a phase; 0: before the first. */
 static int64_t calls_in(const struct json *report, int64_t phase)
 {
@@ -91,6 +111,13 @@ static void check_phases(const struct json *report, unsigned third)
     CHECK_EQ(calls_of(report, "in"), SECOND_CALLS);
     CHECK_EQ(calls_of(report, "play"), third);
     CHECK_EQ(calls_of(report, "never"), 0);
+    CHECK_EQ(calls_of(report, "number"), SECOND_CALLS);
+    CHECK_EQ(calls_of(report, "number-if"), FIRST_CALLS);
+    CHECK_EQ(over_limit_of(report, "number-if"), FIRST_CALLS - 4);
+    CHECK_EQ(calls_of(report, "limit-in"), SECOND_CALLS);
+    CHECK_EQ(over_limit_of(report, "limit-in"), SECOND_CALLS - 3);
+    CHECK_EQ(calls_of(report, "limit-early"), FIRST_CALLS);
+    CHECK_EQ(over_limit_of(report, "limit-early"), FIRST_CALLS - 2);
     CHECK_EQ(calls_of(report, "before-never"), FIRST_CALLS + SECOND_CALLS + third);
     CHECK_EQ(calls_in(report, 0), FIRST_CALLS);
     CHECK_EQ(calls_in(report, 1), SECOND_CALLS);
@@ -141,7 +168,8 @@ TEST_TIMEOUT(a_signal_begins_a_phase, 120)
     test_write_file(path_of("rules.ini"), rules, strlen(rules));
     snprintf(line, sizeof line,
              "cd %s; mkfifo go; exec 3<>go; %s run -v --audit rules.ini --phase-signal consent "
-             "--json audit.json -- %s wait <&3 2>err & "
+             "--json audit.json -- %s wait <&3 2>err >out & "
+             "until [ -s out ]; do sleep 0.02; done; "
              "until s=$(sed -n 's/.*supervisor \\([0-9]*\\) watches.*/\\1/p' err) && [ \"$s\" ]; "
              "do sleep 0.02; done; kill -USR1 $s; "
              "until grep -q 'phase \"consent\" has begun' err; do sleep 0.02; done; echo >go; wait",

@@ -50,7 +50,8 @@ static const char whole[] = "\xef\xbb\xbf; rules\r\n"
                             "         flags == 0\n"
                             "  class = secret\n"
                             "  severity = high\n"
-                            "  keep-args = 4\n"
+                            "  keep = path, arg2\n"
+                            "  keep = flags\n"
                             "  limit = 3/1.5s\n"
                             "  phase = before consent\n"
                             "  from = !module:libssh*.so, symbol: f \n"
@@ -90,7 +91,10 @@ TEST(all_keys_are_read)
     CHECK_STR(rule->when.text, "path ~ ~/.ssh/** &&          flags == 0");
     CHECK_STR(rule->category, "secret");
     CHECK_EQ(rule->severity, SONDE__REPORT_SEVERITY_ERROR);
-    CHECK_EQ(rule->keep_args, 4);
+    CHECK_EQ(rule->keep_count, 3);
+    CHECK_STR(rule->keeps[1].text, "arg2");
+    CHECK_EQ(rule->keeps[1].place.column, 16);
+    CHECK_STR(rule->keeps[2].text, "flags");
     CHECK_EQ(rule->limit_count, 3);
     CHECK_EQ(rule->limit_ns, 1500000000);
     CHECK_STR(rule->phase.text, "consent");
@@ -130,7 +134,7 @@ static const struct {
     {"[rule \"x\"]\nclass = y\n", "1:1: expected a key api in the rule x"},
     {"[sdk \"x\"]\n", "1:1: expected a key match in the sdk x"},
     {"[rule \"x\"]\napi = y\nlimits = 1\n",
-     "3:1: expected a key of [rule] (api, when, severity, class, message, keep-args, limit, "
+     "3:1: expected a key of [rule] (api, when, severity, class, message, keep, limit, "
      "phase, from): limits"},
     {"[rule \"x\"]\napi = y\nclass = a\nclass = b\n", "4:1: expected class only once in a section"},
     {"[rule \"x\"]\napi = y\n[rule \"x\"]\napi = z\n",
@@ -147,7 +151,10 @@ static const struct {
      "3:12: expected note, warning or error (or low, medium, high): bad"},
     {"[rule \"x\"]\napi = y\nlimit = 1/2\n", "3:9: expected calls/time, as 1/2s or 100/1m: 1/2"},
     {"[rule \"x\"]\napi = y\nlimit = 0/2s\n", "3:9: expected calls/time, as 1/2s or 100/1m: 0/2s"},
-    {"[rule \"x\"]\napi = y\nkeep-args = 65\n", "3:13: expected a number from 0 to 64: 65"},
+    {"[rule \"x\"]\napi = y\nkeep = a, b, c, d, e\n",
+     "3:20: expected at most 4 arguments: a, b, c, d, e"},
+    {"[rule \"x\"]\napi = y\nkeep = \n",
+     "3:8: expected the names of arguments (path, flags, arg1)"},
     {"[rule \"x\"]\napi = y\nphase = \n", "3:9: expected the name of a phase"},
     {"[rule \"x\"]\napi = y\nphase = before \n", "3:15: expected the name of a phase: before"},
     {"[rule \"x\"]\napi = y\nwhen = \n", "3:8: expected a condition"},

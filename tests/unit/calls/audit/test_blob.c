@@ -18,6 +18,7 @@ static const struct sonde__audit_pattern patterns[] = {
     {false, false, "libc.so*"}, {true, false, "f_*"}, {false, true, "*"}, {true, true, "g"}};
 
 /* Every member is set. */
+static const char *const keeps[] = {"path", "flags"};
 static struct sonde__audit_rule rules[] = {
     {.name = "all",
      .pack = "team",
@@ -29,6 +30,8 @@ static struct sonde__audit_rule rules[] = {
      .function_count = 2,
      .when = "flags & O_ACCMODE == O_RDONLY && path ~ ~/.ssh/**",
      .from = {patterns, 4},
+     .keeps = keeps,
+     .keep_count = 2,
      .phase = "consent",
      .is_before_phase = true},
     {.name = "limited",
@@ -105,6 +108,10 @@ static void check_rule(const struct sonde__audit_rule *is, const struct sonde__a
     CHECK_EQ(is->is_before_phase, was->is_before_phase);
     CHECK_EQ(is->limit_count, was->limit_count);
     CHECK_EQ(is->limit_ns, was->limit_ns);
+    CHECK_EQ(is->keep_count, was->keep_count);
+    for (size_t i = 0; i < was->keep_count; i++) {
+        CHECK_STR(is->keeps[i], was->keeps[i]);
+    }
     check_patterns(&is->from, &was->from);
 }
 
@@ -190,7 +197,7 @@ static void refuse(void)
 TEST(what_no_file_of_rules_says_is_refused)
 {
     struct sonde__audit_rule was[2];
-    static const char *const number[] = {"syscall:getppid"};
+    static const char *const unknown[] = {"no_such_word"}, *const empty[] = {""};
     static const char *const wrong[] = {"a b"};
     static const uint32_t seventh[] = {7, 7};
     memcpy(was, rules, sizeof was);
@@ -218,7 +225,11 @@ TEST(what_no_file_of_rules_says_is_refused)
     rules[1].functions = wrong;
     rules[1].function_count = 1;
     refuse();
-    rules[1].functions = number; /* with a limit */
+    memcpy(rules, was, sizeof was);
+    rules[0].keeps = unknown;
+    rules[0].keep_count = 1;
+    refuse();
+    rules[0].keeps = empty;
     refuse();
     memcpy(rules, was, sizeof was);
     rules[1].limit_count = 1001;

@@ -187,7 +187,11 @@ static void add_findings(struct sonde__report *r, uint32_t stack)
                                   .function = sonde__report_string(r, "open"),
                                   .missed = sonde__report_string(r, "direct calls in libc.so.6")});
     const struct sonde__report_argument arguments[] = {
-        {.position = 1, .value = sonde__report_string(r, "~/.ssh/id_ed25519"), .count = 3},
+        {.position = 1,
+         .value = sonde__report_string(r, "~/.ssh/id_ed25519"),
+         .count = 2,
+         .name = sonde__report_string(r, "path")},
+        {.position = 1, .count = 1, .name = sonde__report_string(r, "path")},
         {.position = 0, .value = sonde__report_string(r, "-1"), .count = 1},
     };
     sonde__report_add_call(
@@ -204,7 +208,7 @@ static void add_findings(struct sonde__report *r, uint32_t stack)
                .over_limit = 2,
                .sdk = sonde__report_string(r, "analytics"),
                .arguments = arguments,
-               .argument_count = 2,
+               .argument_count = 3,
                .fingerprint = sonde__report_string(r, "1:00000000000000000000000000000002"),
                .threads = SONDE__REPORT_LATER_THREADS | 5,
            });

@@ -168,6 +168,7 @@ TEST_TIMEOUT(file_with_every_field_is_read_by_protoc, 120)
         "    rule: 1\n    process: 2\n    phase: 2\n    first_ns: 2100000000\n"
         "    last_ns: 2900000000\n    tid: 4800\n    over_limit: 2\n    sdk: ",
         "    arguments {\n      position: 1\n      value: ",
+        "    arguments {\n      position: 1\n      count: 1\n      name: ",
         "    threads: 9223372036854775813\n",
         "  samples {\n    time_ns: 7000000000\n    weight_ns: 10000000\n    stack: ",
         "    tid: 4711\n    process: 1\n",
