@@ -10,6 +10,7 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "cli_input.h"
+#include "cli_others.h"
 #include "drain_names.h"
 #include "host_writer.h"
 #include "spool_folder.h"
@@ -146,6 +147,9 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
         return exit_code;
     }
     print(ctx, report, &loss);
+    if (sonde__report_header(report)->kind == SONDE__REPORT_WATCH && strcmp(path, "-") != 0) {
+        sonde__cli_print_others(command, path, sonde__report_header(report)->time_unix_ns);
+    }
     sonde__report_loss_line(&loss, line, sizeof line);
     sonde__report_destroy(report);
     if (line[0] != '\0') {

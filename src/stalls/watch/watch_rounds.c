@@ -4,6 +4,8 @@
 #include "watch_rounds.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base_math.h"
 #include "host_clock.h"
@@ -204,6 +206,18 @@ static void forget_stalls(struct sonde__watch_session *s)
     }
 }
 
+/* Before a program that is followed begins, the process is sonde's own for a moment: that name is
+ * not the program's. */
+static void read_replacement(struct sonde__watch_session *s)
+{
+    char own[sizeof s->replacement];
+    if (!sonde__host_executable(s->pid, s->replacement, sizeof s->replacement) ||
+        (sonde__host_executable((int32_t)getpid(), own, sizeof own) &&
+         strcmp(own, s->replacement) == 0)) {
+        s->replacement[0] = '\0';
+    }
+}
+
 /* Has the process executed another program? Then the page belongs to a program that is gone, and
  * its last state may be "busy". The probe removed itself from the environment, so the new program
  * has no probe, or one of its own. */
@@ -220,8 +234,7 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
     sonde__watch_launch_drop(s);
     s->carry = SONDE__WATCH_NOT_A_PROGRAM;
     s->replaced = true;
-    s->replacement[0] = '\0';
-    (void)sonde__host_executable(s->pid, s->replacement, sizeof s->replacement);
+    read_replacement(s);
     return true;
 }
 

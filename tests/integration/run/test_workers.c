@@ -35,11 +35,13 @@ TIMED_TEST(what_the_process_becomes_is_watched, 60)
 {
     struct test_run run = run_script("$SONDE run --stall $STALL --report $FOLDER/report -- "
                                      "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20'\n"
-                                     "sleep 1; $SONDE show $FOLDER/report.*");
+                                     "$SONDE show $FOLDER/report 2>&1 >/dev/null\n"
+                                     "$SONDE show $FOLDER/report.*");
     CHECK_CONTAINS(run.err, "run_loop[");
     CHECK_EQ(count(run.err, "\nstall 1: "), 1);
     CHECK_CONTAINS(run.err, "stall_burn");
     CHECK_CONTAINS(run.err, "the program executed another one, which is watched too");
+    CHECK_CONTAINS(run.out, "stalls of programs that this one executed or forked are in report.");
     CHECK_CONTAINS(run.out, "stall_burn");
     test_run_done(&run);
     run = run_script("env -i $SONDE run --stall $STALL -- "
@@ -50,6 +52,18 @@ TIMED_TEST(what_the_process_becomes_is_watched, 60)
                      "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20'");
     CHECK_EQ(count(run.err, "\nstall 1: "), 0);
     CHECK_CONTAINS(run.err, "which is not watched (--no-follow)");
+    test_run_done(&run);
+}
+
+/* While the next program is prepared the process is sonde's own. */
+TIMED_TEST(what_the_process_becomes_is_not_named_sonde, 60)
+{
+    struct test_run run =
+        run_script("for i in $(seq 12); do $SONDE run --stall $STALL -- sh -c "
+                   "'sleep 0.$1; exec sh -c \"sleep 0.4\"' sh $((10 + 3 * i)); done");
+    CHECK_EQ(count(run.err, "the program executed another one, which is watched too"), 12);
+    CHECK_EQ(count(run.err, "which is watched too: /"),
+             count(run.err, "which is watched too: /usr/"));
     test_run_done(&run);
 }
 
