@@ -14,6 +14,7 @@
 #include "base_search.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
+#include "tail_message.h"
 #include "tail_scan.h"
 
 /* Larger functions are open. The largest of Chromium and of interpreters have half this size. */
@@ -156,6 +157,7 @@ static void find_ranges(struct macho_scan *m)
         add_range(m, start, is_there ? next : UINT64_MAX);
         start = next;
     }
+    tail_add_senders(&m->s, m->code->image, m->code->base);
     tail_order_ranges(&m->s);
 }
 
@@ -184,7 +186,7 @@ static void read_names(struct macho_scan *m, const struct sonde__macho *macho)
     }
 }
 
-enum stub_kind { STUB_NONE, STUB_EXTERNAL, STUB_UNKNOWN };
+enum stub_kind { STUB_NONE, STUB_EXTERNAL, STUB_MESSAGE, STUB_UNKNOWN };
 
 /* Resolve a jump to a linkage stub, or through a pointer that the linker sets. A function of this
  * image called through a stub can be replaced by another image's. */
@@ -196,12 +198,13 @@ static enum stub_kind stub_at(const struct macho_scan *m,
     if (bytes == 0 || vaddr < section->vaddr || vaddr - section->vaddr >= section->size) {
         return STUB_NONE;
     }
-    return m->has_symbols &&
-                   sonde__macho_indirect(m->code->image, &m->symbols, section,
-                                         (uint32_t)((vaddr - section->vaddr) / bytes), &symbol) &&
-                   (symbol.type & SONDE__N_TYPE) == SONDE__N_UNDF
-               ? STUB_EXTERNAL
-               : STUB_UNKNOWN;
+    if (!m->has_symbols ||
+        !sonde__macho_indirect(m->code->image, &m->symbols, section,
+                               (uint32_t)((vaddr - section->vaddr) / bytes), &symbol) ||
+        (symbol.type & SONDE__N_TYPE) != SONDE__N_UNDF) {
+        return STUB_UNKNOWN;
+    }
+    return tail_is_message(symbol.name) ? STUB_MESSAGE : STUB_EXTERNAL;
 }
 
 static enum stub_kind find_stub(const struct macho_scan *m, uint64_t vaddr)
@@ -392,6 +395,15 @@ static void add_call(struct macho_scan *m, uint64_t back, uint64_t to)
     }
 }
 
+/* Marks of a function that jumps out through a stub or a word. A message can continue in any
+ * method. */
+static uint8_t marks_of_stub(enum stub_kind kind, bool is_clean)
+{
+    return kind == STUB_EXTERNAL && is_clean  ? TAIL_MARK_EXTERNAL
+           : kind == STUB_MESSAGE && is_clean ? TAIL_MARK_OPEN | TAIL_MARK_INDIRECT
+                                              : TAIL_MARK_OPEN;
+}
+
 static void add_exit(struct macho_scan *m, uint32_t at, uint64_t to)
 {
     struct tail_scan *s = &m->s;
@@ -399,7 +411,7 @@ static void add_exit(struct macho_scan *m, uint32_t at, uint64_t to)
     enum stub_kind stub = find_stub(m, to);
     bool is_clean = m->places[at].depth == 0;
     if (stub != STUB_NONE || to - base >= UINT32_MAX) {
-        m->range->marks |= stub == STUB_EXTERNAL && is_clean ? TAIL_MARK_EXTERNAL : TAIL_MARK_OPEN;
+        m->range->marks |= marks_of_stub(stub, is_clean);
     } else if (TAIL_ROOM(s, exits, exit_count, exit_capacity)) {
         s->exits[s->exit_count++] =
             (struct tail_exit){m->range->start, (uint32_t)(to - base), (uint32_t)(pc - base),
@@ -417,8 +429,7 @@ static void add_slot_exit(struct macho_scan *m, uint32_t at, uint64_t cell)
          i++) {
         kind = stub_at(m, &section, cell);
     }
-    m->range->marks |=
-        kind == STUB_EXTERNAL && m->places[at].depth == 0 ? TAIL_MARK_EXTERNAL : TAIL_MARK_OPEN;
+    m->range->marks |= marks_of_stub(kind, m->places[at].depth == 0);
 }
 
 static void take_flow(struct macho_scan *m, uint32_t at, const struct sonde__flow *flow,
@@ -519,7 +530,9 @@ static enum sonde_status scan(struct macho_scan *m, struct sonde__tail_bytes *re
     read_names(m, m->code->image);
     read_names(m, m->code->debug);
     for (size_t i = 0; i < s->range_count && !s->no_memory; i++) {
-        scan_range(m, &s->ranges[i]);
+        if ((s->ranges[i].marks & TAIL_MARK_NO_RECORD) == 0) {
+            scan_range(m, &s->ranges[i]);
+        }
     }
     return s->no_memory ? SONDE_MEMORY : tail_resolve(s, ret_bytes);
 }

@@ -103,4 +103,35 @@ int sends(Shape *shape)
 {
     return send_area(shape) + send_scaled(shape, 0, 1, 2) * send_unknown(shape);
 }
+
+/* Functions that end by sending a message. */
+__attribute__((noinline)) int ends_by_area(Shape *shape)
+{
+    made++;
+    return send_area(shape);
+}
+
+__attribute__((noinline)) int ends_by_unknown(Shape *shape)
+{
+    made++;
+    return send_unknown(shape);
+}
+
+__attribute__((noinline)) int ends_by_message(Shape *shape)
+{
+    made++;
+    return [shape area];
+}
+
+__attribute__((noinline)) int ends_by_another(int x)
+{
+    made++;
+    return apply(0, x);
+}
+
+int calls_them(Shape *shape)
+{
+    return ends_by_area(shape) + ends_by_unknown(shape) * ends_by_message(shape) -
+           ends_by_another(made);
+}
 #endif
