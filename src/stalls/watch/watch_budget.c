@@ -22,3 +22,10 @@ enum sonde__watch_means sonde__watch_budget_spend(struct sonde__watch_budget *bu
            : budget->left_ns > 0         ? SONDE__WATCH_FAIR
                                          : SONDE__WATCH_POOR;
 }
+
+uint32_t sonde__watch_budget_spread(const struct sonde__watch_budget *budget)
+{
+    int64_t over_ns = budget->left_ns < 0 ? -budget->left_ns : 0;
+    int64_t range = SONDE__WATCH_SPREAD_MAX - SONDE__WATCH_SPREAD_NONE;
+    return SONDE__WATCH_SPREAD_NONE + (uint32_t)(range * over_ns / RESERVE);
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The budget for sampling: 1 % of a core, with a reserve for bursts. A pure function of time.
+/* The budget for sampling: nearly 1 % of a core, with a reserve for bursts. A pure function of
+ * time.
  *
  * The reserve pays for some seconds of sampling at full rate. A single stall is sampled densely
  * from its begin; a program whose turns are all long costs no more than the 1 %. Context: any
@@ -11,7 +12,7 @@
 
 #include "watch_decide.h"
 
-#define SONDE__WATCH_BUDGET_PART    100u      /* 1/100 of the time */
+#define SONDE__WATCH_BUDGET_PART    111u /* 0.9 % of the time: what is not charged yet is late */
 #define SONDE__WATCH_BUDGET_RESERVE 30000000u /* ns of CPU time: 3 s worth of it */
 
 struct sonde__watch_budget {
@@ -23,5 +24,8 @@ void sonde__watch_budget_init(struct sonde__watch_budget *budget, uint64_t now_n
 /* spent_ns: CPU time since the last call. Returns how often samples may be taken now. */
 enum sonde__watch_means sonde__watch_budget_spend(struct sonde__watch_budget *budget,
                                                   uint64_t now_ns, uint64_t spent_ns);
+/* How far apart samples must be to pay what is overspent: SONDE__WATCH_SPREAD_NONE to _MAX. What
+ * samples cost depends on the machine and the program, so it is not known before. */
+uint32_t sonde__watch_budget_spread(const struct sonde__watch_budget *budget);
 
 #endif

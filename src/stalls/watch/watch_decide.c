@@ -103,6 +103,16 @@ static uint64_t sample_distance(enum sonde__watch_means means)
                                         : SONDE__WATCH_SAMPLE_POOR;
 }
 
+/* The least time between two samples while the budget is overspent. */
+static uint64_t spread_out(const struct sonde__watch_decision *d, uint64_t least_ns,
+                           uint32_t spread)
+{
+    uint64_t most_ns = d->threshold_ns / SONDE__WATCH_SPREAD_PART / SONDE__WATCH_SAMPLE_STILL;
+    uint64_t spread_ns =
+        least_ns * sonde__base_max(spread, SONDE__WATCH_SPREAD_NONE) / SONDE__WATCH_SPREAD_NONE;
+    return sonde__base_max(least_ns, sonde__base_min(spread_ns, most_ns));
+}
+
 static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
                                            const struct sonde__watch_look *look)
 {
@@ -111,6 +121,9 @@ static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
     }
     uint64_t first = first_ns(d), by_age = d->counted_ns / SONDE__WATCH_SAMPLE_PART;
     bool rare = look->still || look->means == SONDE__WATCH_POOR;
+    if (look->means == SONDE__WATCH_POOR) {
+        first = spread_out(d, first, look->spread);
+    }
     d->samples++;
     d->sample_ns =
         sonde__base_min(sonde__base_max(by_age, rare ? first * SONDE__WATCH_SAMPLE_STILL : first),

@@ -35,6 +35,11 @@
 /* The factor for a thread that still waits in the same place: a look costs little, but wakes the
  * watch. */
 #define SONDE__WATCH_SAMPLE_STILL 2u
+/* What is overspent spreads samples further apart, by up to this percentage; but a stall has some
+ * samples for each threshold. */
+#define SONDE__WATCH_SPREAD_NONE 100u
+#define SONDE__WATCH_SPREAD_MAX  400u
+#define SONDE__WATCH_SPREAD_PART 4u
 
 enum sonde__watch_phase {
     SONDE__WATCH_IDLE,
@@ -87,6 +92,7 @@ struct sonde__watch_look {
     bool held;         /* stopped, or traced by a debugger */
     bool still;        /* it has waited since the last look, and its next move will be seen */
     enum sonde__watch_means means;
+    uint32_t spread; /* POOR: of the time between samples, in percent */
 };
 
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns);

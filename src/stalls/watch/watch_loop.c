@@ -242,6 +242,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         .ended_ns = ended_ns,
         .own_ns = s->own_ns,
         .means = s->means,
+        .spread = s->spread,
     };
     const struct sonde__host_thread_look *seen =
         look_at_thread(s, loop, &look, &thread) ? &thread : NULL;

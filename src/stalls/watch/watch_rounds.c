@@ -36,7 +36,12 @@
 #define START_LAST_NS    (60000 * MS)
 /* After so long a wait for a processor, processors are taken to be short for some time. */
 #define CROWD_DELAY_NS (2 * MS)
-#define CROWDED_NS     (3000 * MS)
+/* A round that begins this late is on time: its own work, and the timer's slack. */
+#define ON_TIME_NS MS
+/* To read the counters takes half of the time of a round that finds nothing to do, so rounds on
+ * time are accounted for together. */
+#define ROUNDS_TOGETHER 8u
+#define CROWDED_NS      (3000 * MS)
 /* From SIGABRT to SIGKILL: a core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
 /* So long SIGABRT waits for the text of the stacks: names take their time, stderr may block. */
@@ -250,19 +255,29 @@ static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
                : 0;
 }
 
-/* Account for what the watch did since the last round: it explains why the watch is late, and is
+/* Account for what the watch did since the last time: it explains why the watch is late, and is
  * charged to its budget. */
 static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
 {
+    bool on_time = s->due_ns != 0 && now_ns <= s->due_ns + ON_TIME_NS;
+    s->trace.is_crowded = now_ns < s->crowded_ns;
+    if (on_time && ++s->unaccounted < ROUNDS_TOGETHER) {
+        s->own_ns = 0;
+        return;
+    }
+    s->unaccounted = 0;
     uint64_t cpu_ns = sonde__host_cpu_ns(), spent_ns = cpu_ns - s->cpu_ns;
     uint64_t delay_ns = delay_of(&s->own, 0);
     if (s->waiter != NULL) {
         delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
     }
     s->own_ns = spent_ns + delay_ns;
-    s->crowded_ns = delay_ns >= CROWD_DELAY_NS ? now_ns + CROWDED_NS : s->crowded_ns;
-    s->trace.is_crowded = now_ns < s->crowded_ns;
+    if (!on_time && delay_ns >= CROWD_DELAY_NS) {
+        s->crowded_ns = now_ns + CROWDED_NS;
+        s->trace.is_crowded = true;
+    }
     s->means = sonde__watch_budget_spend(&s->budget, now_ns, spent_ns);
+    s->spread = sonde__watch_budget_spread(&s->budget);
     s->cpu_ns = cpu_ns;
 }
 

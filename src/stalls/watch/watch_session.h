@@ -116,12 +116,14 @@ struct sonde__watch_session {
     uint64_t kill_at_ns;
     uint64_t watchdog_ns; /* the period of a service manager's watchdog; 0: none */
     uint64_t looked_ns;   /* when the plugin was last read */
-    uint64_t cpu_ns;      /* CPU time of the supervisor at the last round */
+    uint64_t cpu_ns;      /* CPU time of the supervisor when it was last read */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
-    uint64_t own_ns;                           /* of both, in that round and the pause after it */
-    uint64_t crowded_ns; /* until then processors are taken to be short; 0: never were */
+    uint64_t own_ns;      /* of both, from that round to this one; 0: this round is on time */
+    uint32_t unaccounted; /* rounds on time since that round */
+    uint64_t crowded_ns;  /* until then processors are taken to be short; 0: never were */
     struct sonde__watch_budget budget;
     enum sonde__watch_means means;
+    uint32_t spread; /* sonde__watch_budget_spread() */
     /* when the last round began, and its planned wait; UINT64_MAX: no limit */
     uint64_t round_ns, planned_ns;
     uint64_t due_ns;         /* when this round was due; 0: the watch slept until woken */

@@ -106,6 +106,63 @@ TEST(beside_a_long_scope_the_watch_looks_rarely_and_turns_wake_it)
     free(s);
 }
 
+/* The longest wait while the first loop is in a sampled turn, and the budget is overspent. */
+struct overspent {
+    unsigned waits, sampled, late;
+    uint64_t longest_ns;
+};
+
+static uint32_t wait_overspent(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    struct overspent *r = s->ctx;
+    uint64_t pause_ns = r->waits % 4 == 0 && timeout_ns < 500 * MS ? timeout_ns + 3 * MS : 5 * MS;
+    const struct timespec pause = {0, (long)pause_ns};
+    bool is_late = s->due_ns != 0 && s->round_ns > s->due_ns + 2 * MS;
+    (void)sleeping;
+    CHECK(!is_late || s->own_ns > 0); /* what the watch did may explain it */
+    r->late += is_late;
+    s->budget.left_ns = -(int64_t)SONDE__WATCH_BUDGET_RESERVE;
+    s->stirred_ns = sonde__host_monotonic_ns(); /* else turns that begin would wake the watch */
+    if (s->means == SONDE__WATCH_POOR && s->loops[0].decision.phase >= SONDE__WATCH_SUSPECT) {
+        r->sampled++;
+        r->longest_ns = timeout_ns > r->longest_ns ? timeout_ns : r->longest_ns;
+    }
+    (void)nanosleep(&pause, NULL);
+    return r->sampled == QUIET_WAITS || ++r->waits == GIVE_UP ? SONDE__HOST_TERMINATE : 0;
+}
+
+/* Returns the longest wait, in percent of the time between looks at other turns. */
+static uint64_t longest_overspent_wait(bool beside_another)
+{
+    struct overspent r = {0};
+    struct rounds rounds = {0};
+    struct sonde__watch_session *s = make_session(&rounds);
+    struct sonde__probe_slot *slot = sonde__probe_claim(s->page, (uint32_t)syscall(SYS_gettid));
+    free(s->scopes);
+    s->scopes = NULL;
+    s->ctx = &r;
+    s->wait = wait_overspent;
+    if (beside_another) {
+        (void)sonde__probe_claim(s->page, 1);
+    }
+    atomic_store(&slot->beat, sonde__probe_beat(sonde__host_monotonic_ns(), SONDE__PROBE_BUSY));
+    sonde__watch_session_run(s);
+    uint64_t percent = r.longest_ns * 100 / s->turns.period_ns;
+    CHECK_EQ(r.sampled, QUIET_WAITS);
+    CHECK(r.late > 0);
+    free(s->page);
+    free(s);
+    return percent;
+}
+
+/* No look between two samples finds anything, unless another loop may begin a turn. */
+TEST(an_overspent_watch_of_one_loop_wakes_for_samples_only)
+{
+    CHECK(longest_overspent_wait(false) > 200);
+    uint64_t beside = longest_overspent_wait(true);
+    CHECK(beside > 0 && beside <= 134);
+}
+
 static void *wait_for_end(void *arg)
 {
     _Atomic uint32_t *thread = arg;

@@ -117,7 +117,7 @@ enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
 
 /* For ten minutes, stalls take six tenths of a program's time, on one budget. Returns the
  * percentage of stalls whose longest phase is blamed. */
-static double blamed_on_a_budget(unsigned phases, double *ret_part)
+static double blamed_on_a_budget(unsigned phases, unsigned cost, double *ret_part)
 {
     struct sonde__watch_budget budget;
     uint64_t now_ns = 0, spent_ns = 0;
@@ -128,11 +128,13 @@ static double blamed_on_a_budget(unsigned phases, double *ret_part)
         unsigned longest = fill_phases(&w, phases, true);
         w.traced = true;
         w.means = means;
+        w.spread = sonde__watch_budget_spread(&budget);
         w.late_max_ns = MS;
         world_play(&w);
         uint64_t lasted_ns = w.decision.duration_ns, pause_ns = lasted_ns * 2 / 3;
         uint64_t cost_ns = (w.looks + pause_ns / (10 * MS)) * (uint64_t)LOOK_NS +
                            w.samples * (uint64_t)SAMPLE_NS + STALL_NS;
+        cost_ns = cost_ns * cost / 100;
         right += world_blamed(&w) == longest;
         spent_ns += cost_ns;
         now_ns += lasted_ns + pause_ns;
@@ -147,10 +149,20 @@ static double blamed_on_a_budget(unsigned phases, double *ret_part)
 TEST(the_longest_phase_is_blamed_for_one_percent_of_a_core)
 {
     for (unsigned phases = 2; phases <= 5; phases++) {
-        double part, right = blamed_on_a_budget(phases, &part);
+        double part, right = blamed_on_a_budget(phases, 100, &part);
         fprintf(stderr, "%u phases: %.1f %%, for %.2f %% of a core\n", phases, right, part);
         CHECK(right >= 97);
         CHECK(part <= 1.01);
+    }
+}
+
+/* Where everything costs more, samples are further apart. */
+TEST(a_dear_machine_costs_one_percent_of_a_core)
+{
+    for (unsigned cost = 150; cost <= 200; cost += 50) {
+        double part, right = blamed_on_a_budget(5, cost, &part);
+        fprintf(stderr, "%u %% of the cost: %.1f %%, for %.2f %% of a core\n", cost, right, part);
+        CHECK(right >= 97 && part <= 1.01);
     }
 }
 

@@ -323,6 +323,7 @@ static struct sonde__watch_look make_look(const struct world *w, const struct wa
                   time_after(w, done, WORLD_READY) - time_after(w, at->done_ns, WORLD_READY),
         .held = busy && stopped_at(w, now_ns, false),
         .means = w->means,
+        .spread = w->spread,
         .still = w->traced && busy && at->was_seen && moved(w, at->done_ns, done) == 0,
     };
 }

@@ -47,6 +47,7 @@ struct world {
     struct sonde__watch_stall stall;
     unsigned begun, ended, looks, samples;
     enum sonde__watch_means means; /* while the turn is played */
+    uint32_t spread;               /* likewise */
     uint64_t ended_at_ns;          /* on the world's clock */
 };
 
