@@ -106,13 +106,16 @@ static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
                                       const struct sonde__watch_loop *loop)
 {
     uint64_t head_ns = sonde__base_minus(loop->first_ns, loop->decision.since_ns);
+    const struct sonde__watch_head head = {.ns = head_ns,
+                                           .cpu_ns = loop->begun.turn_cpu_ns,
+                                           .runqueue_ns = loop->begun.turn_runqueue_ns,
+                                           .state = loop->first.state};
     return (struct sonde__watch_gap){
         .step_ns = loop->decision.sample_ns,
         .apart_ns = loop->decision.apart_ns,
         .moved_ns = moved_between(&loop->sampled, &loop->look),
         .still_ns = head_ns,
-        .even = sonde__watch_stall_is_even(loop->first.state, head_ns, loop->begun.turn_cpu_ns,
-                                           loop->begun.turn_runqueue_ns),
+        .even = sonde__watch_stall_is_even(&head, loop->decision.sample_ns),
         .reason = loop->unread                    ? SONDE__REPORT_UNCOVERED_UNREAD
                   : s->means == SONDE__WATCH_POOR ? SONDE__REPORT_UNCOVERED_BUDGET
                                                   : SONDE__REPORT_UNCOVERED_LATE,
@@ -133,6 +136,21 @@ static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
     return s->waiter != NULL && sonde__watch_clock_read(&loop->clock, s->pid, loop->tid)
                ? sonde__watch_stall_moved(moved_ns, waits, &at_look, &loop->clock.stat)
                : moved_ns;
+}
+
+/* Has the thread only run, or waited for a CPU, from the begin of its turn to its first sample, at
+ * counted_ns? At the first look the kernel had not counted a wait that went on; by now it has. */
+static bool has_only_run(const struct sonde__watch_loop *loop, uint64_t counted_ns,
+                         uint64_t step_ns)
+{
+    const struct sonde__watch_account *a = &loop->account;
+    const struct sonde__os_schedstat *now = &loop->clock.stat;
+    const struct sonde__watch_head head = {
+        .ns = counted_ns,
+        .cpu_ns = a->turn_cpu_ns + sonde__base_minus(now->cpu_ns, a->cpu_ns),
+        .runqueue_ns = a->turn_runqueue_ns + sonde__base_minus(now->runqueue_ns, a->runqueue_ns),
+        .state = loop->first.state};
+    return head.state == 'R' && sonde__watch_stall_is_even(&head, step_ns);
 }
 
 /* Where is the function at `pc`? ctx: the images. */
@@ -283,6 +301,7 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     }
     gap.moved_ns = with_more(gap.moved_ns, s, loop, &sample);
     uint64_t counted_ns = loop->decision.counted_ns + sonde__base_minus(taken_ns, now_ns);
+    gap.even = gap.even || (loop->stall.count == 0 && has_only_run(loop, counted_ns, gap.step_ns));
     find_borders(s, loop, &sample, taken_ns, counted_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);
     loop->sampled = loop->look;

@@ -93,15 +93,18 @@ static bool stays(const struct sonde__watch_gap *gap)
 /* What a thread runs before a wait without being elsewhere: a part of the time, or so much. */
 #define EVEN_PART 8u
 #define EVEN_NS   1000000u
-/* How much time before the first look may be covered, in planned intervals. */
+/* How long the thread may have been elsewhere before the first look, in planned intervals. */
 #define EVEN_STEPS 2u
 
-bool sonde__watch_stall_is_even(char state, uint64_t head_ns, uint64_t cpu_ns, uint64_t runqueue_ns)
+bool sonde__watch_stall_is_even(const struct sonde__watch_head *head, uint64_t step_ns)
 {
-    uint64_t part_ns = head_ns / EVEN_PART;
-    return state == 'R'
-               ? cpu_ns + runqueue_ns + part_ns + TICK_NS >= head_ns
-               : (state == 'S' || state == 'D') && cpu_ns <= sonde__base_max(part_ns, EVEN_NS);
+    uint64_t part_ns = head->ns / EVEN_PART, most_ns = EVEN_STEPS * step_ns;
+    if (head->state == 'R') {
+        return head->cpu_ns + head->runqueue_ns + part_ns + TICK_NS >= head->ns &&
+               head->cpu_ns <= most_ns;
+    }
+    return (head->state == 'S' || head->state == 'D') &&
+           head->cpu_ns <= sonde__base_max(part_ns, EVEN_NS) && head->ns <= most_ns;
 }
 
 /* Has the thread moved so little that the two samples cover the time between them? */
@@ -127,8 +130,7 @@ static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns
     if (knows_borders(stall, counted_ns, gap)) {
         from_ns = gap->came_ns;
     } else if (gap->moved_ns <= NEAR_STEPS * gap->step_ns) {
-        bool even = gap->even && gap->still_ns <= EVEN_STEPS * gap->step_ns;
-        from_ns = even ? 0 : sonde__base_min(from_ns, gap->still_ns);
+        from_ns = gap->even ? 0 : sonde__base_min(from_ns, gap->still_ns);
     }
     add_uncovered(stall, 0, from_ns, gap, SONDE__REPORT_UNCOVERED_BEFORE);
     return from_ns;

@@ -86,10 +86,16 @@ struct sonde__watch_gap {
     const char *waits;            /* what the thread waited for then, or "" */
 };
 
-/* Did a thread do the same from the begin of its turn to the first look? By what it did then
- * (state), and by its counters in that time. */
-bool sonde__watch_stall_is_even(char state, uint64_t head_ns, uint64_t cpu_ns,
-                                uint64_t runqueue_ns);
+/* The begin of a turn that no sample covers. */
+struct sonde__watch_head {
+    uint64_t ns;
+    uint64_t cpu_ns, runqueue_ns; /* of the thread, in this time */
+    char state;                   /* at its end */
+};
+/* Did the thread do the same all that time? If it waits, so it did in nearly all of it, and for at
+ * most twice the time between samples, for it may have waited elsewhere. If it runs, or waits for a
+ * CPU, so it did in nearly all of it, and it may have been elsewhere while it ran. */
+bool sonde__watch_stall_is_even(const struct sonde__watch_head *head, uint64_t step_ns);
 
 /* How long a thread ran between two samples, if moved_ns is that time up to the look before the
  * second one; UINT64_MAX: unknown. waits: it waited at that look, or in that sample. Then a switch

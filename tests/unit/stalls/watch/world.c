@@ -111,6 +111,17 @@ static uint64_t time_after(const struct world *w, uint64_t done_ns, uint8_t what
     return sum;
 }
 
+/* The kernel counts a wait for a processor when it ends. */
+static uint64_t queued_after(const struct world *w, uint64_t done_ns)
+{
+    uint64_t sum = 0, from = 0;
+    for (unsigned i = 0; i < w->slice_count; i++) {
+        from += w->slices[i].ns;
+        sum += from <= done_ns && w->slices[i].what == WORLD_READY ? w->slices[i].ns : 0;
+    }
+    return sum;
+}
+
 static uint64_t cpu_after(const struct world *w, uint64_t done_ns)
 {
     return time_after(w, done_ns, WORLD_RUNS);
@@ -222,7 +233,8 @@ struct watcher {
     uint64_t done_ns, sampled_done_ns; /* of the turn, at the last look and sample */
     uint64_t now_ns;
     uint64_t first_ns, seen_ns;
-    bool was_seen, still, even;
+    struct sonde__watch_head head;
+    bool was_seen, still;
 };
 
 /* How far the thread ran between two moments of its turn, by the thread's switches. */
@@ -289,8 +301,7 @@ static uint64_t look_closely(struct world *w, struct watcher *at, uint64_t done_
     }
     if (what_at(w, done_ns) != WORLD_WAITS ||
         cpu_after(w, done_ns) - cpu_after(w, at->sampled_done_ns) > gap.step_ns ||
-        time_after(w, done_ns, WORLD_READY) - time_after(w, at->sampled_done_ns, WORLD_READY) >
-            gap.step_ns) {
+        queued_after(w, done_ns) - queued_after(w, at->sampled_done_ns) > gap.step_ns) {
         meet(w, at, done_ns, counted_ns);
     }
     if (!sonde__watch_stall_wants(&w->stall, counted_ns, &gap)) {
@@ -303,7 +314,13 @@ static uint64_t look_closely(struct world *w, struct watcher *at, uint64_t done_
     if (w->stop_count == 0) { /* without stops both times are the same */
         find_borders(w, at->sampled_done_ns, sampled_ns, &gap);
     }
-    take(w, phase_at(w, sampled_ns), counted_ns + (sampled_ns - done_ns), &gap);
+    counted_ns += sampled_ns - done_ns;
+    if (w->stall.count == 0 && at->head.state == 'R') {
+        const struct sonde__watch_head head = {counted_ns, cpu_after(w, sampled_ns),
+                                               queued_after(w, sampled_ns), 'R'};
+        gap.even = gap.even || sonde__watch_stall_is_even(&head, gap.step_ns);
+    }
+    take(w, phase_at(w, sampled_ns), counted_ns, &gap);
     at->sampled_done_ns = sampled_ns;
     return sampled_ns - done_ns;
 }
@@ -319,8 +336,8 @@ static struct sonde__watch_look make_look(const struct world *w, const struct wa
         .since_ns = w->begin_ns,
         .ended_ns = !busy && at->was_seen ? w->ended_at_ns : 0,
         .own_ns = late_ns,
-        .ran_ns = cpu_after(w, done) - cpu_after(w, at->done_ns) +
-                  time_after(w, done, WORLD_READY) - time_after(w, at->done_ns, WORLD_READY),
+        .ran_ns = cpu_after(w, done) - cpu_after(w, at->done_ns) + queued_after(w, done) -
+                  queued_after(w, at->done_ns),
         .held = busy && stopped_at(w, now_ns, false),
         .means = w->means,
         .spread = w->spread,
@@ -333,8 +350,8 @@ static void begin_turn(const struct world *w, struct watcher *at, uint64_t now_n
     uint64_t done = progress(w, now_ns);
     at->was_seen = true;
     at->first_ns = now_ns - w->begin_ns;
-    at->even = sonde__watch_stall_is_even(what_at(w, done) == WORLD_WAITS ? 'S' : 'R', at->first_ns,
-                                          cpu_after(w, done), time_after(w, done, WORLD_READY));
+    at->head = (struct sonde__watch_head){at->first_ns, cpu_after(w, done), queued_after(w, done),
+                                          what_at(w, done) == WORLD_WAITS ? 'S' : 'R'};
     at->sampled_done_ns = done;
 }
 
@@ -362,12 +379,13 @@ static uint64_t look(struct world *w, struct watcher *at, uint64_t now_ns, uint6
         begin_turn(w, at, now_ns);
     }
     enum sonde__watch_action action = sonde__watch_decide(&w->decision, &seen);
-    const struct sonde__watch_gap gap = {.moved_ns = moved(w, at->sampled_done_ns, done),
-                                         .still_ns = at->first_ns,
-                                         .even = at->even,
-                                         .reason = SONDE__REPORT_UNCOVERED_LATE,
-                                         .step_ns = w->decision.sample_ns,
-                                         .apart_ns = w->decision.apart_ns};
+    const struct sonde__watch_gap gap = {
+        .moved_ns = moved(w, at->sampled_done_ns, done),
+        .still_ns = at->first_ns,
+        .even = sonde__watch_stall_is_even(&at->head, w->decision.sample_ns),
+        .reason = SONDE__REPORT_UNCOVERED_LATE,
+        .step_ns = w->decision.sample_ns,
+        .apart_ns = w->decision.apart_ns};
     w->looks++;
     w->begun += action == SONDE__WATCH_BEGIN;
     w->ended += action == SONDE__WATCH_END;
