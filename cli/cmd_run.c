@@ -58,7 +58,7 @@ static const struct sonde__cli_option options[] = {
     {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
      offsetof(struct request, watch.report_name)},
     {"spool", 0, "DIR",
-     "keep reports of stalls in the folder DIR, even if everything is killed (sonde spool); "
+     "keep reports in the folder DIR, even if everything is killed (sonde spool); "
      "auto: your own",
      sonde__cli_take_text, offsetof(struct request, watch.spool)},
     {"upload", 0, "ADDRESS",
@@ -251,9 +251,9 @@ static int check(const struct sonde__cli_command *command, const struct request 
         return sonde__cli_usage_error(
             command, "--json and --report: give one; sonde show --json prints a report as JSON");
     }
-    if (instead != NULL && request->watch.spool != NULL) {
+    if (request->blocks && request->watch.spool != NULL) {
         return sonde__cli_usage_error(
-            command, "%s and --spool cannot be combined: --report writes a report", instead);
+            command, "--blocks and --spool cannot be combined: --report writes a report");
     }
     if (request->json != NULL && request->watch.follow) {
         return sonde__cli_usage_error(command,

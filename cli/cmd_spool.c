@@ -36,6 +36,8 @@ struct line {
     const char *program;
     int pid;
     uint64_t stalls, fatal, longest_ns;
+    bool is_of_calls; /* then only: */
+    uint64_t calls;
 };
 
 static const char *state_text(enum sonde__spool_state state)
@@ -64,6 +66,15 @@ static void add_stalls(struct line *line, const struct sonde__report *report, bo
     }
 }
 
+static void add_calls(struct line *line, const struct sonde__report *report)
+{
+    uint32_t kind = sonde__report_header(report)->kind;
+    line->is_of_calls = kind == SONDE__REPORT_CALLS || kind == SONDE__REPORT_AUDIT;
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        line->calls += sonde__report_call(report, i)->count;
+    }
+}
+
 static struct line line_of(const struct sonde__spool_entry *entry)
 {
     const struct sonde__report *report = entry->report != NULL ? entry->report : entry->live;
@@ -75,6 +86,7 @@ static struct line line_of(const struct sonde__spool_entry *entry)
     line.begin_unix_ns = header->time_unix_ns;
     line.program = sonde__base_file_name(header->executable);
     line.pid = header->pid;
+    add_calls(&line, entry->live != NULL ? entry->live : report);
     if (entry->report != NULL) {
         add_stalls(&line, entry->report, false);
     }
@@ -160,7 +172,10 @@ static int print_entry(void *ctx, const struct sonde__spool_entry *entry)
     struct line line = line_of(entry);
     char number[64];
     snprintf(number, sizeof number, "%-34s %-8s %5" PRIu64 "%s", entry->name,
-             state_of(entry, &line), line.stalls, line.stalls == 1 ? " stall " : " stalls");
+             state_of(entry, &line), line.is_of_calls ? line.calls : line.stalls,
+             line.is_of_calls   ? line.calls == 1 ? " call  " : " calls "
+             : line.stalls == 1 ? " stall "
+                                : " stalls");
     sonde__report_out_str(out, number);
     if (line.longest_ns != 0) {
         sonde__report_out_print(out, ", longest %s", sonde__report_duration(line.longest_ns).text);
@@ -195,6 +210,9 @@ static int print_json_entry(void *ctx, const struct sonde__spool_entry *entry)
         sonde__json_time(json, "time", line.begin_unix_ns);
         sonde__json_string(json, "executable", line.program);
         sonde__json_int(json, "pid", line.pid);
+        if (line.is_of_calls) {
+            sonde__json_uint(json, "calls", line.calls);
+        }
         sonde__json_uint(json, "stalls", line.stalls);
         sonde__json_uint(json, "fatal", line.fatal);
         sonde__json_uint(json, "longest_ns", line.longest_ns);
@@ -285,6 +303,8 @@ const struct sonde__cli_command sonde__cmd_spool = {
              "folder (RUN.live), so it survives a kill of the program, the supervisor, or\n"
              "both. The next run finishes the reports of killed runs: a stall that had not\n"
              "ended is fatal if the program has ended. `finish` does so immediately.\n"
+             "A run with --record or --audit always leaves a report; what was recorded so\n"
+             "far is written to RUN.live twice a second.\n"
              "\n"
              "Without DIR, or with auto, the folder is $XDG_STATE_HOME/sonde/spool, else\n"
              "~/.local/state/sonde/spool. Only its owner may be able to write there.\n"

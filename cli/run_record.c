@@ -92,6 +92,7 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
         .app_only = request->app_only,
         .top = request->top,
         .look = sonde__audit_look,
+        .keep = sonde__audit_keep,
         .mark = request->phase != NULL ? sonde__audit_begin_marked : NULL};
     return prepare(command, &from, &plugin, options);
 }

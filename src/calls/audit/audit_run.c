@@ -43,6 +43,12 @@ struct sonde__audit {
     uint32_t syscall_function;          /* record_page.h */
     bool is_syscall_listed;
     struct sonde__audit_blocks blocks;
+    struct kept { /* what the live file has */
+        bool any;
+        uint64_t calls;
+        uint32_t entries, phases;
+        struct sonde__symfile_cache *symbols; /* null: no rule asks for names, or none are found */
+    } kept;
 };
 
 static void print_flaw(void *ctx, uint64_t line, const char *what)
@@ -368,12 +374,11 @@ static void print_blind_spots(const struct sonde__audit *audit,
     }
 }
 
-static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
-                       const void *memory, struct sonde__report *report,
-                       struct sonde__report_lines lines)
+static void add_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
+                      const void *memory, struct sonde__symfile_cache *symbols,
+                      struct sonde__report *report, struct sonde__report_lines lines)
 {
     struct sonde__audit_totals totals;
-    struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (audit->ruling != NULL) {
         sonde__audit_ruling_report(audit->ruling, page, audit->blocks.start_ns, report);
     }
@@ -401,6 +406,14 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     } else {
         sonde__audit_print_blind_spots(page, &audit->list, audit->options.blind_spots, lines);
     }
+}
+
+static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
+                       const void *memory, struct sonde__report *report,
+                       struct sonde__report_lines lines)
+{
+    struct sonde__symfile_cache *symbols = open_symbols(audit);
+    add_calls(audit, page, memory, symbols, report, lines);
     if (symbols != NULL) {
         sonde__audit_print_raw(page, symbols, audit->options.blind_spots, lines);
         sonde__symfile_cache_destroy(symbols);
@@ -426,6 +439,78 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         read_calls(audit, page, memory, report, lines);
     }
     sonde__audit_page_free(page);
+}
+
+static void add_note(void *ctx, const char *line)
+{
+    sonde__report_add_note(ctx, line);
+}
+
+static bool has_symbol(const struct sonde__audit_patterns *patterns)
+{
+    bool has = false;
+    for (size_t i = 0; i < patterns->count; i++) {
+        has |= patterns->items[i].is_symbol;
+    }
+    return has;
+}
+
+/* Does a rule or an SDK ask for names of functions? */
+static bool needs_names(const struct sonde__audit_rules *rules)
+{
+    bool needs = false;
+    for (size_t i = 0; rules != NULL && i < rules->count; i++) {
+        needs |= has_symbol(&rules->rules[i].from);
+    }
+    for (size_t i = 0; rules != NULL && i < rules->sdk_count; i++) {
+        needs |= has_symbol(&rules->sdks[i].match);
+    }
+    return needs;
+}
+
+/* Has anything changed? Then it counts as kept. */
+static bool is_news(struct kept *kept, const struct sonde__record_page *page, const void *memory,
+                    uint32_t nodes)
+{
+    struct sonde__record *record;
+    struct sonde__record_entry entry;
+    struct kept now = {
+        .any = true, .phases = sonde__record_phase_now(&page->phases), .symbols = kept->symbols};
+    if (sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET, nodes, &record) !=
+        SONDE_OK) {
+        return true;
+    }
+    now.entries = sonde__record_numbers(record);
+    for (uint32_t i = 0; i < now.entries; i++) {
+        now.calls += sonde__record_entry(record, i, &entry) ? entry.count : 0;
+    }
+    for (uint32_t i = 0; i < SONDE__RECORD_LABELS_ALL; i++) {
+        now.calls += sonde__record_lost(record, i);
+    }
+    sonde__record_close(record);
+    bool is_same = kept->any && now.calls == kept->calls && now.entries == kept->entries &&
+                   now.phases == kept->phases;
+    *kept = now;
+    return !is_same;
+}
+
+bool sonde__audit_keep(void *ctx, const void *memory, struct sonde__report *report)
+{
+    struct sonde__audit *audit = ctx;
+    struct sonde__record_page *page;
+    if (!is_news(&audit->kept, memory, memory, audit->options.nodes) ||
+        sonde__audit_page_copy(memory, &page) != SONDE_OK) {
+        return false;
+    }
+    if (audit->kept.symbols == NULL && needs_names(audit->options.rules)) {
+        audit->kept.symbols = open_symbols(audit);
+    }
+    struct sonde__report_lines notes = {add_note, report};
+    if (atomic_load(&page->state) == SONDE__RECORD_RUNS && is_recorded(audit, page, notes)) {
+        add_calls(audit, page, memory, audit->kept.symbols, report, notes);
+    }
+    sonde__audit_page_free(page);
+    return true;
 }
 
 void sonde__audit_begin_marked(void *ctx, void *memory, struct sonde__report_lines lines)

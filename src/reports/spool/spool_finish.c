@@ -39,26 +39,45 @@ static enum sonde_status write_bytes(void *ctx, const void *bytes, size_t size)
     return sonde__host_write_all(*(const int32_t *)ctx, bytes, size) ? SONDE_OK : SONDE_OS;
 }
 
-int sonde__spool_replace(int32_t folder, const char *run, const char *name,
-                         const struct sonde__report *report)
+/* Returns 0 or an errno. */
+static int write_report(int32_t fd, const struct sonde__report *report, bool ends)
 {
     struct sonde__report_writer *writer;
-    char part[SONDE__SPOOL_NAME];
-    int32_t fd;
-    sonde__spool_file_name(run, SONDE__SPOOL_PART, part);
-    (void)sonde__host_folder_remove(folder, part); /* left by a process that was killed here */
-    int reason = sonde__host_folder_make(folder, part, &fd);
+    errno = ENOMEM;
+    if (sonde__report_writer_create(NULL, write_bytes, &fd, &writer) != SONDE_OK) {
+        return ENOMEM;
+    }
+    enum sonde_status status = ends ? sonde__report_writer_finish(writer, report)
+                                    : sonde__report_writer_flush(writer, report);
+    int reason = status != SONDE_OK ? errno : 0;
+    sonde__report_writer_destroy(writer);
+    return reason;
+}
+
+int sonde__spool_make_part(int32_t folder, const char *name, const struct sonde__report *report,
+                           bool ends, int32_t *ret_fd)
+{
+    (void)sonde__host_folder_remove(folder, name); /* left by a process that was killed here */
+    int reason = sonde__host_folder_make(folder, name, ret_fd);
     if (reason != 0) {
         return reason;
     }
-    errno = ENOMEM;
-    if (sonde__report_writer_create(NULL, write_bytes, &fd, &writer) != SONDE_OK) {
-        reason = ENOMEM;
-    } else {
-        reason = sonde__report_writer_finish(writer, report) != SONDE_OK ? errno : 0;
-        sonde__report_writer_destroy(writer);
+    reason = write_report(*ret_fd, report, ends);
+    if (reason != 0) {
+        (void)sonde__host_folder_remove(folder, name);
+        sonde__host_close(*ret_fd);
     }
-    return sonde__host_folder_place(folder, fd, part, name, reason);
+    return reason;
+}
+
+int sonde__spool_replace(int32_t folder, const char *run, const char *name,
+                         const struct sonde__report *report)
+{
+    char part[SONDE__SPOOL_NAME];
+    int32_t fd;
+    sonde__spool_file_name(run, SONDE__SPOOL_PART, part);
+    int reason = sonde__spool_make_part(folder, part, report, true, &fd);
+    return reason != 0 ? reason : sonde__host_folder_place(folder, fd, part, name, 0);
 }
 
 /* --- one run --- */
@@ -69,6 +88,7 @@ struct run {
     int32_t report_fd, live_fd; /* -1: none */
     struct sonde__report *report, *live;
     uint32_t recovered;
+    bool has_calls;     /* the report is what the live file was */
     bool is_gone;       /* the program has ended */
     bool is_unreadable; /* the report is not empty, but unreadable */
 };
@@ -138,8 +158,24 @@ static void set_what_names_tell(struct run *run)
     }
 }
 
-static void set_end(struct sonde__report *report, uint64_t lost_bytes)
+static void add_note(const struct run *run)
 {
+    if (!run->has_calls) {
+        sonde__report_add_note(run->report,
+                               "the watch was killed; its report was finished at a later start, "
+                               "and says nothing of the time after the last stall");
+        return;
+    }
+    sonde__report_add_note(
+        run->report, run->is_gone ? "the recording was killed; its report was finished at a later "
+                                    "start, with the calls of the last look"
+                                  : "the recording was killed; its report was finished while the "
+                                    "program still ran, with the calls of the last look");
+}
+
+static void set_end(const struct run *run, uint64_t lost_bytes)
+{
+    struct sonde__report *report = run->report;
     struct sonde__report_end end = {0};
     char note[128];
     for (uint32_t i = 0; i < sonde__report_stall_count(report); i++) {
@@ -152,9 +188,7 @@ static void set_end(struct sonde__report *report, uint64_t lost_bytes)
     for (uint32_t i = 0; i < sonde__report_stall_count_count(report); i++) {
         end.stall_count += sonde__report_stall_count_at(report, i)->count;
     }
-    sonde__report_add_note(report,
-                           "the watch was killed; its report was finished at a later start, "
-                           "and says nothing of the time after the last stall");
+    add_note(run);
     if (lost_bytes != 0) {
         snprintf(note, sizeof note, "the last %llu bytes of it were damaged",
                  (unsigned long long)lost_bytes);
@@ -197,39 +231,76 @@ static enum sonde_status read_both(struct run *run, uint64_t *ret_lost_bytes)
     return SONDE_OK;
 }
 
+/* What the live file adds. */
+static enum sonde_status take_live(struct run *run)
+{
+    const uint32_t kind = sonde__report_header(run->live)->kind;
+    run->is_gone = !is_running(run->live);
+    if (kind != SONDE__REPORT_CALLS && kind != SONDE__REPORT_AUDIT) {
+        return copy_stalls(run);
+    }
+    if (sonde__report_end(run->report) == NULL) {
+        sonde__report_destroy(run->report);
+        run->report = run->live;
+        run->live = NULL;
+        run->has_calls = true;
+    }
+    return SONDE_OK;
+}
+
+/* Nothing worth a report; that of a recording says at least that nothing was called. */
+static bool is_empty(const struct run *run)
+{
+    return run->report == NULL || (!run->has_calls && sonde__report_stall_count(run->report) == 0 &&
+                                   sonde__report_stall_count_count(run->report) == 0 &&
+                                   sonde__report_thread_count(run->report) == 0 &&
+                                   sonde__report_call_count(run->report) == 0);
+}
+
 static enum sonde_status finish_run(int32_t folder, struct run *run,
                                     const struct sonde__spool_finishing *finishing)
 {
     uint64_t lost_bytes = 0;
     SONDE_TRY(read_both(run, &lost_bytes));
     bool has_end = run->report != NULL && sonde__report_end(run->report) != NULL;
-    if (run->live != NULL) {
-        run->is_gone = !is_running(run->live);
-        SONDE_TRY(copy_stalls(run));
-    }
-    bool is_empty = run->report == NULL || (sonde__report_stall_count(run->report) == 0 &&
-                                            sonde__report_stall_count_count(run->report) == 0 &&
-                                            sonde__report_thread_count(run->report) == 0);
-    if (!is_empty && (!has_end || run->recovered != 0)) {
-        if (finishing->name != NULL && run->recovered != 0) {
+    SONDE_TRY(run->live != NULL ? take_live(run) : SONDE_OK);
+    bool has_nothing = is_empty(run);
+    if (!has_nothing && (!has_end || run->recovered != 0)) {
+        if (finishing->name != NULL && (run->recovered != 0 || run->has_calls)) {
             (void)finishing->name(finishing->ctx, run->report);
         }
         set_what_names_tell(run);
-        set_end(run->report, lost_bytes);
+        set_end(run, run->has_calls ? 0 : lost_bytes);
         errno = sonde__spool_replace(folder, run->name, run->report_name, run->report);
         if (errno != 0) {
             return SONDE_OS;
         }
     }
-    if (is_empty && run->report_fd >= 0 && !run->is_unreadable) {
+    if (has_nothing && run->report_fd >= 0 && !run->is_unreadable) {
         (void)sonde__host_folder_remove(folder, run->report_name);
     }
     (void)sonde__host_folder_remove(folder, run->live_name);
-    if (!is_empty && finishing->each != NULL) {
+    if (!has_nothing && finishing->each != NULL) {
         finishing->each(finishing->ctx,
-                        &(struct sonde__spool_finished){run->name, run->report, run->recovered});
+                        &(struct sonde__spool_finished){run->name, run->report, run->recovered,
+                                                        run->has_calls});
     }
     return SONDE_OK;
+}
+
+/* Open and lock the report. False: another process has it, and will go on. */
+static bool take_report(int32_t folder, struct run *run)
+{
+    int32_t fd;
+    if (sonde__host_folder_take(folder, run->report_name, &run->report_fd)) {
+        return true;
+    }
+    run->report_fd = -1;
+    if (sonde__host_folder_look(folder, run->report_name, &fd) != 0) {
+        return true; /* there is none */
+    }
+    sonde__host_close(fd);
+    return false;
 }
 
 static enum sonde_status finish_one(int32_t folder, const char *name,
@@ -242,7 +313,10 @@ static enum sonde_status finish_one(int32_t folder, const char *name,
     if (!sonde__host_folder_take(folder, run.live_name, &run.live_fd)) {
         return SONDE_OK;
     }
-    (void)sonde__host_folder_take(folder, run.report_name, &run.report_fd);
+    if (!take_report(folder, &run)) {
+        sonde__host_close(run.live_fd);
+        return SONDE_OK;
+    }
     status = finish_run(folder, &run, finishing);
     if (status != SONDE_OK && finishing->failed != NULL) {
         finishing->failed(finishing->ctx, run.live_name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finishes killed runs: adds the stalls of a live file to the run's report and removes the live
- * file. A stall that had not ended is marked: fatal if its program has ended, else open.
+ * file. A stall that had not ended is marked: fatal if its program has ended, else open. A live
+ * file of recorded calls is itself the report, unless that was finished.
  *
  * A run whose lock is held has a writer and is skipped, so several processes may finish at once. If
  * one is killed here, the files are unchanged, or the finished report and a live file that adds
@@ -19,6 +20,7 @@ struct sonde__spool_finished {
     const char *run;
     const struct sonde__report *report;
     uint32_t recovered; /* stalls that only the live file had; they are the report's last ones */
+    bool has_calls;     /* recorded calls come from the live file */
 };
 
 struct sonde__spool_finishing {
@@ -42,6 +44,10 @@ SONDE_NODISCARD enum sonde_status sonde__spool_read(int32_t fd, struct sonde__re
                                                     struct sonde__report_loss *ret_loss,
                                                     struct sonde_error *ret_error);
 
+/* Write a report to a new file, locked. ends: with its end. Returns 0 or an errno; then there is no
+ * such file. */
+int sonde__spool_make_part(int32_t folder, const char *name, const struct sonde__report *report,
+                           bool ends, int32_t *ret_fd);
 /* Write a report to a temporary file and rename it. Returns 0 or an errno. */
 int sonde__spool_replace(int32_t folder, const char *run_name, const char *name,
                          const struct sonde__report *report);

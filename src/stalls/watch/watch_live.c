@@ -29,7 +29,7 @@ struct sonde__watch_live {
     bool has_failed; /* no memory; no more is written */
 };
 
-static struct sonde__report *make_report(const struct sonde__report *like)
+struct sonde__report *sonde__watch_live_report(const struct sonde__report *like)
 {
     struct sonde__report *report;
     if (sonde__report_create(&report) != SONDE_OK) {
@@ -45,7 +45,7 @@ static struct sonde__report *make_report(const struct sonde__report *like)
 /* Empty the file, and create its writer. */
 static bool begin_file(struct sonde__watch_live *live, const struct sonde__report *like)
 {
-    struct sonde__report *report = make_report(like);
+    struct sonde__report *report = sonde__watch_live_report(like);
     struct sonde__report_writer *writer = NULL;
     if (report == NULL || sonde__report_writer_create(NULL, sonde__spool_stream_write,
                                                       &live->spool->live, &writer) != SONDE_OK) {

@@ -13,6 +13,9 @@
 
 struct sonde__spool_session; /* spool_session.h */
 
+/* An empty report with the header of another one, and its process. Null: out of memory. */
+struct sonde__report *sonde__watch_live_report(const struct sonde__report *like);
+
 /* like: a report with the header of the run's report; the texts are copied. Null: out of memory. */
 struct sonde__watch_live *sonde__watch_live_create(struct sonde__spool_session *spool,
                                                    const struct sonde__report *like);

@@ -229,8 +229,8 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
         sonde__watch_output_print(output, "the report cannot be written: out of memory");
     }
     if (options->spooled != NULL &&
-        sonde__report_writer_create(&sonde__watch_spool_caps, write_spool, output,
-                                    &output->spool) != SONDE_OK) {
+        sonde__report_writer_create(options->plugin == NULL ? &sonde__watch_spool_caps : NULL,
+                                    write_spool, output, &output->spool) != SONDE_OK) {
         options->spooled->has_failed = true;
     }
     flush_report(output); /* the header, in case the watch is killed at once */

@@ -15,6 +15,7 @@
 #include "target_script.h"
 #include "watch_family.h"
 #include "watch_follow.h"
+#include "watch_kept.h"
 #include "watch_launch.h"
 #include "watch_live.h"
 #include "watch_loop.h"
@@ -402,6 +403,7 @@ static void finish(struct sonde__watch_session *s)
         print_signals(s);
     }
     print_late(s);
+    sonde__watch_keep(s, now_ns); /* names are looked up now, which may take long */
     if (s->plugin_memory != NULL) {
         sonde__watch_writer_plugin(s->writer, s->plugin_memory);
     }
@@ -480,6 +482,9 @@ static void watch(struct sonde__watch_session *s)
         }
         watch_timeout(s, now_ns);
         watch_plugin(s, now_ns);
+        if (sonde__watch_until_kept(s, now_ns) == 0) {
+            sonde__watch_keep(s, now_ns);
+        }
         sonde__watch_attend_workers(s, now_ns);
         s->checks = now_ns - s->checked_ns >= s->options.threshold_ns / 4;
         s->checked_ns = s->checks ? now_ns : s->checked_ns;
@@ -501,6 +506,7 @@ static void watch(struct sonde__watch_session *s)
             }
         }
         uint64_t limit_ns = sonde__base_min(until_timeout(s, now_ns), until_look(s, now_ns));
+        limit_ns = sonde__base_min(limit_ns, sonde__watch_until_kept(s, now_ns));
         events = sonde__watch_rest(s, now_ns, wait_ns, limit_ns, runs);
         handle(s, events, now_ns);
     }

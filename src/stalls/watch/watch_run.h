@@ -68,6 +68,11 @@ struct sonde__watch_plugin {
     uint64_t period_ns;
     void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
                  struct sonde__report_lines lines);
+    /* Twice a second while the program runs, and at its end: all that was recorded so far, without
+     * names, into `report`, for the live file in the spool folder. Null: nothing is kept there.
+     * Another thread than that of the functions above calls it. False: nothing has changed since
+     * the last call. */
+    bool (*keep)(void *ctx, const void *memory, struct sonde__report *report);
     /* On SIGUSR1 to the supervisor; null: that ends it. */
     void (*mark)(void *ctx, void *memory, struct sonde__report_lines lines);
 };

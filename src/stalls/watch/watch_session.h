@@ -117,6 +117,9 @@ struct sonde__watch_session {
     uint64_t watchdog_ns; /* the period of a service manager's watchdog; 0: none */
     uint64_t looked_ns;   /* when the plugin was last read */
     uint64_t cpu_ns;      /* CPU time of the supervisor when it was last read */
+    /* its live file (watch_kept.h); null: none */
+    struct sonde__report *kept_like;           /* its header */
+    uint64_t kept_ns;                          /* when it was last looked at; 0: never */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
     uint64_t own_ns;      /* of both, from that round to this one; 0: this round is on time */
     uint32_t unaccounted; /* rounds on time since that round */

@@ -36,6 +36,23 @@ static enum sonde_status find_names(void *ctx, struct sonde__report *report)
     return status;
 }
 
+static void print_calls(const struct finishing *finishing,
+                        const struct sonde__spool_finished *finished)
+{
+    const struct sonde__report *report = finished->report;
+    const struct sonde__report_header *header = sonde__report_header(report);
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        calls += sonde__report_call(report, i)->count;
+    }
+    sonde__report_line(finishing->lines,
+                       "%.80s (process %d): its recording was killed after %llu call%s: sonde show "
+                       "%s/%s%s",
+                       sonde__base_file_name(header->executable), (int)header->pid,
+                       (unsigned long long)calls, sonde__base_plural(calls), finishing->path,
+                       finished->run, SONDE__SPOOL_REPORT);
+}
+
 /* The recovered stalls are the last ones of the report. */
 static void print_finished(void *ctx, const struct sonde__spool_finished *finished)
 {
@@ -43,6 +60,9 @@ static void print_finished(void *ctx, const struct sonde__spool_finished *finish
     const struct sonde__report *report = finished->report;
     const struct sonde__report_header *header = sonde__report_header(report);
     uint32_t count = sonde__report_stall_count(report);
+    if (finished->has_calls) {
+        print_calls(finishing, finished);
+    }
     for (uint32_t i = count - finished->recovered; i < count; i++) {
         const struct sonde__report_stall *stall = sonde__report_stall(report, i);
         sonde__report_line(finishing->lines, "%.80s (process %d) %s %llu ms: sonde show %s/%s%s",

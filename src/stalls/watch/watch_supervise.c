@@ -7,6 +7,7 @@
 #include "report_model.h"
 #include "watch_rounds.h"
 #include "watch_spool.h"
+#include "watch_spooled.h"
 #include "watch_watchdog.h"
 #include "watch_workers.h"
 
@@ -40,6 +41,9 @@ static int stand_by(struct sonde__watch_session *s)
     if (signal != 0 && s->options.report_fd >= 0) {
         sonde__host_truncate(s->options.report_fd);
     }
+    if (signal != 0 && s->spool != NULL) {
+        sonde__host_truncate(s->options.spooled->report_fd);
+    }
     return signal;
 }
 
@@ -50,6 +54,9 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     s->pid = pid;
     s->watchdog_ns = sonde__watch_watchdog_of(pid);
     s->wait = wait_outside;
+    /* of a plugin before the fork: who takes over goes on in the same files */
+    bool no_spool = !sonde__watch_spool_open(s, &error) && error.status != SONDE_OK;
+    struct sonde_error spool_error = error;
     int signal = stand_by(s);
     atomic_store(&s->page->supervisor, (int32_t)getpid());
     if (s->wait == wait_outside && sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping,
@@ -61,13 +68,12 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         s->waiter = NULL;
         s->wait = wait_for_nothing; /* the program has ended, but its shared memory is still here */
     }
-    bool no_spool = !sonde__watch_spool_open(s, &error) && error.status != SONDE_OK;
     if (sonde__watch_writer_create(&s->options, pid, &s->writer) != SONDE_OK) {
         _exit(1);
     }
     if (no_spool) {
         sonde__watch_print(s->writer, "%s: nothing is kept there: %s", s->options.spool,
-                           error.what);
+                           spool_error.what);
     }
     sonde__watch_spool_begin(s);
     if (signal != 0) {

@@ -56,7 +56,7 @@ enum sonde_status runs_write(void *ctx, const void *bytes, size_t size)
 
 void run_begin(struct run *run, int32_t pid)
 {
-    CHECK_OK(sonde__spool_begin(runs_folder(), pid, &run->session, NULL));
+    CHECK_OK(sonde__spool_begin(runs_folder(), pid, true, &run->session, NULL));
     CHECK(run->session.live_fd >= 0);
     run->report = make_report(pid);
     run->live = make_report(pid);

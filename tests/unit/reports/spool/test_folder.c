@@ -99,7 +99,7 @@ TEST(folders_that_may_not_be_written_are_refused)
         CHECK_EQ(open_folder("closed/below", true, &error), SONDE_DENIED);
         return;
     }
-    CHECK_EQ(sonde__spool_begin(path, 1, &session, &error), SONDE_DENIED);
+    CHECK_EQ(sonde__spool_begin(path, 1, true, &session, &error), SONDE_DENIED);
 }
 
 TEST(own_folder_follows_the_environment)
