@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base_text.h"
+#include "host_file_port.h"
 
 enum { OTHERS_MAX = 16, NAME_BYTES = 256 };
 
@@ -36,7 +37,7 @@ static bool is_newer(const char *path, uint64_t since_ns)
 {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-           (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec >= since_ns;
+           (uint64_t)sonde__host_modified_ns(&st) >= since_ns;
 }
 
 static int by_name(const void *a, const void *b)
