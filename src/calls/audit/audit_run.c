@@ -494,12 +494,12 @@ static bool is_news(struct kept *kept, const struct sonde__record_page *page, co
     return !is_same;
 }
 
-bool sonde__audit_keep(void *ctx, const void *memory, struct sonde__report *report)
+bool sonde__audit_keep(void *ctx, const void *memory, bool again, struct sonde__report *report)
 {
     struct sonde__audit *audit = ctx;
     struct sonde__record_page *page;
-    if (!is_news(&audit->kept, memory, memory, audit->options.nodes) ||
-        sonde__audit_page_copy(memory, &page) != SONDE_OK) {
+    bool is_new = is_news(&audit->kept, memory, memory, audit->options.nodes);
+    if ((!is_new && !again) || sonde__audit_page_copy(memory, &page) != SONDE_OK) {
         return false;
     }
     if (audit->kept.symbols == NULL && needs_names(audit->options.rules)) {

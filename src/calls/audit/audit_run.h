@@ -53,8 +53,8 @@ void sonde__audit_begin(void *audit, void *memory);
 void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,
                        struct sonde__report_lines lines);
 /* The same for a live file: all calls, with no names but those that rules ask for. False: nothing
- * has changed since the last call. Context: any thread, one at a time. */
-bool sonde__audit_keep(void *audit, const void *memory, struct sonde__report *report);
+ * has changed since the last call, and not `again`. Context: any thread, one at a time. */
+bool sonde__audit_keep(void *audit, const void *memory, bool again, struct sonde__report *report);
 /* Begin the phase of the options. */
 void sonde__audit_begin_marked(void *audit, void *memory, struct sonde__report_lines lines);
 void sonde__audit_end(void *audit, const void *memory, struct sonde__report *report,

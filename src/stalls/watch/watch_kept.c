@@ -48,7 +48,7 @@ static int keep(struct sonde__watch_session *s, uint64_t now_ns)
     const struct sonde__watch_plugin *plugin = s->options.plugin;
     struct sonde__report *report = sonde__watch_live_report(s->kept_like);
     int reason = 0;
-    if (report != NULL && plugin->keep(plugin->ctx, s->plugin_memory, report)) {
+    if (report != NULL && plugin->keep(plugin->ctx, s->plugin_memory, s->keep_failed, report)) {
         add_time(report, s->begin_ns != 0 ? now_ns - s->begin_ns : 0);
         reason = sonde__spool_rewrite(s->spool, report);
     }
@@ -60,11 +60,11 @@ void sonde__watch_keep(struct sonde__watch_session *s, uint64_t now_ns)
 {
     int reason = s->kept_like != NULL ? keep(s, now_ns) : 0;
     s->kept_ns = sonde__host_monotonic_ns();
-    if (reason != 0) {
-        sonde__watch_keep_end(s);
+    if (reason != 0 && !s->keep_failed) {
         sonde__watch_print(s->writer,
-                           "%s: the live file could not be written: %s; calls from now on are lost "
-                           "if all is killed",
+                           "%s: the live file could not be written: %s; until it can, calls are "
+                           "lost if all is killed",
                            s->options.spool, strerror(reason));
     }
+    s->keep_failed = reason != 0;
 }

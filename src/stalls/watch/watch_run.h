@@ -71,8 +71,8 @@ struct sonde__watch_plugin {
     /* Twice a second while the program runs, and at its end: all that was recorded so far, without
      * names, into `report`, for the live file in the spool folder. Null: nothing is kept there.
      * Another thread than that of the functions above calls it. False: nothing has changed since
-     * the last call. */
-    bool (*keep)(void *ctx, const void *memory, struct sonde__report *report);
+     * the last call, and not `again`. */
+    bool (*keep)(void *ctx, const void *memory, bool again, struct sonde__report *report);
     /* On SIGUSR1 to the supervisor; null: that ends it. */
     void (*mark)(void *ctx, void *memory, struct sonde__report_lines lines);
 };

@@ -120,6 +120,7 @@ struct sonde__watch_session {
     /* its live file (watch_kept.h); null: none */
     struct sonde__report *kept_like;           /* its header */
     uint64_t kept_ns;                          /* when it was last looked at; 0: never */
+    bool keep_failed;                          /* it could not be written then */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
     uint64_t own_ns;      /* of both, from that round to this one; 0: this round is on time */
     uint32_t unaccounted; /* rounds on time since that round */

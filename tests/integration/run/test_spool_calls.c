@@ -56,20 +56,21 @@ static pid_t parent_of(pid_t pid)
     return end != NULL ? (pid_t)atoi(end + 4) : 0;
 }
 
-static pid_t await_supervisor(void)
+/* The number after this text in sonde's messages. */
+static int await_message(const char *text)
 {
-    static const char text[] = "supervisor ";
     for (unsigned i = 0; i < 1200; i++) {
         char *err = access(err_path, R_OK) == 0 ? test_read_file(err_path, NULL) : NULL;
         const char *at = err != NULL ? strstr(err, text) : NULL;
-        int pid = at != NULL ? atoi(at + sizeof text - 1) : 0;
+        bool is_whole = at != NULL && strchr(at, '\n') != NULL;
+        int number = is_whole ? atoi(at + strlen(text)) : 0;
         free(err);
-        if (pid != 0) {
-            return pid;
+        if (is_whole) {
+            return number;
         }
         pause_ms(25);
     }
-    FAIL("no supervisor");
+    FAIL("no message \"%s\"", text);
     return 0;
 }
 
@@ -90,7 +91,7 @@ static void start(struct watched *w)
         execv(sonde_path, (char **)(uintptr_t)argv);
         _exit(127);
     }
-    w->supervisor = await_supervisor();
+    w->supervisor = await_message("supervisor ");
     w->spare = parent_of(w->supervisor);
 }
 
@@ -202,6 +203,32 @@ TEST_TIMEOUT(calls_survive_a_kill_of_all, 300)
         CHECK(calls <= most);
         done_with(&w);
     }
+}
+
+/* Something in the way of the new file. */
+TEST_TIMEOUT(calls_are_kept_again_when_the_file_can_be_written_again, 120)
+{
+    struct watched w;
+    char live[1024], part[1040];
+    set_paths();
+    start(&w);
+    await_look();
+    CHECK(find_file(".live", live));
+    snprintf(part, sizeof part, "%.*s.part", (int)(strlen(live) - strlen(".live")), live);
+    while (mkdir(part, 0700) != 0) { /* a look has its own there for a moment */
+        pause_ms(1);
+    }
+    (void)await_message("the live file could not be written: ");
+    CHECK_EQ(rmdir(part), 0);
+    uint64_t least = done_by_now(&w);
+    await_look();
+    kill(w.spare, SIGKILL);
+    kill(w.supervisor, SIGKILL);
+    kill(w.program, SIGKILL);
+    (void)waitpid(w.program, NULL, 0);
+    finish();
+    CHECK(calls_of_report() >= least);
+    done_with(&w);
 }
 
 /* The other processes go on: the report is exact. */
