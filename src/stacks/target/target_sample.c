@@ -69,7 +69,7 @@ bool sonde__sample_meet(struct sonde__target *target, uint64_t tid, const struct
         sonde__target_thread(target, tid, &ret_sample->thread) != SONDE_OK) {
         return false;
     }
-    ret_sample->script = (struct sonde__target_script){0};
+    ret_sample->script = *sonde__target_script(target);
     take_state(ret_sample);
     return true;
 }

@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_signal.h"
 #include "os.h"
 #include "target.h"
+#include "target_sample.h"
 #include "target_script.h"
 #include "test.h"
 
@@ -287,4 +289,59 @@ TIMED_TEST(stacks_of_a_thread_that_is_moved_3_8, 100)
 TIMED_TEST(stacks_of_a_thread_that_is_moved_3_12, 100)
 {
     check_version("3.12.1", true);
+}
+
+/* --- a sample that was asked for while the thread waited --- */
+
+enum { TRIES = 20000, TRY_NS = 1000000 };
+
+static struct sonde__target *open_when_it_runs_a_script(pid_t pid)
+{
+    static const struct sonde__target_options options = {
+        .scripts = true, .restricted = true, .ways = SONDE__TARGET_BY_PERF};
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct sonde__target *target = NULL;
+        struct sonde_error error = {0};
+        sleep_until(sonde__os_now_ns() + TRY_NS);
+        if (sonde__target_open_process(pid, &options, &target, &error) == SONDE_OK) {
+            sonde__target_read_script(target, (uint64_t)pid);
+            if (sonde__target_script(target)->script.count > 0) {
+                return target;
+            }
+            sonde__target_close(target);
+        }
+    }
+    FAIL("no script");
+}
+
+/* Its script is read later, when the thread runs on, so it would be that of another moment. */
+TEST(an_expected_sample_says_that_the_frames_of_its_script_are_missing)
+{
+    struct sonde__sample sample;
+    uint64_t pcs[FRAMES];
+    uint8_t how[FRAMES];
+    const struct sonde_stack stack = {.pcs = pcs, .how = how, .capacity = FRAMES};
+    int status;
+    bool met = false;
+    if (access("/usr/bin/python3", X_OK) != 0 || !sonde__host_may_perf()) {
+        SKIP("no Python, or no perf events");
+    }
+    pid_t child = start("/usr/bin/python3");
+    struct sonde__target *target = open_when_it_runs_a_script(child);
+    CHECK_EQ(kill(child, SIGSTOP), 0);
+    CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+    sonde__target_expect(target, (uint64_t)child);
+    CHECK_EQ(kill(child, SIGCONT), 0);
+    for (unsigned i = 0; i < TRIES && !met; i++) {
+        sleep_until(sonde__os_now_ns() + TRY_NS);
+        met = sonde__sample_meet(target, (uint64_t)child, &stack, &sample);
+    }
+    CHECK(met);
+    CHECK(sample.stack.count > 0);
+    CHECK_EQ(sample.script.script.state, SONDE__SCRIPT_TORN);
+    CHECK_EQ(sample.script.script.count, 0);
+    CHECK(sample.script.script.why != NULL && sample.script.script.why[0] != '\0');
+    sonde__target_close(target);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
 }
