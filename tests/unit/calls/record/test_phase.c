@@ -57,6 +57,35 @@ TEST(changes_without_room_are_counted)
     CHECK_EQ(atomic_load(&phases.lost), 5);
 }
 
+/* Another thread has claimed this number before, and later ones are complete by now. */
+TEST(a_phase_that_is_complete_late_does_not_go_back)
+{
+    CHECK(begin("one"));
+    atomic_store(&phases.current, 5);
+    strcpy(phases.list[5].name, "five");
+    CHECK(begin("late"));
+    CHECK_STR(phases.list[2].name, "late");
+    CHECK_EQ(sonde__record_phase_now(&phases), 5);
+    CHECK_STR(now(), "five");
+}
+
+TEST(names_say_which_calls_are_in_a_phase)
+{
+    CHECK(begin("one") && begin("two") && begin("one"));
+    CHECK(!sonde__record_phase_is(&phases, 0, "one", false));
+    CHECK(!sonde__record_phase_is(&phases, 0, "", false));
+    CHECK(sonde__record_phase_is(&phases, 1, "one", false));
+    CHECK(!sonde__record_phase_is(&phases, 2, "one", false));
+    CHECK(sonde__record_phase_is(&phases, 3, "one", false));
+    CHECK(!sonde__record_phase_is(&phases, 1, "on", false));
+    CHECK(!sonde__record_phase_is(&phases, 1, "one1", false));
+    CHECK(sonde__record_phase_is(&phases, 0, "two", true));
+    CHECK(sonde__record_phase_is(&phases, 1, "two", true));
+    CHECK(!sonde__record_phase_is(&phases, 2, "two", true));
+    CHECK(!sonde__record_phase_is(&phases, 3, "two", true));
+    CHECK(sonde__record_phase_is(&phases, 3, "three", true));
+}
+
 static void *begin_many(void *ctx)
 {
     const char *name = ctx;

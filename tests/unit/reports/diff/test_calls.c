@@ -180,3 +180,33 @@ TEST(calls_without_an_old_side_are_a_list)
     sonde__diff_done(&diff);
     sonde__report_destroy(made.report);
 }
+
+/* Calls of one key and side are joined: from the first to the last of all, by all their threads. */
+TEST(joined_calls_have_the_first_and_the_last_time)
+{
+    static const struct {
+        uint64_t first_ns, last_ns, threads;
+    } seen[] = {{500, 600, 1}, {100, 200, 2}, {300, 900, 4}, {0, 0, 4}};
+    struct made old_made = made_recording(), new_made = made_recording();
+    for (unsigned i = 0; i < 4; i++) {
+        const struct sonde__report_call call = {.function =
+                                                    sonde__report_string(new_made.report, "getenv"),
+                                                .stack = made_stack(&new_made, "main read"),
+                                                .count = 1,
+                                                .end = SONDE_END_ROOT,
+                                                .first_ns = seen[i].first_ns,
+                                                .last_ns = seen[i].last_ns,
+                                                .threads = seen[i].threads};
+        sonde__report_add_call(new_made.report, &call);
+    }
+    made_call(&old_made, "getenv", 0, "main read", 1);
+    struct sonde__diff diff = compare(&old_made, &new_made);
+    CHECK_EQ(diff.call_count, 1);
+    CHECK_EQ(diff.calls[0].first_ns, 100);
+    CHECK_EQ(diff.calls[0].last_ns, 900);
+    CHECK_EQ(diff.calls[0].threads, 7);
+    CHECK_EQ(diff.calls[0].amounts[SONDE__DIFF_NEW_SIDE].count, 4);
+    sonde__diff_done(&diff);
+    sonde__report_destroy(old_made.report);
+    sonde__report_destroy(new_made.report);
+}

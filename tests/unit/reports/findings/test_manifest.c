@@ -2,6 +2,7 @@
 /* Declared and called categories. That manifests are read is tested by tests/integration/findings.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "findings_manifest.h"
@@ -52,6 +53,39 @@ TEST(manifest_declared_and_called)
     CHECK_STR(state_of(&made, "UserDefault", "UserDefault"), "no category of Apple's 0 0");
     CHECK_STR(state_of(&made, "", "ActiveKeyboards"), "neither 0 0");
     sonde__report_destroy(made.report);
+}
+
+/* The pack of the same categories has Apple's list once more: all of its functions are known. */
+TEST(manifest_knows_the_functions_of_the_pack)
+{
+    char path[600], functions[2000] = "", *rest = NULL, *list_rest = NULL;
+    unsigned known = 0;
+    snprintf(path, sizeof path, "%s/packs/apple-required-reason.ini", test_source_dir());
+    char *text = test_read_file(path, NULL);
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *value = strstr(line, "= ");
+        if (strstr(line, "  api ") == line) {
+            strcat(functions, value + 2); /* NOLINT: the file is ours */
+            strcat(functions, ", ");      /* NOLINT */
+        } else if (strstr(line, "  class ") == line) {
+            for (char *f = strtok_r(functions, ",", &list_rest); f != NULL;
+                 f = strtok_r(NULL, ",", &list_rest)) {
+                struct made made = made_recording();
+                f += strspn(f, " ");
+                made_call(&made, f, 0, "main", 1);
+                const char *state = state_of(&made, "", value + 2 + strlen(PREFIX));
+                if (*f != '\0' && strcmp(state, "called but undeclared 1 0") != 0) {
+                    FAIL("%s: %s: %s", f, value, state);
+                }
+                known += *f != '\0';
+                sonde__report_destroy(made.report);
+            }
+            functions[0] = '\0';
+        }
+    }
+    free(text);
+    CHECK(known >= 20);
 }
 
 TEST(manifest_knows_the_names_of_functions)
