@@ -27,3 +27,29 @@ uint64_t sonde__watch_account_look(struct sonde__watch_account *a, uint64_t sinc
     a->runqueue_ns = reading->runqueue_ns;
     return ran;
 }
+
+struct sonde__watch_spent sonde__watch_account_since(const struct sonde__watch_account *a,
+                                                     const struct sonde__watch_account *before,
+                                                     uint64_t since_ns)
+{
+    struct sonde__watch_spent spent = {0};
+    if (before->at_ns != 0) {
+        bool began = since_ns >= before->at_ns;
+        spent.cpu_ns = sonde__base_minus(a->cpu_ns, before->cpu_ns);
+        spent.runqueue_ns = sonde__base_minus(a->runqueue_ns, before->runqueue_ns);
+        spent.cpu_ns = sonde__base_minus(spent.cpu_ns, began ? a->turn_cpu_ns : 0);
+        spent.runqueue_ns = sonde__base_minus(spent.runqueue_ns, began ? a->turn_runqueue_ns : 0);
+    }
+    return spent;
+}
+
+struct sonde__watch_spent sonde__watch_account_take(struct sonde__watch_spent *spent,
+                                                    uint64_t length_ns)
+{
+    struct sonde__watch_spent taken;
+    taken.cpu_ns = sonde__base_min(spent->cpu_ns, length_ns);
+    taken.runqueue_ns = sonde__base_min(spent->runqueue_ns, length_ns - taken.cpu_ns);
+    spent->cpu_ns -= taken.cpu_ns;
+    spent->runqueue_ns -= taken.runqueue_ns;
+    return taken;
+}

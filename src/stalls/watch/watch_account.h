@@ -33,4 +33,17 @@ struct sonde__watch_reading {
 uint64_t sonde__watch_account_look(struct sonde__watch_account *account, uint64_t since_ns,
                                    uint64_t until_ns, const struct sonde__watch_reading *reading);
 
+/* What a thread did between two readings. */
+struct sonde__watch_spent {
+    uint64_t cpu_ns, runqueue_ns;
+};
+/* Since the reading `before`, without what was credited to a turn that began at since_ns (0: none).
+ * Nothing if `before` is no reading. */
+struct sonde__watch_spent sonde__watch_account_since(const struct sonde__watch_account *account,
+                                                     const struct sonde__watch_account *before,
+                                                     uint64_t since_ns);
+/* Take from it what may belong to a turn of length_ns between the readings. */
+struct sonde__watch_spent sonde__watch_account_take(struct sonde__watch_spent *spent,
+                                                    uint64_t length_ns);
+
 #endif

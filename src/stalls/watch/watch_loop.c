@@ -257,7 +257,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         loop->account = before; /* one turn has ended and the next has begun */
         inspect_turn(s, loop, &look, seen);
     }
-    sonde__watch_find_missed(s, loop, former_ns, now_ns);
+    sonde__watch_find_missed(s, loop, former_ns, &before, now_ns);
     sonde__watch_await_turn(s, loop, now_ns);
     give_up(loop);
     *ret_busy = *ret_busy || look.busy;
@@ -272,7 +272,7 @@ void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watc
     const struct sonde__watch_look over = {
         .now_ns = sonde__host_monotonic_ns(), .ended_ns = ended_ns, .own_ns = s->own_ns};
     if (loop->tid != 0) {
-        sonde__watch_find_missed(s, loop, d->since_ns, over.now_ns);
+        sonde__watch_find_missed(s, loop, d->since_ns, &loop->account, over.now_ns);
     }
     if (d->phase == SONDE__WATCH_IDLE) {
         return;

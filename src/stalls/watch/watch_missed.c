@@ -28,7 +28,8 @@ static bool copy_long(const struct sonde__probe_slot *slot, uint64_t number,
 }
 
 static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                  const struct sonde__probe_long *turn, uint64_t now_ns)
+                  const struct sonde__probe_long *turn, struct sonde__watch_spent *left,
+                  uint64_t now_ns)
 {
     const struct sonde__watch_missed missed = {
         .begin_ns = turn->begin_ns,
@@ -48,7 +49,8 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         return; /* another wait proved to be the loop, so this was no turn */
     }
     if (lasted_ns >= threshold_ns) {
-        sonde__watch_report_missed(s, loop, turn, lasted_ns);
+        const struct sonde__watch_spent spent = sonde__watch_account_take(left, lasted_ns);
+        sonde__watch_report_missed(s, loop, turn, lasted_ns, &spent);
         sonde__watch_print_most(s, loop->tid, lasted_ns, turn->end_ns - turn->begin_ns);
     } else {
         sonde__watch_count_unsure(s, turn->end_ns - turn->begin_ns);
@@ -56,7 +58,8 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
 }
 
 void sonde__watch_find_missed(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                              uint64_t former_ns, uint64_t now_ns)
+                              uint64_t former_ns, const struct sonde__watch_account *before,
+                              uint64_t now_ns)
 {
     const struct sonde__probe_slot *slot = loop->slot;
     uint64_t count = atomic_load_explicit(&slot->long_turns, memory_order_acquire);
@@ -77,11 +80,14 @@ void sonde__watch_find_missed(struct sonde__watch_session *s, struct sonde__watc
         s->unsure_count += count - loop->longs_seen - (SONDE__PROBE_LONGS - 1);
         loop->longs_seen = count - (SONDE__PROBE_LONGS - 1);
     }
+    bool is_busy = loop->decision.phase != SONDE__WATCH_IDLE;
+    struct sonde__watch_spent left =
+        sonde__watch_account_since(&loop->account, before, is_busy ? loop->decision.since_ns : 0);
     for (; loop->longs_seen < count; loop->longs_seen++) {
         if (!copy_long(slot, loop->longs_seen, &turn)) {
             s->unsure_count++;
         } else if (turn.begin_ns != former_ns && turn.begin_ns != loop->decision.since_ns) {
-            judge(s, loop, &turn, now_ns);
+            judge(s, loop, &turn, &left, now_ns);
         }
     }
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Turns over the threshold that began and ended between two looks, because the watch had no CPU or
- * was stopped. The probe keeps their stamps, so they are reported with their durations and without
- * samples. Those that may have been no stall are only counted. */
+ * was stopped. The probe keeps their stamps, so they are reported with their durations, with what
+ * their thread did between the two looks, and without samples. Those that may have been no stall
+ * are only counted. */
 #ifndef SONDE_WATCH_MISSED_H
 #define SONDE_WATCH_MISSED_H
 
 #include "watch_session.h"
 
-/* Call it after the loop was inspected. former_ns: begin of the turn that was known before. */
+/* Call it after the loop was inspected. former_ns: begin of the turn that was known before; before:
+ * the loop's account then. */
 void sonde__watch_find_missed(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
-                              uint64_t former_ns, uint64_t now_ns);
+                              uint64_t former_ns, const struct sonde__watch_account *before,
+                              uint64_t now_ns);
 
 #endif

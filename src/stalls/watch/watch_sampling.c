@@ -530,13 +530,19 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
 
 void sonde__watch_report_missed(struct sonde__watch_session *s,
                                 const struct sonde__watch_loop *loop,
-                                const struct sonde__probe_long *turn, uint64_t duration_ns)
+                                const struct sonde__probe_long *turn, uint64_t duration_ns,
+                                const struct sonde__watch_spent *spent)
 {
     struct sonde__watch_stall stall;
     const struct sonde__watch_gap gap = {.moved_ns = UINT64_MAX,
-                                         .reason = SONDE__REPORT_UNCOVERED_LATE};
+                                         .reason = SONDE__REPORT_UNCOVERED_LATE,
+                                         .cpu_ns = spent->cpu_ns,
+                                         .runqueue_ns = spent->runqueue_ns,
+                                         .waits = ""};
     sonde__watch_stall_init(&stall);
     sonde__watch_stall_end(&stall, duration_ns, &gap);
+    stall.cpu_ns = spent->cpu_ns;
+    stall.runqueue_ns = spent->runqueue_ns;
     note_program(s, loop, &stall);
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_turns_add(&s->turns, duration_ns);

@@ -428,6 +428,30 @@ TEST(a_wait_for_a_processor_that_looks_fell_into_is_of_the_turn)
     }
 }
 
+/* Between two looks the thread ran for 30 and waited for a CPU for 500, and had three turns that no
+ * look saw, and one that still lasts and was credited 10 and 100. */
+TEST(turns_that_no_look_saw_share_what_their_thread_did)
+{
+    struct sonde__watch_account now = {.at_ns = 3000, .cpu_ns = 130, .runqueue_ns = 1500};
+    const struct sonde__watch_account before = {.at_ns = 2000, .cpu_ns = 100, .runqueue_ns = 1000};
+    const struct sonde__watch_account none = {0};
+    now.turn_cpu_ns = 10;
+    now.turn_runqueue_ns = 100;
+    struct sonde__watch_spent left = sonde__watch_account_since(&now, &before, 2900);
+    CHECK_EQ(left.cpu_ns, 20);
+    CHECK_EQ(left.runqueue_ns, 400);
+    struct sonde__watch_spent taken = sonde__watch_account_take(&left, 320);
+    CHECK_EQ(taken.cpu_ns, 20);
+    CHECK_EQ(taken.runqueue_ns, 300);
+    taken = sonde__watch_account_take(&left, 250);
+    CHECK_EQ(taken.cpu_ns, 0);
+    CHECK_EQ(taken.runqueue_ns, 100); /* for the rest it was blocked */
+    taken = sonde__watch_account_take(&left, 250);
+    CHECK_EQ(taken.runqueue_ns, 0);
+    CHECK_EQ(sonde__watch_account_since(&now, &before, 1900).runqueue_ns, 500);
+    CHECK_EQ(sonde__watch_account_since(&now, &none, 2900).runqueue_ns, 0);
+}
+
 TEST(debugger_holds_the_clock)
 {
     struct run run;
