@@ -150,7 +150,7 @@ static void fill(const struct counts *counts, const struct sonde__report_header 
         .os = like->os,
         .arch = like->arch,
         .source = like->source,
-        .time_unix_ns = begin_ns,
+        .time_unix_ns = begin_ns != UINT64_MAX ? begin_ns : like->time_unix_ns,
         .threshold_ns = like->threshold_ns,
         .tags = tags,
         .tag_count = 2,

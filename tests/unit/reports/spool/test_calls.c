@@ -9,9 +9,11 @@
 
 #include "host_run.h"
 #include "runs.h"
+#include "spool_counts.h"
 #include "spool_finish.h"
 #include "test.h"
 
+#define BEGIN_NS ((uint64_t)1700000000000000000)
 enum { NOBODY = 0x3fffff02, CALLS = 20000 };
 
 static void count_finished(void *ctx, const struct sonde__spool_finished *finished)
@@ -44,6 +46,7 @@ static struct sonde__report *make_calls(unsigned look, uint32_t count)
                                                                     .tool = "test",
                                                                     .executable = "/opt/app/server",
                                                                     .pid = NOBODY,
+                                                                    .time_unix_ns = BEGIN_NS,
                                                                     .report_id = "1"});
     (void)sonde__report_add_process(report, &(struct sonde__report_process){.pid = NOBODY});
     for (uint32_t i = 0; i < count; i++) {
@@ -121,6 +124,27 @@ TEST(calls_of_a_run_without_any_are_a_report_too)
     CHECK_EQ(finish(), 1);
     struct sonde__report *report = read_report(&session);
     CHECK_EQ(sonde__report_call_count(report), 0);
+    sonde__report_destroy(report);
+}
+
+/* Its calls are not counted, but the file that counts stalls is still a good one. */
+TEST(calls_of_a_report_that_is_removed_leave_no_stall)
+{
+    const struct sonde__spool_caps caps = {.reports_max = 0, .age_max_ns = UINT64_MAX};
+    struct sonde__spool_session session;
+    uint32_t removed = 0;
+    begin(&session);
+    look(&session, 1, 5);
+    drop(&session);
+    CHECK_EQ(finish(), 1);
+    int32_t folder = runs_open_folder();
+    CHECK_OK(sonde__spool_trim(folder, &caps, BEGIN_NS, &removed));
+    close(folder);
+    CHECK_EQ(removed, 1);
+    struct sonde__report *report = runs_read(SONDE__SPOOL_COUNTS);
+    CHECK_EQ(sonde__report_header(report)->time_unix_ns, BEGIN_NS);
+    CHECK_EQ(sonde__report_stall_count_count(report), 0);
+    CHECK_EQ(sonde__report_end(report)->stall_count, 0);
     sonde__report_destroy(report);
 }
 
