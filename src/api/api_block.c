@@ -185,22 +185,23 @@ enum sonde_status sonde_block_inspect(struct sonde_blocks *blocks, uint64_t addr
     return status;
 }
 
-static struct sonde_block_capture capture_of(const struct sonde__blockheap_capture *from,
-                                             const struct block_body *body)
+/* ret_capture: struct_bytes is set, and stays. */
+static void fill_capture(const struct sonde__blockheap_capture *from, const struct block_body *body,
+                         struct sonde_block_capture *ret_capture)
 {
     uint32_t left = from->offset < body->size ? body->size - from->offset : 0;
     uint32_t wanted = from->size != 0 && from->size < 8 ? from->size : 8;
-    struct sonde_block_capture capture = {.offset = from->offset,
-                                          .size_bytes = from->size,
-                                          .kind = from->kind,
-                                          .is_owned = from->owned,
-                                          .is_part = from->inside,
-                                          .denied = from->denied,
-                                          .denied_by = from->denied_by,
-                                          .sources = from->sources};
-    memcpy(&capture.value, body->bytes + (left != 0 ? from->offset : 0),
+    *ret_capture = (struct sonde_block_capture){.struct_bytes = ret_capture->struct_bytes,
+                                                .offset = from->offset,
+                                                .size_bytes = from->size,
+                                                .kind = from->kind,
+                                                .is_owned = from->owned,
+                                                .is_part = from->inside,
+                                                .denied = from->denied,
+                                                .denied_by = from->denied_by,
+                                                .sources = from->sources};
+    memcpy(&ret_capture->value, body->bytes + (left != 0 ? from->offset : 0),
            left < wanted ? left : wanted);
-    return capture;
 }
 
 enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t address,
@@ -217,8 +218,14 @@ enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t add
     status = block_read(blocks, address, &body, &block, &known);
     if (status == SONDE_OK) {
         for (uint32_t i = 0; i < known->count && i < max; i++) {
-            const struct sonde_block_capture one = capture_of(&known->items[i], &body);
-            sonde__base_sized_give_at(captures, i, &one, sizeof one);
+            struct sonde_block_capture one;
+            struct sonde_block_capture *to = sonde__base_sized_place(captures, i, sizeof one);
+            to = to != NULL ? to : &one;
+            to->struct_bytes = captures->struct_bytes;
+            fill_capture(&known->items[i], &body, to);
+            if (to == &one) {
+                sonde__base_sized_give_at(captures, i, &one, sizeof one);
+            }
         }
         *ret_count = known->count;
         status = known->count > max ? SONDE_LIMIT : SONDE_OK;

@@ -26,4 +26,12 @@ void sonde__base_sized_give(void *ret_result, const void *known, size_t known_by
 /* Fill element i of an array; the first element has the size of all. */
 void sonde__base_sized_give_at(void *results, size_t i, const void *known, size_t known_bytes);
 
+/* The place of element i to fill it without a copy; null if the caller's struct is smaller. The
+ * element's size member must be set again. */
+static inline void *sonde__base_sized_place(void *results, size_t i, size_t known_bytes)
+{
+    const size_t size = *(const size_t *)results;
+    return size >= known_bytes ? (char *)results + i * size : NULL;
+}
+
 #endif

@@ -121,6 +121,27 @@ static int say_nothing(void *ctx, uint64_t object, const char *class_name, char 
     return 0;
 }
 
+/* A program that was built with another header gets the members that it knows. */
+static void check_sizes(struct sonde_blocks *open, uint64_t address,
+                        const struct sonde_block_capture *captures, size_t count)
+{
+    static const size_t sizes[] = {offsetof(struct sonde_block_capture, value),
+                                   sizeof *captures + 16};
+    for (size_t s = 0; s < 2; s++) {
+        uint64_t other[(CORPUS_CAPTURES + 1) * (sizeof *captures + 16) / 8] = {sizes[s]};
+        const size_t head = sizeof captures->struct_bytes;
+        const size_t bytes = sizes[s] < sizeof *captures ? sizes[s] : sizeof *captures;
+        size_t found;
+        CHECK_OK(sonde_block_captures(open, address, (void *)other, CORPUS_CAPTURES, &found));
+        CHECK_EQ(found, count);
+        for (size_t n = 0; n < count; n++) {
+            const char *one = (const char *)other + n * sizes[s];
+            CHECK_EQ(*(const size_t *)(const void *)one, sizes[s]);
+            CHECK(memcmp(one + head, (const char *)&captures[n] + head, bytes - head) == 0);
+        }
+    }
+}
+
 /* The library gives the same: as many blocks with as many captures. */
 static void check_api(const char *core, const struct json *root)
 {
@@ -140,6 +161,7 @@ static void check_api(const char *core, const struct json *root)
         CHECK(kind != NULL);
         CHECK_OK(sonde_block_captures(open, items[i].address, captures, CORPUS_CAPTURES, &found));
         CHECK_EQ(found, items[i].captures);
+        check_sizes(open, items[i].address, captures, found);
         for (size_t n = 0; n < found; n++) {
             /* only debug information may know captures that are not owned */
             CHECK(!captures[n].is_owned ||

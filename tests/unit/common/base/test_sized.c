@@ -90,3 +90,13 @@ TEST(sized_arrays_have_the_distance_of_the_first_size)
         CHECK_EQ(small[i].a, i);
     }
 }
+
+TEST(sized_places_are_elements_that_have_room)
+{
+    struct newer larger[3] = {{sizeof larger[0], 0, 0, 0}};
+    struct known same[3] = {{sizeof same[0], 0, 0}};
+    struct older smaller[3] = {{sizeof smaller[0], 0}};
+    CHECK(sonde__base_sized_place(larger, 2, sizeof(struct known)) == &larger[2]);
+    CHECK(sonde__base_sized_place(same, 2, sizeof(struct known)) == &same[2]);
+    CHECK(sonde__base_sized_place(smaller, 2, sizeof(struct known)) == NULL);
+}
