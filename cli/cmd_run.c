@@ -19,16 +19,10 @@
 #include "host_self.h"
 #include "run_record.h"
 #include "watch_equal.h"
-#include "watch_run.h"
+#include "watch_options.h"
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
 #define EXIT_OURS 125
-/* Time for reading debug information, during which stalls are not sampled. Cached indexes cost
- * nothing. */
-#define BUDGET_NS       1000000000u
-#define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
-/* The probe's clock has a resolution of up to 10 ms (a jiffy), too coarse for shorter stalls. */
-#define STALL_MIN_NS 50000000u
 /* Each reading visits all blocks. */
 #define BLOCKS_EVERY_MIN_NS 100000000u
 /* The maximum is for programs with some million different frames, mostly more than address space
@@ -50,17 +44,8 @@ struct request {
 static const char *const actions[] = {"stacks", "abort", "core", NULL};
 
 static const struct sonde__cli_option options[] = {
-    {"stall", 's', "DUR",
-     "report an event loop that does not return to its wait for this long (default 250ms; 50ms to "
-     "60s)",
-     sonde__cli_take_duration, offsetof(struct request, watch.threshold_ns), STALL_MIN_NS,
-     60000000000u},
-    {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
-     offsetof(struct request, watch.report_name)},
-    {"spool", 0, "DIR",
-     "keep reports in the folder DIR, even if everything is killed (sonde spool); "
-     "auto: your own",
-     sonde__cli_take_text, offsetof(struct request, watch.spool)},
+    SONDE__CLI_WATCH_STALL_OPTION(struct request),
+    SONDE__CLI_WATCH_REPORT_OPTIONS(struct request),
     {"upload", 0, "ADDRESS",
      "with --spool: when PROGRAM has ended, send the folder's reports to a collector or a Sentry "
      "DSN (sonde upload)",
@@ -125,20 +110,9 @@ static const struct sonde__cli_option options[] = {
     {"launch", 0, "DUR",
      "also report a start of PROGRAM if its main thread's loop takes this long to reach its first "
      "wait (50ms to 60s)",
-     sonde__cli_take_duration, offsetof(struct request, watch.launch_ns), STALL_MIN_NS,
-     60000000000u},
-    {"fps", 0, "N", "count the frames that long turns drop at N a second (1 to 120)",
-     sonde__cli_take_number, offsetof(struct request, watch.fps), 1, 120},
-    {"equal", 0, "N",
-     "report N stalls of one cause, then only longer ones, and count the others (default 10; 0: "
-     "report all)",
-     sonde__cli_take_number, offsetof(struct request, watch.equal_max), 0, UINT32_MAX},
-    {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
-     offsetof(struct request, color)},
-    {"quiet", 'q', NULL, "do not print the summary at the end", sonde__cli_take_flag,
-     offsetof(struct request, watch.quiet)},
-    {"verbose", 'v', NULL, "report what is watched, and how much was seen", sonde__cli_take_flag,
-     offsetof(struct request, watch.verbose)},
+     sonde__cli_take_duration, offsetof(struct request, watch.launch_ns), SONDE__CLI_STALL_MIN_NS,
+     SONDE__CLI_STALL_MAX_NS},
+    SONDE__CLI_WATCH_OUTPUT_OPTIONS(struct request),
     /* internal, of --follow: pid of the first program's supervisor; the operands are the file to
      * execute and its whole argv */
     {"followed", 0, "PID", NULL, sonde__cli_take_pid, offsetof(struct request, watch.root)},
@@ -365,10 +339,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return exit_code;
     }
     static struct sonde__cli_symbols symbols;
-    sonde__cli_symbols_start(&symbols, command, BUDGET_NS);
-    symbols.making.bytes_max = DEBUG_BYTES_MAX;
-    symbols.fetch.network = false;
-    o->symbols = &symbols.options;
+    sonde__cli_watch_symbols(o, command, &symbols);
     if ((exit_code = prepare(command, &request, o)) != 0) {
         return exit_code;
     }

@@ -12,13 +12,7 @@
 #include "cmd.h"
 #include "watch_each.h"
 #include "watch_equal.h"
-#include "watch_run.h"
-
-/* As in sonde run (cmd_run.c). */
-#define BUDGET_NS       1000000000u
-#define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
-#define STALL_MIN_NS    50000000u
-#define STALL_MAX_NS    60000000000u
+#include "watch_options.h"
 
 struct request {
     struct sonde__watch_options watch;
@@ -28,21 +22,12 @@ struct request {
 };
 
 static const struct sonde__cli_option options[] = {
-    {"stall", 's', "DUR",
-     "report an event loop that does not return to its wait for this long (default 250ms; 50ms to "
-     "60s)",
-     sonde__cli_take_duration, offsetof(struct request, watch.threshold_ns), STALL_MIN_NS,
-     STALL_MAX_NS},
+    SONDE__CLI_WATCH_STALL_OPTION(struct request),
     {"for", 0, "DUR", "end the watch after this long (default: when the process ends)",
      sonde__cli_take_duration, offsetof(struct request, watch.for_ns), 1},
     {"timeout", 't', "DUR", "the same as --for", sonde__cli_take_duration,
      offsetof(struct request, watch.for_ns), 1},
-    {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
-     offsetof(struct request, watch.report_name)},
-    {"spool", 0, "DIR",
-     "keep reports of stalls in the folder DIR, even if everything is killed (sonde spool); "
-     "auto: your own",
-     sonde__cli_take_text, offsetof(struct request, watch.spool)},
+    SONDE__CLI_WATCH_REPORT_OPTIONS(struct request),
     SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
     {"json", 'j', "FILE",
      "write JSON when the watch ends, as sonde show --json prints it, instead of a report",
@@ -54,18 +39,7 @@ static const struct sonde__cli_option options[] = {
      .words = sonde__watch_sampler_names},
     {"follow", 'f', NULL, "also watch present and future descendants of the processes",
      sonde__cli_take_flag, offsetof(struct request, watch.follow)},
-    {"fps", 0, "N", "count the frames that long turns drop at N a second (1 to 120)",
-     sonde__cli_take_number, offsetof(struct request, watch.fps), 1, 120},
-    {"equal", 0, "N",
-     "report N stalls of one cause, then only longer ones, and count the others (default 10; 0: "
-     "report all)",
-     sonde__cli_take_number, offsetof(struct request, watch.equal_max), 0, UINT32_MAX},
-    {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
-     offsetof(struct request, color)},
-    {"quiet", 'q', NULL, "do not print the summary at the end", sonde__cli_take_flag,
-     offsetof(struct request, watch.quiet)},
-    {"verbose", 'v', NULL, "report what is watched, and how much was seen", sonde__cli_take_flag,
-     offsetof(struct request, watch.verbose)},
+    SONDE__CLI_WATCH_OUTPUT_OPTIONS(struct request),
     {0},
 };
 
@@ -197,10 +171,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    sonde__cli_symbols_start(&symbols, command, BUDGET_NS);
-    symbols.making.bytes_max = DEBUG_BYTES_MAX;
-    symbols.fetch.network = false;
-    o->symbols = &symbols.options;
+    sonde__cli_watch_symbols(o, command, &symbols);
     o->command = "watch";
     o->tool = "sonde " SONDE_VERSION;
     o->build = request.origin.build;
