@@ -9,8 +9,8 @@ set(sources
     audit_keep.c
     audit_libraries.c
     audit_list.c
-    audit_missed.c
     audit_mark.c
+    audit_missed.c
     audit_page.c
     audit_phase.c
     audit_process.c
@@ -20,5 +20,7 @@ set(sources
     audit_run.c
     audit_syscalls.c
     audit_when.c
+    audit_when_compare.c
+    audit_when_parser.c
     audit_words.c
 )
