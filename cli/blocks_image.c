@@ -123,7 +123,7 @@ static void add_members(struct blocks_image *image, struct blocks_desc *desc,
     blocks_members(&image->places, blocks_vaddr(image, block->invoke), &members);
     gather(image, desc, &as, &members, block);
     if (members.count > 0 && members.items[members.count - 1].offset >= as.size) {
-        desc->problem = "debug information has captures behind the block's end";
+        desc->problem = "the debug information has captures beyond the end of the block";
     }
     blocks_members_done(&members);
 }

@@ -39,7 +39,7 @@ int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_
     errno = 0;
     if (fflush(stdout) != 0 || failed) {
         sonde__cli_error(command, "standard output: %s",
-                         errno != 0 ? strerror(errno) : "not all of it could be written");
+                         errno != 0 ? strerror(errno) : "the output is incomplete");
         return exit_code == SONDE__CLI_OK ? SONDE__CLI_FAILED : exit_code;
     }
     return exit_code;

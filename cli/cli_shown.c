@@ -129,7 +129,7 @@ static void print_live(const struct sonde__cli_command *command, const char *pat
                          "with `sonde spool finish %s`",
                          live, folder);
     } else {
-        sonde__cli_error(command, "its run goes on: the stalls of now are in %s", live);
+        sonde__cli_error(command, "the program still runs: its current stalls are in %s", live);
     }
 }
 

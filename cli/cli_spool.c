@@ -16,8 +16,8 @@ int sonde__cli_spool_path(const struct sonde__cli_command *command, const char *
         if (sonde__spool_own_folder(ret_path)) {
             return SONDE__CLI_OK;
         }
-        sonde__cli_error(command, "neither XDG_STATE_HOME nor HOME says where your own spool "
-                                  "folder is: name one");
+        sonde__cli_error(command, "no spool folder of your own without XDG_STATE_HOME and "
+                                  "HOME: name a folder");
         return SONDE__CLI_FAILED;
     }
     if (folder[0] != '/' && getcwd(here, sizeof here) == NULL) {

@@ -206,7 +206,7 @@ static enum sonde_status show_parts(struct request *request, const struct sonde_
         return sonde__macho_each(file->data, file->size, show_macho, request, ret_error);
     }
     return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                            "no program, library, object or archive of ELF or Mach-O", NULL, 0, 0);
+                            "not an ELF or Mach-O program, library, object or archive", NULL, 0, 0);
 }
 
 static void show_file(struct request *request, const char *path)

@@ -128,12 +128,12 @@ static void check_watch(int32_t pid, struct sonde__findings *findings)
     int32_t supervisor;
     if (!readable) {
         sonde__host_finding_set(finding, SONDE__FINDING_NO,
-                                "its threads cannot be looked at: see rights and program");
+                                "its threads cannot be inspected: see rights and program");
     } else if (sonde__watch_find_supervisor(pid, &supervisor)) {
         sonde__host_finding_set(finding, SONDE__FINDING_OK,
                                 "sonde run watches it already (supervisor %d)", (int)supervisor);
     } else {
-        sonde__host_finding_set(finding, SONDE__FINDING_OK, "its threads can be looked at");
+        sonde__host_finding_set(finding, SONDE__FINDING_OK, "its threads can be inspected");
     }
 }
 

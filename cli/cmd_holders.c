@@ -335,7 +335,7 @@ static int print_text(struct request *request, const uint32_t *cycle, size_t len
         printf("no block holds it\n");
     }
     if (request->root_count == ROOTS_MAX) {
-        printf("of those that hold it by way of memory only the nearest %d are shown\n", ROOTS_MAX);
+        printf("of the indirect holders only the nearest %d are shown\n", ROOTS_MAX);
     }
     if (request->graph.lost != 0) {
         printf("the search is not complete: %" PRIu64

@@ -326,7 +326,7 @@ static void pass_lines(const struct sonde__cli_command *command, struct request 
         if (!stream->lists && end - at >= 14 &&
             memcmp(stream->text + at, "Binary Images:", 14) == 0) {
             stream->lists = true;
-            sonde__cli_error(command, "a list of binary images without the head of a crash log: "
+            sonde__cli_error(command, "a list of binary images without the header of a crash log: "
                                       "frames before it have no names");
         }
         symbolize_line(request, stream->text + at, end - at);
@@ -400,8 +400,7 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
     }
     if (place.image[0] == '\0' && request->maps.count == 0 && request->images.files.count == 0 &&
         request->jit_path == NULL) {
-        return sonde__cli_usage_error(command, "%s: of which image? --image or --maps says it",
-                                      text);
+        return sonde__cli_usage_error(command, "%s: of which image? give --image or --maps", text);
     }
     request->images.asked = true;
     ask(request, &place, &answer);
@@ -438,8 +437,7 @@ static int open_maps(const struct sonde__cli_command *command, struct request *r
         return sonde__cli_fail(command, request->maps_path, status, NULL);
     }
     if (request->maps.count == 0) {
-        sonde__cli_error(command, "%s: no memory map: nothing in it reads as one",
-                         request->maps_path);
+        sonde__cli_error(command, "%s: not a memory map", request->maps_path);
         return SONDE__CLI_MALFORMED;
     }
     return SONDE__CLI_OK;

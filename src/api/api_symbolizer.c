@@ -20,7 +20,7 @@ enum sonde_status sonde_symbolizer_create(struct sonde_symbolizer **ret_symboliz
         return status;
     }
     pthread_mutex_init(&symbolizer->mutex, NULL);
-    status = names_update(symbolizer); /* gives handlers at least the images */
+    status = names_update(symbolizer); /* handlers have at least the images */
     if (status != SONDE_OK) {
         sonde_symbolizer_destroy(symbolizer);
         return status;

@@ -12,7 +12,7 @@
 
 /* Replace each pattern by the functions that it matches. text, size: memory for their names. say: a
  * line for each pattern without a match. Returns OK | LIMIT (more than 512 functions, or no room;
- * ret_error says of which pattern). */
+ * ret_error has the pattern). */
 SONDE_NODISCARD enum sonde_status
 sonde__audit_expand(const struct sonde__audit_libraries *libraries, struct sonde__audit_list *list,
                     char *text, size_t size, struct sonde__report_lines lines,

@@ -76,7 +76,7 @@ static void add_blind_spots(const struct missing *missing)
     }
 }
 
-/* Functions of which calls were seen: a few hundred at most, of millions of calls. */
+/* Functions with recorded calls: a few hundred at most. */
 struct seen {
     uint32_t functions[4 * SONDE__RECORD_FUNCTIONS]; /* string ids, by a hash; 0: free */
 };

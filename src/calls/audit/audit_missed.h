@@ -17,8 +17,8 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
                              const struct sonde__audit_list *list, uint32_t listed, bool by_rules,
                              struct sonde__report *report);
 
-/* Say how many functions of rules no loaded library defines: packs name many of which a program has
- * few. */
+/* Count the functions of rules that no loaded library defines. Packs name many functions; a program
+ * has few of them. */
 void sonde__audit_print_absent(const struct sonde__record_page *page,
                                const struct sonde__audit_list *list,
                                struct sonde__report_lines lines);

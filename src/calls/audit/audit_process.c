@@ -24,7 +24,7 @@ struct sonde__audit_process {
     struct sonde__registry registry;
 };
 
-/* The memory that a program shares is a file of which it has mapped parts, each at its place. */
+/* The memory that a program shares is a file; the program has mapped parts of it. */
 struct shared {
     struct sonde__target *target;
     const struct sonde__host_maps *maps;

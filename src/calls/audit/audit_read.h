@@ -40,8 +40,8 @@ SONDE_NODISCARD enum sonde_status sonde__audit_read(const struct sonde__audit_re
                                                     struct sonde__report *report,
                                                     struct sonde__audit_totals *ret_totals);
 
-/* Say one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
- * functions of the list only of which nothing at all is recorded. page: a copy */
+/* Print a line for each blind spot ("libcrypto.so.3: getenv: ..."). Without `all` only those
+ * of functions of which no call is recorded. page: a copy */
 void sonde__audit_print_blind_spots(const struct sonde__record_page *page,
                                     const struct sonde__audit_list *list, bool all,
                                     struct sonde__report_lines lines);

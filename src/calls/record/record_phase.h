@@ -42,8 +42,8 @@ static inline uint32_t sonde__record_phase_now(const struct sonde__record_phases
 bool sonde__record_phase_is(const struct sonde__record_phases *phases, uint32_t number,
                             const char *name, bool is_before);
 
-/* Begin a phase, unless the current one has this name and consent. name: of which so much is kept
- * as there is room for. False: no room. */
+/* Begin a phase, unless the current one has this name and consent. name: cut to the
+ * room for it. False: no room. */
 bool sonde__record_phase_begin(struct sonde__record_phases *phases, const char *name, size_t size,
                                uint32_t consent, uint64_t now_ns);
 

@@ -87,7 +87,7 @@ static void add_text(struct sonde__swift *p, struct impl *impl, const char *text
     impl->length += length;
 }
 
-/* The text so far becomes a node's; the next text begins. */
+/* Move the text so far to a node and begin the next one. */
 static void keep_text(struct sonde__swift *p, struct impl *impl, swift_ref ref)
 {
     char *text = sonde__swift_text(p, impl->length);

@@ -189,7 +189,7 @@ static bool matches(const char *pattern, const char *text)
     return sonde__base_glob(pattern, text, false);
 }
 
-/* Is one of the program's functions in the stack meant, by its stored or its decoded name? */
+/* Does a function of the program in the stack match, by its stored or its decoded name? */
 static bool has_function(const char *pattern, const struct sonde__report *report,
                          const struct sonde__report_call_key *key)
 {

@@ -39,7 +39,7 @@ void sonde__report_json_waits(struct sonde__json *j, const struct sonde__report 
 void sonde__report_json_arguments(struct sonde__json *j, const struct sonde__report *report,
                                   const struct sonde__report_argument *arguments, uint32_t count);
 
-/* "threads", and "more_threads" if not all are told apart. */
+/* "threads", and "more_threads" if there are more than were counted. */
 void sonde__report_json_threads(struct sonde__json *j, uint32_t threads, bool has_more);
 
 void sonde__report_json_header(struct sonde__json *j, const struct sonde__report *report);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What an event loop was doing in a stall, from the names of the loop's own functions on the
  * stacks: the loop of GLib or libuv, of any build whose names are known. A stripped libuv has none,
- * and then nothing is said. A program's own marks (sonde_loop_phase()) know better. Context: any
- * thread. */
+ * and then the phase is unknown. A program's own marks (sonde_loop_phase()) know better. Context:
+ * any thread. */
 #ifndef SONDE_REPORT_PHASE_H
 #define SONDE_REPORT_PHASE_H
 

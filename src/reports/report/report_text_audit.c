@@ -239,7 +239,7 @@ static void put_rule_sum(struct sonde__report_out *out, const struct sonde__repo
     sonde__report_out_str(out, sum->has_more_sdks ? " and others\n" : "\n");
 }
 
-/* A rule with its findings, the first ones of which are shown. */
+/* A rule with its first findings. */
 static void put_rule_findings(struct sonde__report_out *out, const struct sonde__report *report,
                               const struct finding *findings, uint32_t count, uint32_t top,
                               const struct sums *sums)

@@ -37,7 +37,7 @@ void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
  * last call of _read(). */
 bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);
-/* Thread `tid` has ended. Another one may get its number, of which the event would see nothing. */
+/* Thread `tid` has ended. Another one may get its number, and the event would not see it. */
 void sonde__watch_trace_forget(struct sonde__watch_trace *trace, uint64_t tid);
 /* The switches from the last call to until_ns. Without any, the thread ran on or slept on: the
  * ticks are added to `border` (may be null). False: not known. */

@@ -72,7 +72,7 @@ TEST(wrong_usage_is_one_line_and_2)
         {"symbolize --report x --maps y", "--report names all of a report: no addresses"},
         {"symbolize x", "not IMAGE+0xOFFSET or [0x]ADDRESS: x"},
         {"symbolize x+0x12y", "not IMAGE+0xOFFSET or [0x]ADDRESS: x+0x12y"},
-        {"symbolize 0x123456", "of which image? --image or --maps says it"},
+        {"symbolize 0x123456", "of which image? give --image or --maps"},
         {"version now", "needs no argument: now"},
         {"help nothing", "unknown command nothing"},
         {"help stacks show", "one command at a time, not also show"},
@@ -170,7 +170,7 @@ TEST(closed_standard_output_is_an_error)
     test_run_done(&run);
 }
 
-TEST(a_closed_pipe_ends_it_as_other_tools)
+TEST(a_closed_pipe_ends_it_like_other_tools)
 {
     int pipe_ends[2];
     int status;

@@ -357,7 +357,7 @@ TEST(symbolize_addresses_as_addr2line_takes_them)
     test_run_done(&run);
 }
 
-TEST(symbolize_says_what_is_wrong_with_a_file)
+TEST(symbolize_reports_what_is_wrong_with_a_file)
 {
     static const struct {
         const char *make, *says;

@@ -145,7 +145,7 @@ TEST_TIMEOUT(perfetto_is_read_by_protoc, 100)
 }
 
 /* A format that cannot hold a kind says so, and writes nothing. */
-TEST(formats_refuse_what_they_have_no_room_for)
+TEST(formats_refuse_what_does_not_fit)
 {
     static const struct {
         unsigned kind;

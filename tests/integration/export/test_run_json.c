@@ -61,7 +61,7 @@ TEST_TIMEOUT(run_json_is_whole_however_the_program_ends, 60)
              "' $DIR/a $DIR/b $DIR/c");
 }
 
-TEST(run_json_says_that_it_could_not_be_written)
+TEST(run_json_reports_a_failed_write)
 {
     struct test_run run = shell("\"$SONDE\" run --quiet --json /dev/full -- true");
     CHECK_EQ(run.status, 0); /* that of the program */

@@ -164,7 +164,7 @@ static void take_at_another_distance(void)
 
 /* The stack is full of return addresses of earlier calls, and has the right one; but the code in
  * between states another distance. */
-TEST(both_sides_must_say_the_same)
+TEST(both_sides_must_agree)
 {
     /* push %rbp; mov $1,%ebp; sub $0x100,%rsp; call *%rdi; add; pop; ret */
     static const char bytes[] = "\x55\xbd\x01\x00\x00\x00\x48\x81\xec\x00\x01\x00\x00"

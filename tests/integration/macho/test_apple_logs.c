@@ -276,7 +276,7 @@ TEST_TIMEOUT(crash_text_behind_something_else, 150)
     darwin_shell("grep -v -e '^Incident' -e '^Process' -e '^Last' -e Crashed log.crash > part");
     free(named("part"));
     text = darwin_output("cat err");
-    CHECK_CONTAINS(text, "a list of binary images without the head of a crash log");
+    CHECK_CONTAINS(text, "a list of binary images without the header of a crash log");
     free(text);
     /* so does one without an image list */
     darwin_shell("sed '/^Binary Images/,$d' log.crash > part");

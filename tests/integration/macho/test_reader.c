@@ -505,7 +505,7 @@ TEST_TIMEOUT(reader_containers, 200)
     check_members("fat.a", (const char *const[]){"arm64 arm.o", arm, "x86_64 x86.o", intel, NULL});
 }
 
-TEST(reader_refuses_what_it_is_not)
+TEST(reader_refuses_other_files)
 {
     static const uint8_t java[] = {0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52, 0, 1, 2, 3};
     static const uint8_t big[28] = {0xfe, 0xed, 0xfa, 0xce};

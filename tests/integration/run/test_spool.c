@@ -200,7 +200,7 @@ TEST_TIMEOUT(stall_survives_a_kill_of_all, 60)
     CHECK_EQ(count_files(".live", path), 1);
     char *before = run_sonde("show", path, NULL); /* a live file can be read as a report */
     CHECK_CONTAINS(before, "and not over");
-    check_unfinished(".sonde", "its run goes on: the stalls of now are in ");
+    check_unfinished(".sonde", "the program still runs: its current stalls are in ");
     kill(supervisor, SIGKILL);
     kill(pid, SIGKILL);
     CHECK_EQ(waitpid(pid, &status, 0), pid);

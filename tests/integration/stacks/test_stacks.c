@@ -207,7 +207,7 @@ TEST(a_zombie)
     waitpid(child, NULL, 0);
 }
 
-TEST(cores_that_are_none)
+TEST(files_that_are_not_cores_are_refused)
 {
     char path[4096];
     struct test_run run = probe_as(0, "--core", "/nonexistent");

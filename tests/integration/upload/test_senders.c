@@ -135,7 +135,7 @@ TEST_TIMEOUT(a_metered_network_is_asked_of_networkmanager, 90)
 
 /* Without a system bus nobody knows. The network then counts as not metered, and that is said once;
  * not where it makes no difference. */
-TEST_TIMEOUT(an_unknown_network_is_said, 90)
+TEST_TIMEOUT(an_unknown_network_is_reported, 90)
 {
     EXPECT("ok",
            REPORTS(1) "export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$DIR/none; "

@@ -115,7 +115,7 @@ static void check_rule(const struct sonde__audit_rule *is, const struct sonde__a
     check_patterns(&is->from, &was->from);
 }
 
-TEST(all_of_the_rules_comes_back)
+TEST(all_rules_come_back)
 {
     struct sonde__audit_blob blob;
     make();

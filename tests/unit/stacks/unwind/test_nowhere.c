@@ -97,7 +97,7 @@ TEST(a_return_address_that_is_no_code_ends_the_walk)
     }
 }
 
-TEST(zeros_are_no_root)
+TEST(zeros_are_not_a_root)
 {
     open_x86_64(CODE(0x210));
     memset(sim.stack, 0, sizeof sim.stack);

@@ -217,7 +217,7 @@ TEST(an_outer_scope_that_is_late_by_itself_is_reported_too)
 }
 
 /* The watch gets no CPU from before the scope begins until after it has ended. */
-TEST(a_scope_that_nobody_looked_at_is_reported_by_its_stamps)
+TEST(an_unseen_scope_is_reported_by_its_stamps)
 {
     struct play *play = begin();
     pass(play, 20);

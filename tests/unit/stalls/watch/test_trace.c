@@ -102,7 +102,7 @@ TEST(a_thread_that_only_lacked_a_processor_has_not_moved)
 
 /* All loops of a program share the trace: a thread that only waits must not keep it from one that
  * is sampled. */
-TEST(a_thread_that_waits_gives_the_trace_to_one_that_is_sampled)
+TEST(a_waiting_thread_gives_the_trace_to_a_sampled_one)
 {
     struct sonde__watch_trace trace = {0};
     const char loops[2] = {0};
