@@ -9,6 +9,7 @@
 #include "base_text.h"
 #include "cli_hint.h"
 #include "mem_heap.h"
+#include "symbolize_log.h"
 #include "symfile_index_find.h"
 
 enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
@@ -20,26 +21,6 @@ static bool is_build_id(const char *name)
 {
     size_t digits = strspn(name, "0123456789abcdef");
     return name[digits] == '\0' && digits % 2 == 0 && digits >= BUILD_ID_DIGITS_MIN;
-}
-
-bool symbolize_uuid(const char *text, size_t size, char *ret_digits)
-{
-    size_t digits = 0;
-    if (size != 36) {
-        return false;
-    }
-    for (size_t i = 0; i < size; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        char c = text[i];
-        if (dash ? c != '-' : strchr("0123456789abcdefABCDEF", c) == NULL || c == '\0') {
-            return false;
-        }
-        if (!dash) {
-            ret_digits[digits++] = (char)(c >= 'A' && c <= 'F' ? c | 0x20 : c);
-        }
-    }
-    ret_digits[digits] = '\0';
-    return true;
 }
 
 /* Does the index have this build-id? An index without one is accepted. */
@@ -152,13 +133,14 @@ static bool is_program_here(const char *name)
 
 static bool find(struct symbolize_images *images, struct symbolize_image *image)
 {
-    char uuid[SONDE__SYMFILE_ID_TEXT];
+    char uuid[SYMBOLIZE_LOG_UUID];
     const char *name = image->name;
     const char *build_id = image->build_id;
     if (build_id == NULL && is_build_id(name)) {
         build_id = name;
-    } else if (build_id == NULL && symbolize_uuid(name, strlen(name), uuid)) {
-        build_id = uuid;
+    } else if (build_id == NULL) {
+        symbolize_log_uuid(name, strlen(name), uuid);
+        build_id = uuid[0] != '\0' ? uuid : NULL;
     }
     for (unsigned i = 0; i < images->files.count; i++) {
         const char *given = images->files.items[i];

@@ -29,9 +29,6 @@ struct symbolize_images {
     int exit_code; /* of the first failure */
 };
 
-/* "DFC6A3E1-9F0C-3B2A-8E55-0123456789AB" -> 32 lower-case digits (33 bytes). False: not a UUID. */
-bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
-
 /* The file of "FILE" or "NAME=FILE". */
 const char *symbolize_given_file(const char *given);
 

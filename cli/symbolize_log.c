@@ -31,7 +31,7 @@ const struct symbolize_log_image *symbolize_log_at(const struct symbolize_log *i
     return found;
 }
 
-void symbolize_log_uuid(const char *text, size_t size, char *ret_digits)
+void symbolize_log_uuid(const char *text, size_t size, char ret_digits[SYMBOLIZE_LOG_UUID])
 {
     size_t digits = 0;
     for (size_t i = 0; i < size; i++) {

@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* 32 digits and NUL */
+enum { SYMBOLIZE_LOG_UUID = 33 };
+
 struct symbolize_log_image {
     uint64_t base, end; /* first and last address */
     const char *path;   /* points into the log; in JSON with escapes */
     size_t path_size;
-    char uuid[33]; /* lower-case digits; "" when unknown */
+    char uuid[SYMBOLIZE_LOG_UUID]; /* lower-case digits; "" when unknown */
 };
 
 struct symbolize_log {
@@ -26,6 +29,6 @@ const struct symbolize_log_image *symbolize_log_at(const struct symbolize_log *i
                                                    uint64_t address);
 
 /* "DFC6A3E1-..." or 32 digits to lower-case digits; "" for another text or zero. */
-void symbolize_log_uuid(const char *text, size_t size, char *ret_digits);
+void symbolize_log_uuid(const char *text, size_t size, char ret_digits[SYMBOLIZE_LOG_UUID]);
 
 #endif
