@@ -135,6 +135,10 @@ stage_darwin() {
         count_skipped=$((count_skipped + 1))
         return 0
     fi
+    rc=0
+    tests/darwin/platforms.sh "$SONDE_DARWIN_HEADERS" >build/platforms.log 2>&1 || rc=$?
+    [ $rc = 0 ] || sed 's/^/    /' build/platforms.log
+    tally "darwin: the port compiles for $(grep -c '^ok ' build/platforms.log) platforms" $rc
     for arch in x86_64 arm64; do
         (compile "darwin-$arch") || { tally "darwin $arch: build" 1; continue; }
         mkdir -p "build/darwin/$arch"

@@ -75,8 +75,8 @@ static id describe(id self, SEL selector)
         joined[length++] = '\n';
     }
     adds_text((uint64_t)(uintptr_t)self, joined + length, ADDED_MAX - 1);
-    id made = ((sender_of_text *)objc.send)((id)objc.class("NSString"),
-                                            objc.selector("stringWithUTF8String:"), joined);
+    id made = ((sender_of_text *)(void (*)(void))objc.send)(
+        (id)objc.class("NSString"), objc.selector("stringWithUTF8String:"), joined);
     free(joined);
     return made != NULL ? made : text;
 }
