@@ -36,6 +36,40 @@ TEST(audit_calls)
            "no_such_function: no loaded library defines it\n");
 }
 
+/* Also a test of the way from a file of rules to a report, with installed programs only. */
+TEST(audit_rules)
+{
+    static const char rules[] = "[rule \"environment\"]\napi = getenv\n"
+                                "[rule \"early\"]\napi = getenv\nphase = before consent\n";
+    char sonde[4096], example[4096], source[512], compiled[512], report[512];
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    snprintf(example, sizeof example, "%s/examples/example_audit_rules", test_build_dir());
+    snprintf(source, sizeof source, "%s/rules.ini", test_folder());
+    snprintf(compiled, sizeof compiled, "%s/rules.audit", test_folder());
+    snprintf(report, sizeof report, "%s/audit.sonde", test_folder());
+    test_write_file(source, rules, strlen(rules));
+    const char *const argvs[3][7] = {{sonde, "audit", "compile", source, "-o", compiled, NULL},
+                                     {example, compiled, report, NULL},
+                                     {sonde, "show", report, NULL}};
+    const char *const parts[3][4] = {
+        {"2 rules, 1 function\n"},
+        {"environment: getenv by load_settings < main < _start in phase start\n",
+         "early: getenv by load_settings < main < _start in phase start\n",
+         "environment: getenv by send_statistics < main < _start in phase consent\n"},
+        {"build 1.2.3  tags tester=ann\n", "  101 calls from 2 stacks\n",
+         "  100 calls from 1 stack\n"},
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        struct test_run run = test_run(argvs[i], NULL, NULL, 60);
+        CHECK_STR(run.err, "");
+        CHECK_EQ(run.status, 0);
+        for (unsigned k = 0; k < 4 && parts[i][k] != NULL; k++) {
+            CHECK_CONTAINS(run.out, parts[i][k]);
+        }
+        test_run_done(&run);
+    }
+}
+
 TEST(block_registry)
 {
     EXPECT("block_registry", "4 blocks, 2 before, made at 0x", "a block of 32 bytes\n",

@@ -27,8 +27,6 @@
  * takes on an idle machine; the supervisor completes a late one after the program's end. */
 #define EXIT_SPIN_NS 200000000
 
-struct preload_guard *preload_guard;
-
 /* The kernel shows these strings (/proc/PID/environ, ps). */
 static void wipe(char *text)
 {
@@ -67,23 +65,6 @@ struct sonde__probe_page *preload_map_page(int fd)
     struct sonde__probe_page *page =
         mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return page == MAP_FAILED ? NULL : page;
-}
-
-bool preload_guard_page(struct sonde__probe_page *page)
-{
-    size_t size = 4096;
-    if (page == NULL || page->version != SONDE__PROBE_VERSION) {
-        return false;
-    }
-    struct preload_guard *guard =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (guard == MAP_FAILED || madvise(guard, size, MADV_WIPEONFORK) != 0 ||
-        madvise(page, sizeof *page, MADV_DONTFORK) != 0) {
-        return false;
-    }
-    guard->page = page;
-    preload_guard = guard;
-    return true;
 }
 
 static bool is_zombie(int32_t pid)

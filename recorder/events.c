@@ -73,6 +73,21 @@ void recorder_inspect_images(void)
     errno = saved;
 }
 
+void recorder_end(void)
+{
+    recorder_inspect_images();
+    recorder_end_methods();
+    recorder_busy++;
+    (void)enter();
+    struct sonde__hooks *hooks = recorder_hooks;
+    recorder_hooks = NULL;
+    sonde__target_self_enter();
+    sonde__hook_stop(hooks);
+    sonde__target_self_leave();
+    leave();
+    recorder_busy--;
+}
+
 /* A child of vfork() shares our memory, but is another process. */
 static bool is_own_process(void)
 {

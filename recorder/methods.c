@@ -5,6 +5,8 @@
  * sees only the start of that call. So it also hooks message lookups until the first one after the
  * constructor, when all classes are registered. We hold no lock of ours meanwhile: a thread inside
  * the runtime could wait for it. */
+#include <sched.h>
+
 #include "hook_method.h"
 #include "hook_thunk.h"
 #include "recorder.h"
@@ -27,16 +29,26 @@ static void show_states(void)
 bool recorder_look_for_methods(void)
 {
     uint32_t free = 0, count = 0;
-    (void)sonde__hook_methods(recorder_hooks, &count);
-    if (count == 0 || !atomic_compare_exchange_strong(&is_looking, &free, 1)) {
+    if (!atomic_compare_exchange_strong(&is_looking, &free, 1)) {
         return false;
     }
-    recorder_busy++;
-    (void)sonde__hook_look_for_methods(recorder_hooks);
-    recorder_busy--;
-    show_states();
+    (void)sonde__hook_methods(recorder_hooks, &count);
+    if (count != 0) {
+        recorder_busy++;
+        (void)sonde__hook_look_for_methods(recorder_hooks);
+        recorder_busy--;
+        show_states();
+    }
     atomic_store(&is_looking, 0);
-    return true;
+    return count != 0;
+}
+
+void recorder_end_methods(void)
+{
+    (void)recorder_look_for_methods();
+    for (uint32_t free = 0; !atomic_compare_exchange_strong(&is_looking, &free, 1); free = 0) {
+        sched_yield(); /* another thread looks */
+    }
 }
 
 static void see_lookups(bool on)

@@ -50,6 +50,13 @@ enum recorder_way {
 /* count.c: count a call for all that conditions and rules say. Context: handler. */
 void recorder_count(const struct sonde__regs *regs, uint32_t function, enum recorder_way way);
 
+/* begin.c: use this memory, whose functions, names and conditions are set. False: no memory. */
+bool recorder_take(struct sonde__record_page *page, void *record);
+/* Copy the conditions, which the program can write, and check the copy. False: they are damaged. */
+bool recorder_take_conditions(void);
+/* Hook the functions and record; flags: of sonde__hook_start(), whose status it returns. */
+enum sonde_status recorder_begin(uint32_t flags);
+
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
 
@@ -77,6 +84,8 @@ uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs
 
 /* Log images loaded or unloaded since the last time, and hook the new ones. */
 void recorder_inspect_images(void);
+/* Do so once more, then hook nothing any more. */
+void recorder_end(void);
 
 /* methods.c: called for a call of an Objective-C runtime function that loads classes or finds
  * methods. */
@@ -84,6 +93,8 @@ void recorder_method_event(enum sonde__record_event event, const struct sonde__r
 /* Hook the listed methods whose classes are loaded by now. False: no methods, or another thread
  * does it. */
 bool recorder_look_for_methods(void);
+/* Look no more. */
+void recorder_end_methods(void);
 
 /* blocks.c: the registry of blocks (`sonde run --blocks`); if it runs, it gets all calls. memory:
  * for the registry_lines of the page */

@@ -5,14 +5,17 @@
  * and the slots already bound to it, are pointed at the recorder. The recorder counts the call
  * under its stack in a depot (depot.h), then jumps to the function; arguments, result and return
  * address are unchanged, so any signature works. Calls that cannot be seen are listed.
- * `sonde run --record` does this for a whole program from its start. */
+ * `sonde run --record` does this for a whole program from its start. sonde_audit_begin() takes
+ * rules instead of names, and writes the report of `sonde run --audit`. */
 #ifndef SONDE_AUDIT_H
 #define SONDE_AUDIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sonde/depot.h"
 #include "sonde/status.h"
+#include "sonde/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +80,90 @@ sonde_audit_blind_spots(const struct sonde_audit *audit,
  * Ownership  frees the audit; the depot and what was counted stay
  * Example    examples/audit_calls.c */
 SONDE_API void sonde_audit_stop(struct sonde_audit *audit);
+
+/* --- an audit by rules, without a launcher --- */
+
+/* What a new call is about: a rule's function, called from a stack of the program's own frames that
+ * did not call it before. */
+struct sonde_audit_found {
+    size_t struct_bytes;
+    const char *rule, *pack, *category, *message; /* of the rule; "": none */
+    uint32_t severity;                            /* enum sonde_audit_severity */
+    const char *function;
+    const char *callers; /* "save_all < main": the program's own frames, innermost first */
+    const char *phase;   /* "": before the first phase */
+    const char *sdk;     /* "": none */
+    uint64_t tid;        /* 0: not known, or several */
+};
+
+enum sonde_audit_severity {
+    SONDE_AUDIT_NOTE = 1,
+    SONDE_AUDIT_WARNING = 2,
+    SONDE_AUDIT_ERROR = 3,
+};
+
+/* Zero is the default of every member. Texts are copied. */
+struct sonde_audit_options {
+    size_t struct_bytes; /* sizeof(struct sonde_audit_options) */
+    /* The path of a report, as of `sonde run --audit --report`; created, or replaced, at the start,
+     * and written when the audit is finished. Null: none. */
+    const char *report;
+    const char *build;                  /* the program's build, for the report; or null */
+    const char *device;                 /* an id of this device instead of that of sonde; or null */
+    const struct sonde_watch_tag *tags; /* for the report's header; at most 64 */
+    uint32_t tag_count;
+    const char *phase; /* that has begun already (sonde_watch_phase()); or null */
+    uint32_t consent;  /* enum sonde_consent (sonde/note.h) of that phase */
+    /* Called for each new call on a thread of the audit, up to a quarter of a second later. Or
+     * null. */
+    void (*on_found)(void *ctx, const struct sonde_audit_found *found);
+    void *ctx;
+    /* Called for each line that `sonde run --audit` prints of the whole run when the audit is
+     * finished, on the thread that finishes it: number of calls, cost, functions that are not seen.
+     * The lines are in the report, too. Or null. */
+    void (*on_line)(void *ctx, const char *line);
+};
+
+struct sonde_audit_run;
+
+/* Start an audit of this process by compiled rules, as `sonde run --audit` does it from outside:
+ * counts, stacks, conditions, phases and limits are the same. Calls made before are not seen, and
+ * neither are those by pointers that the program took before with dlsym().
+ *
+ * rules    a file that `sonde audit compile -o` wrote, in memory; it need not stay
+ * options  report or on_found must be given. The argument of on_found is valid during the call. A
+ *          callback must not finish the audit
+ *
+ * The audit has a thread, which blocks all signals; what it calls itself is not counted. It looks
+ * up the names of new stacks, and keeps one descriptor open, by which `sonde mark` begins phases. A
+ * fork child is not recorded. An audit runs once in the life of a process, because a thread may be
+ * inside of it when it is finished: some memory is never given back (150 MB of addresses, of which
+ * only what was counted was used).
+ *
+ * Returns    OK | USAGE | CORRUPT (these are no rules; ret_error->at is an offset) | LIMIT |
+ *            UNSUPPORTED (rules of another version of sonde, another system than Linux) | BUSY
+ *            (sonde_audit_start() runs, or an audit has run) | MEMORY | DENIED and OS (the report,
+ *            the thread)
+ * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
+ *            loader's lock, and while the symbols of all libraries are read: some 10 ms
+ * Ownership  the caller's: sonde_audit_finish()
+ * Example    examples/audit_rules.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_audit_begin(const void *rules, size_t size_bytes, const struct sonde_audit_options *options,
+                  struct sonde_audit_run **ret_run, struct sonde_error *ret_error);
+
+/* Finish the audit: report what is new, write the report, restore what was hooked. An app that ends
+ * without it has no report. In a fork child it does nothing.
+ *
+ * run  may be null
+ *
+ * Returns    OK | OS (the report could not be written) | MEMORY (it is not complete)
+ * Context    as sonde_audit_begin(); not in a callback of the audit      Blocks  until names are
+ *            looked up and the report is written: up to some seconds
+ * Ownership  frees the run
+ * Example    examples/audit_rules.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_audit_finish(struct sonde_audit_run *run,
+                                                               struct sonde_error *ret_error);
 
 #ifdef __cplusplus
 }

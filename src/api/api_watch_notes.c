@@ -9,6 +9,7 @@
 
 #include "api_watch_notes.h"
 #include "host_clock.h"
+#include "record_inside.h"
 
 #define WORD_BYTES  sizeof(uint64_t)
 #define VALUE_WORDS (SONDE__WATCH_NOTE_VALUE_BYTES / WORD_BYTES)
@@ -126,6 +127,7 @@ void sonde_watch_phase(const char *name, enum sonde_consent consent)
     atomic_store_explicit(&all.phase_ns, sonde__host_monotonic_ns(), memory_order_relaxed);
     end_change(&all.phase_version);
     end_writing();
+    sonde__record_inside_phase(name != NULL ? name : "", (uint32_t)consent);
 }
 
 /* --- the watch's thread --- */

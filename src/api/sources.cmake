@@ -32,7 +32,7 @@ set(sources
 )
 # captures of other threads
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources api_snapshot_stop.c api_thread_stop.c)
+    list(APPEND sources api_audit_run_none.c api_snapshot_stop.c api_thread_stop.c)
 else()
-    list(APPEND sources api_signal.c api_snapshot.c api_thread_describe.c api_thread_passive.c)
+    list(APPEND sources api_audit_run.c api_signal.c api_snapshot.c api_thread_describe.c api_thread_passive.c)
 endif()

@@ -48,6 +48,23 @@ bool sonde__audit_libraries_open(const char *program, char *const *envp,
     return true;
 }
 
+bool sonde__audit_libraries_loaded(const struct sonde__image_set *images,
+                                   struct sonde__audit_libraries *ret_libraries)
+{
+    struct opening opening = {.libraries = ret_libraries};
+    memset(ret_libraries, 0, sizeof *ret_libraries);
+    for (uint32_t i = 0; i < images->image_count; i++) {
+        if ((images->images[i].flags & SONDE__IMAGE_DELETED) == 0) {
+            open_library(&opening, images->images[i].path);
+        }
+    }
+    if (opening.is_out_of_memory) {
+        sonde__audit_libraries_close(ret_libraries);
+        return false;
+    }
+    return true;
+}
+
 void sonde__audit_libraries_close(struct sonde__audit_libraries *libraries)
 {
     for (size_t i = 0; i < libraries->count; i++) {

@@ -8,6 +8,7 @@
 
 #include "host_file.h"
 #include "image_elf.h"
+#include "image_set.h"
 
 struct sonde__audit_library_file {
     struct sonde__host_file file;
@@ -23,6 +24,9 @@ struct sonde__audit_libraries {
  * cannot be read as libraries are left out. Ownership: the caller closes it in either case. */
 bool sonde__audit_libraries_open(const char *program, char *const *envp,
                                  struct sonde__audit_libraries *ret_libraries);
+/* The same of a program that runs: those of its images that have files, in their order. */
+bool sonde__audit_libraries_loaded(const struct sonde__image_set *images,
+                                   struct sonde__audit_libraries *ret_libraries);
 void sonde__audit_libraries_close(struct sonde__audit_libraries *libraries);
 
 /* The next symbol that a library exports, from *at on (0 at first); false: no more. */

@@ -5,15 +5,24 @@
 
 #include "base_text.h"
 
-void sonde__audit_add_phases(const struct sonde__record_page *page, uint64_t start_ns,
-                             struct sonde__report *report, struct sonde__audit_phases *ret_phases)
+void sonde__audit_name_phases(const struct sonde__record_page *page,
+                              struct sonde__audit_phases *ret_phases)
 {
     *ret_phases = (struct sonde__audit_phases){.names = {""},
                                                .count = sonde__record_phase_now(&page->phases) + 1};
     for (uint32_t i = 1; i < ret_phases->count; i++) {
         const struct sonde__record_phase *from = &page->phases.list[i];
+        ret_phases->names[i] = atomic_load(&from->begin_ns) != 0 ? from->name : "";
+    }
+}
+
+void sonde__audit_add_phases(const struct sonde__record_page *page, uint64_t start_ns,
+                             struct sonde__report *report, struct sonde__audit_phases *ret_phases)
+{
+    sonde__audit_name_phases(page, ret_phases);
+    for (uint32_t i = 1; i < ret_phases->count; i++) {
+        const struct sonde__record_phase *from = &page->phases.list[i];
         uint64_t begin_ns = atomic_load(&from->begin_ns);
-        ret_phases->names[i] = begin_ns != 0 ? from->name : "";
         if (begin_ns != 0) {
             const struct sonde__report_named_phase phase = {
                 .name = sonde__report_string(report, from->name),

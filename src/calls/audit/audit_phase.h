@@ -15,6 +15,9 @@ struct sonde__audit_phases {
     uint32_t count;                          /* numbers are below this */
 };
 
+/* The names of the phases of a page (a copy), without ids. */
+void sonde__audit_name_phases(const struct sonde__record_page *page,
+                              struct sonde__audit_phases *ret_phases);
 /* Add the phases of a page (a copy) to a report. start_ns: of the program */
 void sonde__audit_add_phases(const struct sonde__record_page *page, uint64_t start_ns,
                              struct sonde__report *report, struct sonde__audit_phases *ret_phases);

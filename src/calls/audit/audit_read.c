@@ -6,13 +6,17 @@
 #include <string.h>
 
 #include "audit_keep.h"
+#include "audit_live.h"
 #include "audit_page.h"
+#include "base_status.h"
 #include "drain_stack.h"
 #include "hook.h"
 #include "hook_method.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
+#include "mem_table.h"
 #include "record_page.h"
+#include "report_rule_sum.h"
 
 /* After an image is unloaded its addresses may belong to another one. The frames of a stack are
  * older than its node, so none is in an image that was unloaded before the node was made. Stacks
@@ -439,4 +443,140 @@ uint32_t sonde__audit_stacks_function(struct sonde__audit_stacks *stacks, uint64
     stack.count = 1;
     stack.end = SONDE_END_ROOT;
     return sonde__drain_stack(stacks->r.drain, images_of(stacks, false), &stack);
+}
+
+/* --- what is new --- */
+
+struct sonde__audit_live {
+    struct reader r;
+    struct sonde__audit_reading reading;
+    uint8_t *told;                /* by number */
+    struct sonde__mem_table keys; /* numbers of calls in the report: those that were told */
+};
+
+struct sonde__audit_live *sonde__audit_live_open(const struct sonde__audit_reading *reading,
+                                                 struct sonde__symfile_cache *symbols)
+{
+    struct sonde__audit_live *live = sonde__mem_alloc_zeroed(sizeof *live);
+    if (live == NULL) {
+        return NULL;
+    }
+    struct reader *r = &live->r;
+    live->reading = *reading;
+    live->told = sonde__mem_alloc_zeroed(reading->nodes);
+    r->list = reading->list;
+    r->ruling = reading->ruling;
+    r->start_ns = reading->start_ns;
+    if (live->told == NULL || sonde__report_create(&r->report) != SONDE_OK ||
+        sonde__drain_create(r->report, NULL, symbols, &r->drain) != SONDE_OK) {
+        sonde__audit_live_close(live);
+        return NULL;
+    }
+    return live;
+}
+
+void sonde__audit_live_close(struct sonde__audit_live *live)
+{
+    if (live == NULL) {
+        return;
+    }
+    if (live->r.drain != NULL) {
+        sonde__drain_destroy(live->r.drain);
+    }
+    sonde__report_destroy(live->r.report);
+    sonde__mem_table_done(&live->keys);
+    sonde__mem_free(live->told);
+    sonde__mem_free(live);
+}
+
+/* False: a call with this rule, function and stack was told, or there is no memory to note it. */
+static bool is_new(struct sonde__audit_live *live, uint32_t index)
+{
+    const struct sonde__report *report = live->r.report;
+    const struct sonde__report_call *call = sonde__report_call(report, index);
+    uint64_t key = sonde__report_stack_key(report, call->stack, true);
+    uint32_t hash = sonde__mem_hash(key ^ ((uint64_t)call->rule << 32 | call->function));
+    uint32_t same = SONDE__TABLE_FIND(&live->keys, hash, i, ({
+        const struct sonde__report_call *other = sonde__report_call(report, i);
+        other->rule == call->rule &&
+            other->function == call->function &&sonde__report_stacks_alike(report, other->stack,
+                                                                           call->stack, true);
+    }));
+    return same == SONDE__TABLE_NONE && sonde__mem_table_add(&live->keys, hash, index);
+}
+
+/* Add an entry to the report, and tell which of its calls are new. */
+static void tell(struct sonde__audit_live *live, const struct sonde__record_entry *entry,
+                 sonde__audit_on_new *each, void *ctx)
+{
+    struct reader *r = &live->r;
+    uint32_t first = sonde__report_call_count(r->report);
+    add_entry(r, entry, NULL);
+    for (uint32_t i = first; i < sonde__report_call_count(r->report); i++) {
+        if (is_new(live, i)) {
+            const struct sonde__audit_new found = {
+                r->report, sonde__report_call(r->report, i),
+                r->phases.names[entry->label / SONDE__RECORD_LABELS]};
+            each(ctx, &found);
+        }
+    }
+}
+
+/* Mostly there is nothing, and the page need not be copied. */
+static bool has_news(const struct sonde__audit_live *live)
+{
+    struct sonde__record_entry entry;
+    uint32_t numbers = sonde__record_numbers(live->r.record);
+    for (uint32_t i = 0; i < numbers && i < live->reading.nodes; i++) {
+        if (live->told[i] == 0 && sonde__record_entry(live->r.record, i, &entry) &&
+            entry.count != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Images and phases are read after a call was seen, so they are those of its time or later. */
+static enum sonde_status tell_all(struct sonde__audit_live *live, sonde__audit_on_new *each,
+                                  void *ctx)
+{
+    struct reader *r = &live->r;
+    struct sonde__audit_totals totals = {.calls = 0};
+    struct sonde__record_entry entry;
+    if (sonde__report_rule_count(r->report) == 0) {
+        sonde__audit_ruling_report(r->ruling, r->page, r->start_ns, r->report);
+    }
+    sonde__audit_name_phases(r->page, &r->phases);
+    r->valid_until = 0; /* the images are others by now */
+    SONDE_TRY(open_images(r));
+    uint32_t numbers = sonde__record_numbers(live->r.record);
+    for (uint32_t i = 0; i < numbers && i < live->reading.nodes; i++) {
+        if (live->told[i] == 0 && sonde__record_entry(live->r.record, i, &entry) &&
+            is_possible(&live->r, entry.label, entry.count, &totals)) {
+            live->told[i] = 1;
+            tell(live, &entry, each, ctx);
+        }
+    }
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__audit_live_look(struct sonde__audit_live *live, sonde__audit_on_new *each,
+                                         void *ctx)
+{
+    struct reader *r = &live->r;
+    struct sonde__record_page *page = NULL;
+    const char *memory = live->reading.memory;
+    SONDE_TRY(sonde__record_view(memory + SONDE__RECORD_OFFSET, live->reading.nodes, &r->record));
+    enum sonde_status status = SONDE_OK;
+    if (has_news(live)) {
+        status = sonde__audit_page_copy(memory, &page);
+        r->page = page;
+        if (status == SONDE_OK) {
+            status = tell_all(live, each, ctx);
+            close_images(r);
+            sonde__audit_page_free(page);
+        }
+    }
+    sonde__record_close(r->record);
+    return status;
 }

@@ -12,6 +12,7 @@
 #include "audit_fortified.h"
 #include "audit_libraries.h"
 #include "audit_list.h"
+#include "audit_live.h"
 #include "audit_mark.h"
 #include "audit_missed.h"
 #include "audit_page.h"
@@ -49,6 +50,8 @@ struct sonde__audit {
         uint32_t entries, phases;
         struct sonde__symfile_cache *symbols; /* null: no rule asks for names, or none are found */
     } kept;
+    struct sonde__audit_live *live; /* null: nothing was told yet */
+    struct sonde__symfile_cache *live_symbols;
 };
 
 static void print_flaw(void *ctx, uint64_t line, const char *what)
@@ -129,7 +132,10 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
     if (audit->options.blocks) {
         return SONDE_OK;
     }
-    (void)sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries);
+    (void)(audit->options.loaded != NULL
+               ? sonde__audit_libraries_loaded(audit->options.loaded, &libraries)
+               : sonde__audit_libraries_open(audit->options.program, audit->options.envp,
+                                             &libraries));
     status = sonde__audit_expand(&libraries, &audit->list, audit->expanded_text,
                                  sizeof audit->expanded_text, audit->options.lines, ret_error);
     if (audit->options.raw) {
@@ -174,6 +180,21 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     }
     *ret_audit = audit;
     return SONDE_OK;
+}
+
+void sonde__audit_destroy(struct sonde__audit *audit)
+{
+    if (audit != NULL) {
+        sonde__audit_live_close(audit->live);
+        if (audit->live_symbols != NULL) {
+            sonde__symfile_cache_destroy(audit->live_symbols);
+        }
+        if (audit->kept.symbols != NULL) {
+            sonde__symfile_cache_destroy(audit->kept.symbols);
+        }
+        sonde__audit_ruling_free(audit->ruling);
+        sonde__mem_free(audit);
+    }
 }
 
 const char *sonde__audit_function(const struct sonde__audit *audit, uint32_t index)
@@ -511,6 +532,28 @@ bool sonde__audit_keep(void *ctx, const void *memory, bool again, struct sonde__
     }
     sonde__audit_page_free(page);
     return true;
+}
+
+void sonde__audit_tell(struct sonde__audit *audit, const void *memory, sonde__audit_on_new *each,
+                       void *ctx)
+{
+    const struct sonde__record_page *page = memory;
+    if (atomic_load(&page->state) != SONDE__RECORD_RUNS || audit->ruling == NULL) {
+        return;
+    }
+    if (audit->live == NULL) {
+        const struct sonde__audit_reading reading = {.memory = memory,
+                                                     .nodes = audit->options.nodes,
+                                                     .list = &audit->list,
+                                                     .ruling = audit->ruling,
+                                                     .start_ns = audit->blocks.start_ns};
+        audit->live_symbols =
+            audit->live_symbols != NULL ? audit->live_symbols : open_symbols(audit);
+        audit->live = sonde__audit_live_open(&reading, audit->live_symbols);
+    }
+    if (audit->live != NULL) {
+        (void)!sonde__audit_live_look(audit->live, each, ctx); /* the next look tells the rest */
+    }
 }
 
 void sonde__audit_begin_marked(void *ctx, void *memory, struct sonde__report_lines lines)

@@ -9,7 +9,9 @@
 
 #include <sonde/status.h>
 
+#include "audit_new.h"
 #include "audit_rules.h"
+#include "image_set.h"
 #include "report_line.h"
 #include "report_model.h"
 
@@ -21,6 +23,7 @@ struct sonde__audit_options {
     const struct sonde__audit_rules *rules; /* instead of the list; null: none */
     const char *program;                    /* the file that will be executed, no script */
     char *const *envp;
+    const struct sonde__image_set *loaded;        /* instead, in an app: its libraries as of now */
     const struct sonde__symfile_options *symbols; /* where names are looked up; null: the default */
     uint32_t nodes;   /* room for different frames; 0: SONDE__AUDIT_NODES */
     bool blind_spots; /* report each blind spot */
@@ -36,6 +39,9 @@ struct sonde__audit_options {
 SONDE_NODISCARD enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
                                                       struct sonde__audit **ret_audit,
                                                       struct sonde_error *ret_error);
+
+/* For an app, which may go on. audit: may be null */
+void sonde__audit_destroy(struct sonde__audit *audit);
 
 /* A function that will be recorded: first those of the rules or the list, then other names of the
  * same ones. Null: no more. */
@@ -55,6 +61,10 @@ void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__
 /* The same for a live file: all calls, with no names but those that rules ask for. False: nothing
  * has changed since the last call, and not `again`. Context: any thread, one at a time. */
 bool sonde__audit_keep(void *audit, const void *memory, bool again, struct sonde__report *report);
+/* While the program runs, and once more at its end: what is new since the last call. For rules.
+ * Context: one thread, which may be another one. */
+void sonde__audit_tell(struct sonde__audit *audit, const void *memory, sonde__audit_on_new *each,
+                       void *ctx);
 /* Begin the phase of the options. */
 void sonde__audit_begin_marked(void *audit, void *memory, struct sonde__report_lines lines);
 void sonde__audit_end(void *audit, const void *memory, struct sonde__report *report,

@@ -17,6 +17,7 @@ set(sources
     report_json_stall.c
     report_load.c
     report_messages.c
+    report_new.c
     report_model.c
     report_out.c
     report_own.c

@@ -24,7 +24,12 @@ static void *in_thread(void *unused)
     return unused;
 }
 
-int main(int argc, char **argv)
+#ifndef RULED_MAIN
+#    define RULED_MAIN main
+#endif
+
+int RULED_MAIN(int argc, char **argv);
+int RULED_MAIN(int argc, char **argv)
 {
     (void)argv;
     int flags = argc > 100 ? O_RDWR : O_RDONLY;
