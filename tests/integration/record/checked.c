@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wraps the recorder's hot half (recorder/call.c, compiled here unchanged except for its two outer
- * names); its walks are not limited. Compiled as handler code. */
+/* Wraps the recorder's hot half (recorder/call.c and count.c, compiled here unchanged except for its
+ * two outer names); its walks are not limited. Compiled as handler code. */
 #include "checked.h"
 
 #include <fcntl.h>
@@ -16,7 +16,8 @@ static struct checked_log *entries;
 
 uint64_t checked_recorder_call(const struct sonde__probe_hook *hook,
                                const struct sonde__regs *regs);
-bool checked_record_call(struct sonde__record *record, uint32_t label, uint32_t stack);
+uint32_t checked_record_count(struct sonde__record *record, uint32_t label, uint32_t stack,
+                              bool is_stranger);
 
 void checked_limit_walks(struct sonde__record *record);
 
@@ -59,12 +60,13 @@ static void note(const struct sonde__regs *regs, uint32_t label, uint32_t id)
 }
 
 /* The recorder calls this when it has the stack's id. */
-bool checked_record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
+uint32_t checked_record_count(struct sonde__record *record, uint32_t label, uint32_t stack,
+                              bool is_stranger)
 {
     if (entries != NULL) {
         note(caller, label, stack);
     }
-    return sonde__record_call(record, label, stack);
+    return sonde__record_count(record, label, stack, is_stranger);
 }
 
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
