@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wraps the recorder's hot half (recorder/call.c and count.c, compiled here unchanged except for its
- * two outer names); its walks are not limited. Compiled as handler code. */
+/* Wraps the recorder's hot half (recorder/call.c and count.c, compiled here unchanged except for
+ * its two outer names); its walks are not limited. Compiled as handler code. */
 #include "checked.h"
 
 #include <fcntl.h>
