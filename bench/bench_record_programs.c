@@ -146,6 +146,26 @@ static void print_sizes(const char *const *program)
                 name);
 }
 
+/* The whole way of a call that fulfils a condition on a number, without and with a limit: the
+ * conditions, the stack, when and by whom, the limit's clock, and the measurement of one in 64. */
+static void print_rules(void)
+{
+    static const char *const rules[] = {
+        "[rule \"r\"]\napi = kill\nwhen = signal == 0\n",
+        "[rule \"r\"]\napi = kill\nwhen = signal == 0\nlimit = 100/1s\n",
+    };
+    static const char *const keys[] = {"audit.rule_number.perl.ns_per_call",
+                                       "audit.rule_limit.perl.ns_per_call"};
+    const char *const audit[] = {sonde, "run", "--audit", list, "--", NULL};
+    for (unsigned i = 0; i < 2; i++) {
+        write_list(rules[i]);
+        double ns = perl_ns(audit, "kill 0, $$", CALLS);
+        if (ns > 0) {
+            bench_print(ns, "ns", "%s", keys[i]);
+        }
+    }
+}
+
 void bench_record_programs(void)
 {
     const char *const record[] = {sonde, "run", "--record", list, "--", NULL};
@@ -205,6 +225,7 @@ void bench_record_programs(void)
     } else {
         bench_note("heaptrack is not here");
     }
+    print_rules();
     print_sizes(clang);
     print_sizes(python);
     print_sizes(perl);
