@@ -237,6 +237,48 @@ TEST(perf_samples_a_running_thread)
     CHECK_EQ(sonde__host_perf_open(0x7ffffff0, 0x7ffffff0, 1000000, &perf, NULL), SONDE_ABSENT);
 }
 
+/* Let the thread run for two periods of its event, which are five ticks of 10 ms. */
+static void let_run(pid_t child)
+{
+    struct sonde__host_thread now;
+    CHECK_OK(sonde__host_thread_read(child, (uint64_t)child, &now));
+    const uint64_t ticks = now.user_ticks;
+    while (now.user_ticks < ticks + 5) {
+        usleep(1000);
+        CHECK_OK(sonde__host_thread_read(child, (uint64_t)child, &now));
+    }
+}
+
+/* Also if it is asked for again before it came. */
+TEST(one_sample_is_taken_of_a_thread_that_runs_on)
+{
+    enum { PERIOD_NS = 20000000 };
+    static struct sonde__host_perf_sample sample;
+    struct sonde__host_perf perf;
+    pid_t child = start_spinning();
+    if (sonde__host_perf_open(child, (uint64_t)child, 1000000, &perf, NULL) != SONDE_OK) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        SKIP("perf events are refused here");
+    }
+    sonde__host_perf_pause(&perf, true);
+    for (unsigned round = 0; round < 3; round++) {
+        sonde__host_perf_once(&perf, PERIOD_NS);
+        if (round == 1) {
+            sonde__host_perf_once(&perf, PERIOD_NS);
+        }
+        while (!sonde__host_perf_has_sample(&perf)) {
+        }
+        CHECK(sonde__host_perf_next(&perf, &sample)); /* at once: the ring has no room for two */
+        CHECK_EQ(sample.tid, child);
+        let_run(child);
+        CHECK(!sonde__host_perf_has_sample(&perf));
+    }
+    sonde__host_perf_close(&perf);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 /* Sleeps between two reads of its first pipe, and writes into the second one when. */
 static pid_t start_sleeper(int pipes[4])
 {
