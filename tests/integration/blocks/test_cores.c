@@ -137,7 +137,13 @@ static void check_sizes(struct sonde_blocks *open, uint64_t address,
         for (size_t n = 0; n < count; n++) {
             const char *one = (const char *)other + n * sizes[s];
             CHECK_EQ(*(const size_t *)(const void *)one, sizes[s]);
-            CHECK(memcmp(one + head, (const char *)&captures[n] + head, bytes - head) == 0);
+            struct sonde_block_capture got = {.value = captures[n].value};
+            memcpy((char *)&got + head, one + head, bytes - head);
+            CHECK(got.offset == captures[n].offset && got.size_bytes == captures[n].size_bytes);
+            CHECK(got.kind == captures[n].kind && got.is_owned == captures[n].is_owned);
+            CHECK(got.is_part == captures[n].is_part && got.denied == captures[n].denied);
+            CHECK(got.denied_by == captures[n].denied_by && got.sources == captures[n].sources);
+            CHECK_EQ(got.value, captures[n].value);
         }
     }
 }
