@@ -247,6 +247,17 @@ void sonde__audit_begin(void *ctx, void *memory)
     }
 }
 
+/* Calls that a rule decides about have counts of that rule. */
+static bool counts_by_rule(const struct sonde__audit_rules *rules)
+{
+    bool counts = false;
+    for (size_t i = 0; rules != NULL && i < rules->count; i++) {
+        counts |= rules->rules[i].when != NULL || rules->rules[i].limit_count != 0 ||
+                  rules->rules[i].keep_count != 0;
+    }
+    return counts;
+}
+
 static void print_totals(const struct sonde__audit *audit, const struct sonde__audit_totals *totals,
                          struct sonde__report_lines lines)
 {
@@ -254,11 +265,14 @@ static void print_totals(const struct sonde__audit *audit, const struct sonde__a
     if (audit->options.blind_spots) {
         snprintf(bytes, sizeof bytes, ", %llu bytes", (unsigned long long)totals->bytes);
     }
-    sonde__report_line(lines, "%llu call%s of %u function%s recorded, %llu different stack%s%s",
+    sonde__report_line(lines, "%llu call%s of %u function%s recorded, %llu different stack%s%s%s",
                        (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
                        (unsigned)audit->listed, sonde__base_plural(audit->listed),
                        (unsigned long long)totals->entries, sonde__base_plural(totals->entries),
-                       bytes);
+                       bytes,
+                       counts_by_rule(audit->options.rules)
+                           ? "; each counts once for each rule with when, limit or keep"
+                           : "");
     if (totals->impossible != 0) {
         sonde__report_line(lines,
                            "what was recorded may be wrong: the program has damaged the memory "

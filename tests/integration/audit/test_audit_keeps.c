@@ -152,6 +152,7 @@ TEST(values_are_kept)
     check_all_sums(report);
     json_free(report);
     report = audit(values, "--color=never", &text);
+    CHECK_CONTAINS(text, "; each counts once for each rule with when, limit or keep\n");
     CHECK_CONTAINS(text, "\n    path: /dev/null  (3 calls)\n    flags: 0  (3 calls)\n");
     CHECK_CONTAINS(text, "\n  path: /dev/null  (3 calls), /dev/zero  (2 calls)\n  flags: 0  (3 ");
     free(text);
