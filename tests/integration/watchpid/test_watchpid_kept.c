@@ -183,7 +183,7 @@ TIMED_TEST(stacks_before_a_service_manager_ends_the_service, 60)
 {
     struct program manager =
         program_start((const char *[]){"python3", program_source("watchpid/service_manager.py"),
-                                       zoo_ms(1600), test_folder(), NULL});
+                                       zoo_ms(4000), test_folder(), NULL});
     program_await(&manager, "service ", 30);
     int service = 0;
     char *said = program_output(&manager);
@@ -208,7 +208,7 @@ TIMED_TEST(stacks_before_a_service_manager_ends_the_service, 60)
 TIMED_TEST(stacks_before_a_service_manager_ends_a_service_under_run, 60)
 {
     struct program manager = program_start((const char *[]){
-        "python3", program_source("watchpid/service_manager.py"), zoo_ms(1600), test_folder(),
+        "python3", program_source("watchpid/service_manager.py"), zoo_ms(4000), test_folder(),
         program_sonde(), "run", "--stall", "250ms", "--spool", in_folder("spool"), "--", NULL});
     program_await(&manager, "service ", 30);
     program_pause_ms(700 * test_slack());
