@@ -82,6 +82,10 @@ static const struct sonde__cli_option options[] = {
     {"phase-signal", 0, "NAME",
      "with --audit: SIGUSR1 to the supervisor begins the phase NAME (sonde mark)",
      sonde__cli_take_text, offsetof(struct request, record.phase)},
+    {"live", 0, NULL,
+     "with --audit: print a line for each function that is called from a new place, while PROGRAM "
+     "runs (with --json: JSON lines in FILE, the last one is the report)",
+     sonde__cli_take_flag, offsetof(struct request, record.live)},
     {"raw-syscalls", 0, NULL,
      "with --record and --audit: also system calls that PROGRAM makes itself (patches its code)",
      sonde__cli_take_flag, offsetof(struct request, record.raw)},
@@ -197,6 +201,9 @@ static int check_needed(const struct sonde__cli_command *command, const struct r
                      {"raw-syscalls", record->raw, true}};
     if (record->phase != NULL && record->rules == NULL) {
         return sonde__cli_usage_error(command, "--phase-signal needs --audit");
+    }
+    if (record->live && record->rules == NULL) {
+        return sonde__cli_usage_error(command, "--live needs --audit");
     }
     for (size_t i = 0; record->list == NULL && i < sizeof of_record / sizeof of_record[0]; i++) {
         if (of_record[i].given && !(of_record[i].of_audit && record->rules != NULL)) {

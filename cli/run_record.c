@@ -6,6 +6,7 @@
 #include "audit_run.h"
 #include "cli_library.h"
 #include "host_run.h"
+#include "report_new.h"
 #include "rules_load.h"
 #include "watch_program.h"
 
@@ -31,6 +32,49 @@ const char *sonde__cli_find_binary(const char *name)
     /* only glibc's loader can list libraries; with another one the program would run */
     bool can_ask = program.carry == SONDE__WATCH_CARRIES || program.carry == SONDE__WATCH_SANITIZER;
     return can_ask ? program.binary : NULL;
+}
+
+/* How often new calls are looked for. */
+#define LIVE_NS 200000000u
+
+struct live {
+    const struct sonde__cli_command *command;
+    const struct sonde__watch_options *options;
+    char line[4096];
+    size_t used;
+};
+
+/* A longer line is cut. */
+static bool add_to_line(void *ctx, const char *bytes, size_t size)
+{
+    struct live *live = ctx;
+    size_t room = sizeof live->line - 1 - live->used;
+    size = size < room ? size : room;
+    memcpy(live->line + live->used, bytes, size);
+    live->used += size;
+    live->line[live->used] = '\0';
+    return true;
+}
+
+static bool write_json(void *ctx, const char *bytes, size_t size)
+{
+    const struct live *live = ctx;
+    return sonde__host_write_all(live->options->report_fd, bytes, size);
+}
+
+static void print_new(void *ctx, const struct sonde__audit_new *found)
+{
+    struct live *live = ctx;
+    if (live->options->report_json) {
+        sonde__report_json_new(found->report, found->call, found->phase,
+                               (struct sonde__report_sink){write_json, live});
+        return;
+    }
+    live->used = 0;
+    sonde__report_text_new(found->report, found->call, found->phase,
+                           (struct sonde__report_sink){add_to_line, live});
+    live->line[strcspn(live->line, "\n")] = '\0';
+    sonde__cli_error(live->command, "new: %s", live->line);
 }
 
 static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
@@ -87,7 +131,13 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
         from.list = request->rules;
         from.rules = &loaded.blob.rules;
     }
+    static struct live live;
+    live = (struct live){.command = command, .options = options};
+    from.on_new = request->live ? print_new : NULL;
+    from.new_ctx = &live;
+    options->report_lines = request->live;
     const struct sonde__watch_plugin plugin = {
+        .period_ns = request->live ? LIVE_NS : 0,
         .kind = from.rules != NULL ? SONDE__REPORT_AUDIT : SONDE__REPORT_CALLS,
         .app_only = request->app_only,
         .top = request->top,

@@ -11,6 +11,7 @@ struct sonde__cli_record {
     const char *rules; /* path of a file of rules instead; null: none */
     const char *phase; /* with rules: that a signal begins; null: none */
     bool app_only, raw, keep_going;
+    bool live;       /* with rules: a line for each new call, as JSON if the report is */
     uint32_t top;    /* report_view.h */
     uint32_t frames; /* room for distinct frames; 0: the default */
 };

@@ -455,11 +455,19 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     }
 }
 
+static void tell_new(struct sonde__audit *audit, const void *memory)
+{
+    if (audit->options.on_new != NULL) {
+        sonde__audit_tell(audit, memory, audit->options.on_new, audit->options.new_ctx);
+    }
+}
+
 void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *report,
                       struct sonde__report_lines lines)
 {
     struct sonde__audit *audit = ctx;
     struct sonde__record_page *page;
+    tell_new(audit, memory);
     if (sonde__audit_page_copy(memory, &page) != SONDE_OK) {
         sonde__report_line(lines, "out of memory: what was recorded could not be read");
         return;
@@ -588,7 +596,9 @@ void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__re
     }
     if (audit->options.blocks) {
         read_blocks(audit, memory, all, report, lines);
-    } else {
+    } else if (all) {
         sonde__audit_end(ctx, memory, report, lines);
+    } else {
+        tell_new(audit, memory);
     }
 }

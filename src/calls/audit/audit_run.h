@@ -31,7 +31,9 @@ struct sonde__audit_options {
     bool keep_going;  /* report lines of the list that are no names, and leave them out */
     struct sonde__report_lines lines; /* what is wrong with the list */
     const char *phase;                /* that SIGUSR1 to the supervisor begins; null: none */
-    bool blocks;                      /* a registry of blocks instead of the functions of a list */
+    sonde__audit_on_new *on_new;      /* told what is new by looks and the end; null: nobody */
+    void *new_ctx;
+    bool blocks; /* a registry of blocks instead of the functions of a list */
 };
 
 /* Reads the list. Returns OK | ABSENT | DENIED | CORRUPT (a line is no name) | LIMIT | MEMORY | OS.
@@ -55,7 +57,7 @@ uint64_t sonde__audit_shared_size(uint32_t nodes); /* 0: SONDE__AUDIT_NODES */
 uint64_t sonde__audit_registry_size(void);         /* more, for blocks */
 void sonde__audit_begin(void *audit, void *memory);
 /* While the program runs: its live blocks; `all` false: only what has changed since the last
- * call. */
+ * call. Of rules, `all` false tells what is new, and needs no report. */
 void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,
                        struct sonde__report_lines lines);
 /* The same for a live file: all calls, with no names but those that rules ask for. False: nothing

@@ -73,7 +73,7 @@ void sonde__report_json_view(const struct sonde__report *report,
     struct sonde__report_out out;
     struct sonde__json j;
     sonde__report_out_init(&out, sink, false);
-    sonde__json_init(&j, &out);
+    (view != NULL && view->one_line ? sonde__json_init_compact : sonde__json_init)(&j, &out);
     sonde__json_object(&j, NULL);
     sonde__report_json_header(&j, report);
     put_notes(&j, report);

@@ -18,6 +18,7 @@ struct sonde__report_view {
     bool raw_names;       /* stored names, not demangled ones */
     bool app_only;        /* show the program's own frames, count the others; text only */
     bool group;           /* print one stall of each fingerprint, the longest; text only */
+    bool one_line;        /* JSON only */
     bool unfolded;        /* do not group threads, nor fold the interpreter's frames */
     uint32_t top;         /* of each function, text only; 0: SONDE__REPORT_TOP; UINT32_MAX: all */
     uint32_t stall_first; /* number of stalls before the model's first one */

@@ -492,7 +492,12 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
     const struct sonde__report_sink to_stderr = fitted_stderr(output);
     uint32_t first = sonde__report_heap_blocks_count(output->report);
     if (plugin->kind != SONDE__REPORT_HEAP_BLOCKS) {
-        show_calls(output, memory);
+        if (all) {
+            show_calls(output, memory);
+        } else { /* it tells what is new by itself */
+            plugin->look(plugin->ctx, memory, false, NULL,
+                         (struct sonde__report_lines){print_line, output});
+        }
         return;
     }
     plugin->look(plugin->ctx, memory, all, output->report,
@@ -530,7 +535,8 @@ static bool write_json(void *ctx, const char *bytes, size_t size)
 /* Write the rest of the report's file: its end, or all of it as JSON. */
 static void finish_report(struct sonde__watch_output *output)
 {
-    const struct sonde__report_view view = {.images = true};
+    const struct sonde__report_view view = {.images = true,
+                                            .one_line = output->options->report_lines};
     if (output->options->report_fd >= 0 && output->options->report_json) {
         sonde__report_json_view(output->report, &view,
                                 (struct sonde__report_sink){write_json, output});

@@ -91,6 +91,7 @@ struct sonde__watch_options {
     const struct sonde__symfile_options *symbols; /* as of sonde__watch_sampler_open() */
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     bool report_json;  /* as one JSON value at the end instead of records as they come */
+    bool report_lines; /* the JSON value on one line: others were written before it */
     const char *build; /* of the report's header; null: none */
     const char *scrub; /* scrubbing rules for followed programs (sonde__scrub_write()); null: the
                           defaults */
