@@ -57,6 +57,9 @@ static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
     } else if (passed - explained > SONDE__WATCH_LATE_PERIODS * period_ns(d)) {
         counted = explained + period_ns(d);
         d->doubt_ns += passed - counted;
+    } else if (look->stops && !look->slept && passed > look->ran_ns + period_ns(d)) {
+        counted = look->ran_ns; /* a late look may have missed a stop */
+        d->doubt_ns += passed - counted;
     }
     d->counted_ns += counted;
     d->excluded_ns += passed - counted;

@@ -91,6 +91,8 @@ struct sonde__watch_look {
     uint64_t ran_ns;   /* the same of the thread; 0: unknown, or not its own time (a debugger) */
     bool held;         /* stopped, or traced by a debugger */
     bool still;        /* it has waited since the last look, and its next move will be seen */
+    bool slept;        /* it has slept since the last look, so that no stop has woken it */
+    bool stops;        /* the program has been seen stopped or traced lately */
     enum sonde__watch_means means;
     uint32_t spread; /* POOR: of the time between samples, in percent */
 };

@@ -74,6 +74,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     loop->turns_seen = turns;
     if (has_slept_on(s, loop)) {
         *ret = loop->latest;
+        look->slept = true;
         look->still = s->trace.who == loop;
         return true;
     }
@@ -243,6 +244,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         .own_ns = s->own_ns,
         .means = s->means,
         .spread = s->spread,
+        .stops = sonde__watch_stops(loop, now_ns),
     };
     const struct sonde__host_thread_look *seen =
         look_at_thread(s, loop, &look, &thread) ? &thread : NULL;

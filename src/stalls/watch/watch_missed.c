@@ -5,9 +5,12 @@
 #include "watch_most.h"
 #include "watch_sampling.h"
 
-/* A program that was seen stopped less than this ago may be stopped repeatedly. Then stamps alone
- * do not prove a stall. */
 #define STOPS_NS 60000000000ull
+
+bool sonde__watch_stops(const struct sonde__watch_loop *loop, uint64_t now_ns)
+{
+    return loop->held_ns != 0 && now_ns - loop->held_ns < STOPS_NS;
+}
 
 /* The program may write here at any time: copy, then check. False: it was overwritten meanwhile, or
  * is no turn. */
@@ -37,7 +40,7 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         .due_ns = s->due_ns,
         .now_ns = now_ns > turn->end_ns ? now_ns : turn->end_ns,
         .own_ns = s->own_ns,
-        .stops = loop->held_ns != 0 && now_ns - loop->held_ns < STOPS_NS,
+        .stops = sonde__watch_stops(loop, now_ns),
     };
     if (sonde__watch_is_paused(s, turn->begin_ns)) {
         return;

@@ -8,6 +8,10 @@
 
 #include "watch_session.h"
 
+/* Has the program been seen stopped or traced lately? It may be stopped repeatedly, so that neither
+ * stamps nor late looks alone prove a stall. */
+bool sonde__watch_stops(const struct sonde__watch_loop *loop, uint64_t now_ns);
+
 /* Call it after the loop was inspected. former_ns: begin of the turn that was known before; before:
  * the loop's account then. */
 void sonde__watch_find_missed(struct sonde__watch_session *session, struct sonde__watch_loop *loop,

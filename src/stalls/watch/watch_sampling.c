@@ -289,6 +289,14 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
         loop->unread = true;
         return;
     }
+    if (sample.capture.letter == 'T') {
+        /* It has been stopped since the look. Reading it woke it for a moment, so that the next
+         * look may find it ready to run. */
+        sonde__sample_done(&sample);
+        loop->held_ns = now_ns;
+        loop->decision.held = true;
+        return;
+    }
     /* the thread may have gone on before the watch did */
     uint64_t time_ns = sample.capture.time_ns,
              taken_ns = time_ns != 0 ? time_ns : sonde__host_monotonic_ns();

@@ -176,6 +176,31 @@ TEST(true_stall_between_stops_is_one)
     CHECK(run.decision.duration_ns >= 400u * MS && run.decision.duration_ns <= 600u * MS);
 }
 
+/* A late watch may have missed a stop of a program that is stopped often: what its thread neither
+ * ran, nor waited for a processor, nor slept through does not count. */
+TEST(a_late_look_at_a_program_that_is_stopped_often)
+{
+    struct run run;
+    begin_run(&run);
+    run.look.stops = true;
+    become_busy(&run);
+    tick(&run);
+    for (unsigned i = 0; i < 20; i++) {
+        run.look.now_ns += 400u * MS; /* the watch waited for a processor */
+        run.look.own_ns = 400u * MS;
+        run.look.ran_ns = 10u * MS;
+        tick(&run);
+    }
+    CHECK_EQ(run.begun, 0);
+    CHECK_EQ(run.decision.counted_ns, 200u * MS);
+    CHECK_EQ(run.decision.doubt_ns, 20ull * 390u * MS);
+    run.look.now_ns += 400u * MS;
+    run.look.slept = true; /* a stop would have woken it */
+    tick(&run);
+    CHECK_EQ(run.begun, 1);
+    CHECK_EQ(run.decision.counted_ns, 600u * MS);
+}
+
 TEST(a_late_tick_counts_as_one_period)
 {
     struct run run;
