@@ -19,6 +19,7 @@ set(sources
     audit_ruling.c
     audit_run.c
     audit_syscalls.c
+    audit_totals.c
     audit_when.c
     audit_when_compare.c
     audit_when_parser.c

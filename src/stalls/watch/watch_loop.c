@@ -9,6 +9,7 @@
 #include "watch_sampling.h"
 #include "watch_scopes.h"
 #include "watch_shared.h"
+#include "watch_stalled.h"
 
 #define MS 1000000ull
 /* A loop is given up for another one after this long without a turn and this many other waits. */

@@ -3,7 +3,7 @@
 
 #include "host_clock.h"
 #include "watch_most.h"
-#include "watch_sampling.h"
+#include "watch_stalled.h"
 
 #define STOPS_NS 60000000000ull
 

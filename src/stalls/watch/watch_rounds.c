@@ -22,7 +22,6 @@
 #include "watch_outside.h"
 #include "watch_rest.h"
 #include "watch_sampler.h"
-#include "watch_sampling.h"
 #include "watch_scopes.h"
 #include "watch_spool.h"
 #include "watch_summary.h"

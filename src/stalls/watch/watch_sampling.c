@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_sampling.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base_math.h"
@@ -12,13 +10,8 @@
 #include "probe_turn.h"
 #include "report_model.h"
 #include "watch_cause.h"
-#include "watch_live.h"
-#include "watch_most.h"
 #include "watch_outside.h"
 #include "watch_sampler.h"
-#include "watch_scopes.h"
-
-#define MS 1000000ull
 
 /* From here on the probe records the end of the turn, which may fall between two looks. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
@@ -60,8 +53,8 @@ void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch
     }
 }
 
-static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                           uint64_t now_ns)
+void sonde__watch_begin_sampling(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                                 uint64_t now_ns)
 {
     loop->begin_cpu_ns = sonde__host_cpu_ns();
     loop->head = loop->account;
@@ -79,8 +72,7 @@ static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_l
     }
 }
 
-/* Is the thread still in the sampled turn? A sample of the loop's own wait is never kept. */
-static bool is_still_busy(const struct sonde__watch_loop *loop)
+bool sonde__watch_is_still_busy(const struct sonde__watch_loop *loop)
 {
     return atomic_load(&loop->slot->beat) ==
            sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_BUSY);
@@ -266,13 +258,13 @@ static bool lacks_processor(const struct sonde__watch_session *s,
            sonde__watch_trace_is_off(&s->trace, loop);
 }
 
-static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                        uint64_t now_ns)
+void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                              uint64_t now_ns)
 {
     struct sonde__watch_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
     bool stays = loop->stall.count > 0 && gap.moved_ns == 0;
-    bool met = !stays && has_run(loop, gap.step_ns) && is_still_busy(loop) &&
+    bool met = !stays && has_run(loop, gap.step_ns) && sonde__watch_is_still_busy(loop) &&
                add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns);
     if (stays || (loop->stall.count > 0 && lacks_processor(s, loop, gap.moved_ns))) {
         sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
@@ -303,7 +295,7 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     if (s->outside != NULL) {
         sonde__watch_outside_look_again(s, loop);
     }
-    if (!is_still_busy(loop)) {
+    if (!sonde__watch_is_still_busy(loop)) {
         sonde__sample_done(&sample);
         return;
     }
@@ -318,148 +310,9 @@ static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop
     sonde__watch_cause_change(s->sampler, &loop->stall);
 }
 
-/* Capture the stacks of the child that the thread waits for. */
-static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_stall *stall)
-{
-    bool perf = s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
-                s->options.sampler == SONDE__WATCH_SAMPLER_PERF;
-    for (uint32_t i = 0; i < stall->cause_count && stall->child == NULL; i++) {
-        const struct sonde__cause *cause = &stall->causes[i];
-        if (cause->kind == SONDE__CAUSE_CHILD && cause->owner_pid > 0 &&
-            cause->owner_pid != s->pid) {
-            stall->child = sonde__watch_child_take(cause->owner_pid, perf, NULL);
-        }
-    }
-}
-
-/* Circles are reported at once: a deadlock has no end at which to report it. */
-static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
-{
-    struct sonde__cause_circle circle;
-    bool search = s->searched_ns == 0 ||
-                  loop->decision.tick_ns - s->searched_ns >= SONDE__WATCH_CAUSE_SEARCH_PERIOD_NS;
-    s->searched_ns = search ? loop->decision.tick_ns : s->searched_ns;
-    if (sonde__watch_cause_begin(s->sampler, &loop->stall, search, &circle)) {
-        sonde__watch_print(s->writer, "%s", circle.text);
-    }
-    if (search) {
-        look_at_child(s, &loop->stall);
-    }
-}
-
-/* missed: the turn, if no look saw it; else null. */
-static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
-                                            const struct sonde__watch_loop *loop,
-                                            const struct sonde__probe_long *missed,
-                                            uint64_t duration_ns, bool open)
-{
-    uint64_t since_ns = missed != NULL ? missed->begin_ns : loop->decision.since_ns;
-    uint64_t turns = missed != NULL ? missed->turns : loop->turns;
-    bool is_scope = loop->kind == SONDE__REPORT_STALL_SCOPE;
-    /* the program may write here: load once, check what was loaded */
-    const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
-    struct sonde__watch_ended ended = {
-        .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
-        .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
-        .loop = {.kind = wait->kind},
-        .tid = loop->tid,
-        .main = (int32_t)loop->tid == s->pid,
-        .kind = loop->kind,
-        .open = open && !s->killed,
-        .killed = open && s->killed,
-        .watch_ns = s->begin_ns,
-        .begin_ns = since_ns > s->begin_ns ? since_ns - s->begin_ns : 0,
-        .duration_ns = duration_ns,
-        .turns = turns > 0 ? turns - 1 : 0,
-    };
-    if (!is_scope) {
-        ended.loop.object = wait->object;
-        ended.loop.caller = wait->caller;
-    } else if (missed != NULL) { /* the scope that is open now may have been entered elsewhere */
-        sonde__watch_scope_name(missed, ended.scope, sizeof ended.scope);
-    } else {
-        ended.loop.caller = loop->scope_caller;
-        memcpy(ended.scope, loop->scope, sizeof ended.scope);
-    }
-    return ended;
-}
-
-/* Keep what the program tells about itself now. If memory runs out, nothing is kept. */
-static void note_program(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                         struct sonde__watch_stall *stall)
-{
-    if (s->annotate == NULL || stall->notes != NULL) {
-        return;
-    }
-    stall->notes = calloc(1, sizeof *stall->notes);
-    if (stall->notes != NULL && !s->annotate(loop->slot, stall->notes)) {
-        free(stall->notes);
-        stall->notes = NULL;
-    }
-}
-
-/* Report the begin of the stall to the program, with the stack of the thread. */
-static void notify_begin(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
-{
-    struct sonde__watch_stall threads;
-    struct sonde__sample sample;
-    if (s->options.on_begin == NULL) {
-        return;
-    }
-    sonde__watch_stall_init(&threads);
-    if (s->sampler != NULL && sonde__watch_take(s->sampler, loop->tid, &sample)) {
-        threads.threads = calloc(1, sizeof sample);
-        if (threads.threads == NULL || !is_still_busy(loop)) {
-            sonde__sample_done(&sample);
-        } else {
-            threads.threads[0] = sample;
-            threads.thread_count = threads.thread_total = 1;
-        }
-    }
-    const struct sonde__watch_ended ended =
-        make_ended(s, loop, NULL, loop->decision.counted_ns, true);
-    sonde__watch_writer_begin(s->writer, &threads, &ended);
-}
-
-static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
-{
-    note_program(s, loop, &loop->stall);
-    atomic_store(&s->page->unfinished, 1);
-    if (s->options.verbose) {
-        sonde__watch_print(s->writer, "thread %u has not been back in its loop for %llu ms",
-                           (unsigned)loop->tid,
-                           (unsigned long long)(loop->decision.counted_ns / MS));
-    }
-    if (s->sampler != NULL) {
-        sonde__watch_sampler_leave_out(s->sampler, sonde__watch_writer_tid(s->writer));
-        sonde__watch_stall_add_threads(&loop->stall, s->sampler, loop->tid);
-        find_causes(s, loop);
-    }
-    notify_begin(s, loop);
-}
-
-/* Report why a stall has no stack or lacks samples, each reason once per watch. */
-static void print_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
-{
-    const char *note = NULL;
-    bool seen = false;
-    for (uint32_t n = 0; n < stall->count; n++) {
-        const struct sonde__sample *sample = &stall->samples[n].sample;
-        const char *why = sample->capture.note;
-        seen = seen || sample->stack.count > 0;
-        note = sample->stack.count == 0 && why[0] != '\0' ? why : note;
-    }
-    if (note != NULL && !seen) {
-        sonde__watch_print(s->writer, "stacks cannot be read: %s", note);
-    } else if (note != NULL && strcmp(note, s->unread) != 0) {
-        snprintf(s->unread, sizeof s->unread, "%s", note);
-        sonde__watch_print(s->writer, "a part of the samples is missing: %s", note);
-    }
-}
-
 /* It is not known what a thread did after the last look if it was blocked then. */
-static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                        uint64_t duration_ns)
+void sonde__watch_end_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                              uint64_t duration_ns)
 {
     struct sonde__watch_gap gap = gap_of(s, loop);
     if (gap.moved_ns == 0 && loop->stall.count > 0) {
@@ -474,130 +327,4 @@ static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop
     }
     find_borders(s, loop, NULL, end_ns, duration_ns, &gap);
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
-}
-
-/* Code that is no loop may wait on a condition or sleep repeatedly, and then go on with something
- * else. Only a return to the same wait proves that it was a loop. A thread that hangs until it is
- * killed is reported, too; if the program exits by itself, the thread has left its loop. */
-static bool has_left(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                     bool open)
-{
-    const struct sonde__probe_slot *slot = loop->slot;
-    return sonde__probe_is_weak(slot->loop.kind) &&
-           (open ? atomic_load(&s->page->exiting) != 0 : atomic_load(&slot->ended_ns) == 0);
-}
-
-static void push_stall(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                       struct sonde__watch_stall *stall, const struct sonde__probe_long *missed,
-                       uint64_t duration_ns, bool open)
-{
-    const struct sonde__watch_ended ended = make_ended(s, loop, missed, duration_ns, open);
-    s->stalls++;
-    if (loop->kind == SONDE__REPORT_STALL_LOOP) {
-        s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
-    }
-    sonde__watch_writer_stall(s->writer, stall, &ended);
-}
-
-static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                         uint64_t duration_ns, bool open)
-{
-    struct sonde__watch_stall *stall = &loop->stall;
-    const struct sonde__watch_decision *d = &loop->decision;
-    bool replaced = loop->slot->loop_changes != loop->loop_changes;
-    if (replaced || has_left(s, loop, open)) {
-        sonde__watch_print(s->writer, "thread %u: %s; what looked like a stall of %llu ms was none",
-                           (unsigned)loop->tid,
-                           replaced ? "another wait proved to be its loop" : "it has left its loop",
-                           (unsigned long long)(duration_ns / MS));
-        sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(stall);
-        return;
-    }
-    if (loop->kind == SONDE__REPORT_STALL_SCOPE && !sonde__watch_scope_reports(loop, duration_ns)) {
-        sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(stall);
-        return;
-    }
-    if (d->samples == 0) {
-        begin_sampling(s, loop, d->tick_ns);
-    }
-    note_program(s, loop, stall);
-    end_samples(s, loop, duration_ns);
-    stall->cpu_ns = loop->account.turn_cpu_ns;
-    stall->runqueue_ns = loop->account.turn_runqueue_ns;
-    sonde__watch_load_end(&loop->load, s->pid, loop->tid, d->since_ns,
-                          d->since_ns + d->counted_ns + d->excluded_ns, sonde__host_monotonic_ns(),
-                          &stall->load);
-    stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
-    print_unread(s, stall);
-    sonde__watch_live_end(s, loop, duration_ns, open);
-    push_stall(s, loop, stall, NULL, duration_ns, open);
-    sonde__watch_print_most(s, loop->tid, duration_ns, duration_ns + d->doubt_ns);
-}
-
-void sonde__watch_report_missed(struct sonde__watch_session *s,
-                                const struct sonde__watch_loop *loop,
-                                const struct sonde__probe_long *turn, uint64_t duration_ns,
-                                const struct sonde__watch_spent *spent)
-{
-    struct sonde__watch_stall stall;
-    const struct sonde__watch_gap gap = {.moved_ns = UINT64_MAX,
-                                         .reason = SONDE__REPORT_UNCOVERED_LATE,
-                                         .cpu_ns = spent->cpu_ns,
-                                         .runqueue_ns = spent->runqueue_ns,
-                                         .waits = ""};
-    sonde__watch_stall_init(&stall);
-    sonde__watch_stall_end(&stall, duration_ns, &gap);
-    stall.cpu_ns = spent->cpu_ns;
-    stall.runqueue_ns = spent->runqueue_ns;
-    note_program(s, loop, &stall);
-    if (loop->kind == SONDE__REPORT_STALL_LOOP) {
-        sonde__watch_turns_add(&s->turns, duration_ns);
-    }
-    push_stall(s, loop, &stall, turn, duration_ns, false);
-}
-
-void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                      enum sonde__watch_action action, uint64_t now_ns)
-{
-    struct sonde__watch_decision *d = &loop->decision;
-    switch (action) {
-    case SONDE__WATCH_NOTHING:
-        return;
-    case SONDE__WATCH_SAMPLE:
-    case SONDE__WATCH_BEGIN:
-        if (d->samples == 1) {
-            begin_sampling(s, loop, now_ns);
-        }
-        take_sample(s, loop, now_ns);
-        if (is_still_busy(loop)) {
-            sonde__watch_load_look(&loop->load, s->pid, loop->tid, now_ns);
-        }
-        if (action == SONDE__WATCH_BEGIN) {
-            begin_stall(s, loop);
-            sonde__watch_live_begin(s, loop);
-        } else {
-            sonde__watch_live_go_on(s, loop);
-        }
-        break;
-    case SONDE__WATCH_DROP:
-        sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(&loop->stall);
-        sonde__watch_trace_rest(&s->trace, loop);
-        break;
-    case SONDE__WATCH_END:
-        report_stall(s, loop, d->duration_ns, false);
-        s->trace.stalled = loop->kind == SONDE__REPORT_STALL_LOOP ? loop : s->trace.stalled;
-        sonde__watch_trace_rest(&s->trace, loop);
-        break;
-    }
-    if (s->sampler != NULL && (action == SONDE__WATCH_DROP || action == SONDE__WATCH_END)) {
-        sonde__watch_sampler_pause(s->sampler);
-    }
-}
-
-void sonde__watch_report_open(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
-{
-    report_stall(s, loop, loop->decision.counted_ns, true);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Carries out a decision about a loop: samples its thread, and queues its stall for the writer.
- * Nothing here waits for names or files. */
+/* Samples the thread of a loop in a turn. Nothing here waits for names or files. */
 #ifndef SONDE_WATCH_SAMPLING_H
 #define SONDE_WATCH_SAMPLING_H
 
@@ -13,14 +12,15 @@ void sonde__watch_await_turn(struct sonde__watch_session *session, struct sonde_
                              uint64_t now_ns);
 /* A turn is seen for the first time. */
 void sonde__watch_begin_turn(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
-void sonde__watch_act(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
-                      enum sonde__watch_action action, uint64_t now_ns);
-/* The program has ended during a stall. */
-void sonde__watch_report_open(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
-/* Report a turn that no look has seen. All of it is uncovered. spent: by its thread, at most. */
-void sonde__watch_report_missed(struct sonde__watch_session *session,
-                                const struct sonde__watch_loop *loop,
-                                const struct sonde__probe_long *turn, uint64_t duration_ns,
-                                const struct sonde__watch_spent *spent);
+/* Before the first sample of a turn. */
+void sonde__watch_begin_sampling(struct sonde__watch_session *session,
+                                 struct sonde__watch_loop *loop, uint64_t now_ns);
+void sonde__watch_take_sample(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
+                              uint64_t now_ns);
+/* The turn has ended: what its thread did after the last sample. */
+void sonde__watch_end_samples(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
+                              uint64_t duration_ns);
+/* Is the thread still in the sampled turn? A sample of the loop's own wait is never kept. */
+bool sonde__watch_is_still_busy(const struct sonde__watch_loop *loop);
 
 #endif

@@ -414,9 +414,9 @@ TEST_TIMEOUT(reports_unreadable_files, 200)
     must_say("--json --frobnicate", "x", 2, "unknown option --frobnicate");
     snprintf(path, sizeof path, "%s/text", test_folder());
     test_write_file(path, "hello", 5);
-    must_say("", "text", 6, "text: no program, library, object or archive");
+    must_say("", "text", 6, "text: not an ELF or Mach-O program, library, object or archive");
     test_write_file(path, "", 0);
-    must_say("", "text", 6, "text: no program, library, object or archive");
+    must_say("", "text", 6, "text: not an ELF or Mach-O program, library, object or archive");
     test_write_file(path, "!<arch>\n", 8);
     must_say("", "text", 3, "text: no code is in it");
     test_write_file(path, "!<arch>\nx", 9);
