@@ -46,12 +46,22 @@ static char *put_code(char *to, unsigned code)
     return to;
 }
 
+/* Bytes up to the quote that ends a string. */
+static size_t string_size(const char *text)
+{
+    size_t size = strcspn(text, "\"\\");
+    while (text[size] == '\\' && text[size + 1] != '\0') {
+        size += 2 + strcspn(text + size + 2, "\"\\");
+    }
+    return size;
+}
+
 static char *parse_string(struct parser *p)
 {
     static const char escapes[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
     expect(p, '"');
-    char *text = malloc(strlen(p->at) < 65536 ? strlen(p->at) + 1 : strcspn(p->at, "\n") + 1);
+    char *text = malloc(string_size(p->at) + 1);
     char *to = text;
     while (*p->at != '"') {
         unsigned code;
