@@ -14,15 +14,12 @@ enum { LOOKS_MAX = 10000, LOOK_US = 1000 };
 
 static struct sonde__target_files files;
 
-/* 0: the kernel chooses the number. */
+/* 0: the kernel chooses the number, also under an emulator without clone3(). */
 static pid_t start(pid_t pid)
 {
-    struct clone_args args = {.exit_signal = SIGCHLD};
-    if (pid != 0) {
-        args.set_tid = (uint64_t)(uintptr_t)&pid;
-        args.set_tid_size = 1;
-    }
-    long got = syscall(SYS_clone3, &args, sizeof args);
+    const struct clone_args args = {
+        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
+    long got = pid != 0 ? syscall(SYS_clone3, &args, sizeof args) : fork();
     if (got == 0) {
         for (;;) {
             pause();
