@@ -5,6 +5,7 @@
  * handler. */
 #include "image_macho.h"
 
+#include "base_math.h"
 #include "base_mem.h"
 #include "base_status.h"
 
@@ -92,10 +93,11 @@ static void read_dynamic_symbols(struct sonde__macho *macho, struct sonde__bytes
     /* twelve words before: local, external and undefined symbols, contents, modules, references */
     (void)sonde__base_bytes_take(b, 48);
     macho->indirect_at = sonde__base_bytes_u32(b);
-    macho->indirect_count = sonde__base_bytes_u32(b);
-    if (b->failed) {
-        macho->indirect_count = 0;
-    }
+    uint32_t count = sonde__base_bytes_u32(b);
+    uint64_t size = (uint64_t)(macho->file.end - macho->file.begin);
+    /* the file's size bounds what goes through the table */
+    uint64_t room = macho->indirect_at < size ? (size - macho->indirect_at) / 4 : 0;
+    macho->indirect_count = b->failed ? 0 : (uint32_t)sonde__base_min(count, room);
 }
 
 static void read_command(struct sonde__macho *macho, uint32_t command, struct sonde__bytes b)

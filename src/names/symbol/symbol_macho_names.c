@@ -161,8 +161,10 @@ static void give_exports(struct names *n)
     sonde__mem_free(exports);
 }
 
+/* left: entries of the table that no section has had yet; each belongs to one, which bounds the
+ * time for sections that overlap. */
 static void give_stubs_in(struct names *n, const struct sonde__macho_symbols *symbols,
-                          const struct sonde__macho_section *section)
+                          const struct sonde__macho_section *section, uint32_t *left)
 {
     uint32_t bytes = sonde__macho_indirect_bytes(n->macho, section);
     struct sonde__macho_symbol symbol;
@@ -171,9 +173,10 @@ static void give_stubs_in(struct names *n, const struct sonde__macho_symbols *sy
                                          .table = symbols,
                                          .source = SONDE__MACHO_NAME_STUB,
                                          .bind = SONDE__STB_GLOBAL};
-        if (section->reserved1 + (uint64_t)i >= n->macho->indirect_count) {
-            break; /* so that the file's size limits the loop */
+        if (section->reserved1 + (uint64_t)i >= n->macho->indirect_count || *left == 0) {
+            break;
         }
+        (*left)--;
         if (sonde__macho_indirect(n->macho, symbols, section, i, &symbol) &&
             symbol.name[0] != '\0' && strcmp(symbol.name, REDACTED) != 0 &&
             !contains(&n->named, name.start)) {
@@ -187,13 +190,14 @@ static void give_stubs(struct names *n)
 {
     struct sonde__macho_symbols symbols;
     struct sonde__macho_section section;
+    uint32_t left = n->macho->indirect_count;
     if (!sonde__macho_symbols(n->macho, &symbols)) {
         return;
     }
     for (uint32_t i = 0; !n->is_done && sonde__macho_section(n->macho, i, &section); i++) {
         if ((section.flags & SONDE__S_TYPE) == SONDE__S_SYMBOL_STUBS &&
             section.vaddr <= UINT64_MAX - section.size) {
-            give_stubs_in(n, &symbols, &section);
+            give_stubs_in(n, &symbols, &section, &left);
         }
     }
 }
