@@ -30,8 +30,9 @@ static const char *const by_descriptor[] = {"read",         "write",           "
 static void describe_fd(const struct sonde__target *target, int32_t fd, char *text, size_t capacity)
 {
     char path[256];
-    int32_t live = target->is_live ? sonde__host_live_number(target->pid) : 0;
-    if (live != 0 && sonde__host_fd_path(live, fd, path, sizeof path)) {
+    if (target->is_live &&
+        (sonde__host_fd_path(target->pid, fd, path, sizeof path) ||
+         sonde__host_fd_path(sonde__host_live_number(target->pid), fd, path, sizeof path))) {
         snprintf(text, capacity, "fd %d %s", (int)fd, path);
     } else {
         snprintf(text, capacity, "fd %d", (int)fd);

@@ -397,23 +397,40 @@ bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity)
     return true;
 }
 
+/* *ret_text: the whole file, read at once into a growing buffer: pieces might not match. The
+ * caller frees it. */
+static enum sonde_status read_maps(int32_t pid, char **ret_text, size_t *ret_size,
+                                   struct sonde_error *ret_error)
+{
+    char path[64];
+    size_t capacity = 65536;
+    enum sonde_status status;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    *ret_text = NULL;
+    *ret_size = 0;
+    do {
+        capacity *= 2;
+        sonde__mem_free(*ret_text);
+        *ret_text = sonde__mem_alloc(capacity);
+        if (*ret_text == NULL) {
+            return sonde__base_fail(ret_error, SONDE_MEMORY, path, NULL, 0, 0);
+        }
+        status = sonde__host_file_read(path, *ret_text, capacity, ret_size, ret_error);
+    } while (status == SONDE_LIMIT && capacity < MAPS_BYTES_MAX);
+    return status;
+}
+
 enum sonde_status sonde__host_maps_read(int32_t pid, struct sonde__host_maps *ret_maps,
                                         struct sonde_error *ret_error)
 {
-    char path[64];
-    size_t size = 0, capacity = 65536;
-    char *text = NULL;
-    enum sonde_status status;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)sonde__host_live_number(pid));
-    do { /* read the whole file at once, into a growing buffer: pieces might not match */
-        capacity *= 2;
+    size_t size;
+    char *text;
+    enum sonde_status status = read_maps(pid, &text, &size, ret_error);
+    int32_t live = status == SONDE_OK && size == 0 ? sonde__host_live_number(pid) : pid;
+    if (live != pid) {
         sonde__mem_free(text);
-        text = sonde__mem_alloc(capacity);
-        if (text == NULL) {
-            return sonde__base_fail(ret_error, SONDE_MEMORY, path, NULL, 0, 0);
-        }
-        status = sonde__host_file_read(path, text, capacity, &size, ret_error);
-    } while (status == SONDE_LIMIT && capacity < MAPS_BYTES_MAX);
+        status = read_maps(live, &text, &size, ret_error);
+    }
     if (status == SONDE_OK) {
         status = sonde__host_maps_parse(text, size, ret_maps);
     }
