@@ -69,21 +69,24 @@ static bool spend(struct sonde__macho_objc *o, uint64_t amount)
     return is_enough;
 }
 
+/* Is it a name in at most `size` bytes? Also spends work for one that is not: many pointers may
+ * lead to the same bytes. */
+static bool is_name(struct sonde__macho_objc *o, const char *text, uint64_t size)
+{
+    uint64_t i = 0;
+    while (i < size && i < NAME_BYTES && (uint8_t)text[i] > ' ' && text[i] != 0x7f &&
+           strchr("[]()\"'", text[i]) == NULL) {
+        i++;
+    }
+    return spend(o, i) && i > 0 && i < size && i < NAME_BYTES && text[i] == '\0';
+}
+
 /* The name of a class, category or selector; null: not a name. */
 static const char *text_at(struct sonde__macho_objc *o, uint64_t vaddr)
 {
     uint64_t left = 0;
     const char *text = (const char *)sonde__macho_from_vaddr(o->macho, vaddr, &left);
-    for (uint64_t i = 0; text != NULL && i < left && i < NAME_BYTES; i++) {
-        uint8_t c = (uint8_t)text[i];
-        if (c == '\0') {
-            return i > 0 && spend(o, i) ? text : NULL;
-        }
-        if (c <= ' ' || c == 0x7f || strchr("[]()\"'", c) != NULL) {
-            return NULL;
-        }
-    }
-    return NULL;
+    return text != NULL && is_name(o, text, left) ? text : NULL;
 }
 
 enum sonde_status sonde__macho_objc_open(const struct sonde__macho *macho,
@@ -189,7 +192,7 @@ static const char *extended_class(struct sonde__macho_objc *o, uint64_t at)
         return ro != 0 ? text_at(o, follow(o, ro + RO_NAME)) : NULL;
     }
     return strncmp(pointer->import, CLASS_PREFIX, prefix) == 0 &&
-                   strnlen(pointer->import + prefix, NAME_BYTES) < NAME_BYTES
+                   is_name(o, pointer->import + prefix, NAME_BYTES)
                ? pointer->import + prefix
                : NULL;
 }
@@ -265,6 +268,9 @@ static bool give_senders(struct sonde__macho_objc *o, const struct sonde__macho_
     struct sonde__macho_sender sender = {0};
     unsigned step = o->macho->cpu == SONDE__CPU_ARM64 ? 4 : 1;
     for (uint64_t at = 0; at < section->size; at += step) {
+        if (!spend(o, 1)) {
+            return false; /* sections that overlap */
+        }
         uint64_t vaddr = section->vaddr + at;
         uint64_t cell = sent_at(o->macho, vaddr, section->data + at, section->size - at);
         if (cell - selectors->vaddr >= selectors->size) {
