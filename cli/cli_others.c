@@ -9,6 +9,7 @@
 
 #include "base_text.h"
 #include "host_file_port.h"
+#include "report_read.h"
 
 enum { OTHERS_MAX = 16, NAME_BYTES = 256 };
 
@@ -17,20 +18,18 @@ struct others {
     uint32_t count, more;
 };
 
-/* ".PID" or ".PID.N" */
-static bool is_suffix(const char *text)
+/* The PID of ".PID" or ".PID.N"; 0: another suffix. */
+static int32_t pid_of(const char *suffix)
 {
-    for (unsigned n = 0; n < 2 && text[0] == '.'; n++) {
-        size_t digits = strspn(text + 1, "0123456789");
-        if (digits == 0 || digits > 10) {
-            return false;
+    int32_t pid = suffix[0] == '.' ? (int32_t)strtol(suffix + 1, NULL, 10) : 0;
+    for (unsigned n = 0; n < 2 && suffix[0] == '.'; n++) {
+        size_t digits = strspn(suffix + 1, "0123456789");
+        if (digits == 0 || digits > 9) {
+            return 0;
         }
-        text += 1 + digits;
-        if (text[0] == '\0') {
-            return true;
-        }
+        suffix += 1 + digits;
     }
-    return false;
+    return suffix[0] == '\0' ? pid : 0;
 }
 
 static bool is_newer(const char *path, uint64_t since_ns)
@@ -38,6 +37,25 @@ static bool is_newer(const char *path, uint64_t since_ns)
     struct stat st;
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
            (uint64_t)sonde__host_modified_ns(&st) >= since_ns;
+}
+
+/* Is it the report of this process? Users give such names to reports of other programs, too. */
+static bool is_of(const char *path, int32_t pid)
+{
+    static uint8_t bytes[SONDE__REPORT_BEGIN_BYTES];
+    struct sonde__report *report;
+    FILE *file = fopen(path, "rb");
+    size_t size = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    if (sonde__report_read(bytes, size, &report, NULL, NULL) != SONDE_OK) {
+        return false;
+    }
+    bool is_same = sonde__report_header(report)->kind == SONDE__REPORT_WATCH &&
+                   sonde__report_header(report)->pid == pid;
+    sonde__report_destroy(report);
+    return is_same;
 }
 
 static int by_name(const void *a, const void *b)
@@ -53,11 +71,9 @@ static void find(const char *path, uint64_t since_ns, struct others *ret)
     snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
     DIR *dir = opendir(folder[0] != '\0' ? folder : ".");
     for (const struct dirent *item; dir != NULL && (item = readdir(dir)) != NULL;) {
-        if (strncmp(item->d_name, name, length) != 0 || !is_suffix(item->d_name + length)) {
-            continue;
-        }
+        int32_t pid = strncmp(item->d_name, name, length) == 0 ? pid_of(item->d_name + length) : 0;
         snprintf(full, sizeof full, "%s%s", folder, item->d_name);
-        if (!is_newer(full, since_ns)) {
+        if (pid == 0 || !is_newer(full, since_ns) || !is_of(full, pid)) {
             continue;
         }
         if (ret->count == OTHERS_MAX) {

@@ -8,8 +8,8 @@
 
 #include "cli.h"
 
-/* Name on stderr the files PATH.PID and PATH.PID.N that were written at or after since_ns (Unix
- * time), sorted, up to 16. */
+/* Name on stderr the files PATH.PID and PATH.PID.N that are reports of process PID and were written
+ * at or after since_ns (Unix time), sorted, up to 16. */
 void sonde__cli_print_others(const struct sonde__cli_command *command, const char *path,
                              uint64_t since_ns);
 

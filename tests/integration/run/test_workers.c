@@ -55,6 +55,23 @@ TIMED_TEST(what_the_process_becomes_is_watched, 60)
     test_run_done(&run);
 }
 
+/* Of the files FILE.PID, only reports of that process from this run are named. */
+TIMED_TEST(other_reports_of_the_run_are_named, 60)
+{
+    struct test_run run = run_script(
+        "$SONDE run --stall $STALL --report $FOLDER/r -- "
+        "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20' >/dev/null 2>&1\n"
+        "own=$(echo $FOLDER/r.*); pid=${own##*.}\n"
+        "cp $own $own.2\n"                               /* of a second program of the process */
+        "cp $own $own.3; touch -d '1 hour ago' $own.3\n" /* of an earlier run */
+        "cp $own $FOLDER/r.1; echo text >$own.6; : >$own.7; ln -s $own $own.8\n"
+        "for other in $own.json $own.4.5 $own. $FOLDER/rr.$pid; do cp $own $other; done\n"
+        "$SONDE show $FOLDER/r 2>&1 >/dev/null |\n"
+        "grep -c \"stalls of programs that this one executed or forked are in r.$pid, r.$pid.2$\"");
+    CHECK_STR(run.out, "1\n");
+    test_run_done(&run);
+}
+
 /* While the next program is prepared the process is sonde's own. */
 TIMED_TEST(what_the_process_becomes_is_not_named_sonde, 60)
 {
