@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finds the index of an image on this machine by its build-id and its path. The first of:
  *
- *     in each of the user's folders: FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, a dSYM
- * bundle the image's file, with the separate file that symfile_cache.h finds for it the kept index
- * (symfile_kept.h); the debug root; debuginfod's cache; debuginfod
+ *     1. in each of the user's folders: FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, a dSYM
+ *     2. the image's file, with the separate file that symfile_cache.h finds for it
+ *     3. the kept index (symfile_kept.h)
+ *     4. the debug root; debuginfod's cache; debuginfod
  *
  * Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_INDEX_FIND_H
