@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hook.h"
 #include "os.h"
 #include "recorder.h"
 
-static _Atomic uint32_t has_begun;
+static _Atomic uint32_t is_claimed;
 
 void sonde__record_inside_enter(void)
 {
@@ -40,12 +41,19 @@ static enum sonde_status begin(struct sonde__probe_page *page, struct sonde__rec
     return status;
 }
 
+bool sonde__record_inside_claim(void)
+{
+    return !sonde__hook_runs() && atomic_exchange(&is_claimed, 1) == 0;
+}
+
+void sonde__record_inside_release(void)
+{
+    atomic_store(&is_claimed, 0);
+}
+
 enum sonde_status sonde__record_inside_begin(void *memory)
 {
     struct sonde__probe_page *page = memory;
-    if (atomic_exchange(&has_begun, 1) != 0) {
-        return SONDE_BUSY;
-    }
     recorder_busy++;
     enum sonde_status status =
         begin(page, (struct sonde__record_page *)(void *)((char *)memory + page->plugin));

@@ -96,9 +96,7 @@ static void tell(void *ctx, const struct sonde__audit_new *found)
 
 static void look(struct sonde_audit_run *run)
 {
-    if (run->options.on_found != NULL) {
-        sonde__audit_tell(run->audit, run->memory + PLUGIN_AT, tell, run);
-    }
+    sonde__audit_tell(run->audit, run->memory + PLUGIN_AT, tell, run);
 }
 
 static void *watch(void *ctx)
@@ -188,12 +186,13 @@ static bool take_options(const struct sonde_audit_options *given,
            (ret_options->report != NULL || ret_options->on_found != NULL);
 }
 
+/* What it has stays until the audit has begun. */
 static enum sonde_status open_report(struct sonde_audit_run *run, struct sonde_error *ret_error)
 {
     if (run->options.report == NULL) {
         return SONDE_OK;
     }
-    run->report_fd = open(run->options.report, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    run->report_fd = open(run->options.report, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (run->report_fd < 0) {
         bool is_denied = errno == EACCES || errno == EPERM || errno == EROFS;
         return sonde__base_fail(ret_error, is_denied ? SONDE_DENIED : SONDE_OS,
@@ -244,6 +243,34 @@ static enum sonde_status refuse_begin(enum sonde_status status, struct sonde_err
     return sonde__base_fail(ret_error, status, what, NULL, 0, 0);
 }
 
+/* Only new calls need the thread. */
+static bool has_thread(const struct sonde_audit_run *run)
+{
+    return run->options.on_found != NULL;
+}
+
+static enum sonde_status record(struct sonde_audit_run *run, struct sonde_error *ret_error)
+{
+    if (!sonde__record_inside_claim()) {
+        return refuse_begin(SONDE_BUSY, ret_error);
+    }
+    enum sonde_status status = make_memory(run, ret_error);
+    if (status != SONDE_OK) {
+        sonde__record_inside_release();
+        return status;
+    }
+    status = sonde__record_inside_begin(run->memory);
+    if (status != SONDE_OK) {
+        return refuse_begin(status, ret_error);
+    }
+    int failed = has_thread(run) ? start_thread(run) : 0;
+    if (failed != 0) {
+        sonde__record_inside_end();
+        return sonde__base_fail(ret_error, SONDE_OS, "the audit's thread", NULL, failed, 0);
+    }
+    return SONDE_OK;
+}
+
 static enum sonde_status begin(struct sonde_audit_run *run, const void *rules, size_t size,
                                struct sonde_error *ret_error)
 {
@@ -253,15 +280,9 @@ static enum sonde_status begin(struct sonde_audit_run *run, const void *rules, s
     }
     SONDE_TRY(plan(run, ret_error));
     SONDE_TRY(open_report(run, ret_error));
-    SONDE_TRY(make_memory(run, ret_error));
-    enum sonde_status status = sonde__record_inside_begin(run->memory);
-    if (status != SONDE_OK) {
-        return refuse_begin(status, ret_error);
-    }
-    int failed = start_thread(run);
-    if (failed != 0) {
-        sonde__record_inside_end();
-        return sonde__base_fail(ret_error, SONDE_OS, "the audit's thread", NULL, failed, 0);
+    SONDE_TRY(record(run, ret_error));
+    if (run->report_fd >= 0) {
+        (void)!ftruncate(run->report_fd, 0); /* a pipe has nothing to replace */
     }
     return SONDE_OK;
 }
@@ -362,7 +383,9 @@ static enum sonde_status write_report(struct sonde_audit_run *run, struct sonde_
 static enum sonde_status finish(struct sonde_audit_run *run)
 {
     struct sonde__report *report;
-    look(run);
+    if (has_thread(run)) {
+        look(run);
+    }
     SONDE_TRY(sonde__report_create(&report));
     struct lines lines = {run, report};
     set_header(run, report);
@@ -375,13 +398,16 @@ static enum sonde_status finish(struct sonde_audit_run *run)
 
 enum sonde_status sonde_audit_finish(struct sonde_audit_run *run, struct sonde_error *ret_error)
 {
-    if (run == NULL || run->pid != sonde__os_pid() || pthread_equal(pthread_self(), run->thread)) {
+    if (run == NULL || run->pid != sonde__os_pid() ||
+        (has_thread(run) && pthread_equal(pthread_self(), run->thread))) {
         return SONDE_OK;
     }
     sonde__record_inside_enter();
-    atomic_store(&run->stop, 1);
-    (void)sonde__os_wake((const uint32_t *)&run->stop, false, false);
-    pthread_join(run->thread, NULL);
+    if (has_thread(run)) {
+        atomic_store(&run->stop, 1);
+        (void)sonde__os_wake((const uint32_t *)&run->stop, false, false);
+        pthread_join(run->thread, NULL);
+    }
     sonde__record_inside_end();
     enum sonde_status status = finish(run);
     int os_error = run->os_error;

@@ -77,6 +77,11 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     return SONDE_OK;
 }
 
+bool sonde__hook_runs(void)
+{
+    return current != NULL;
+}
+
 uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks)
 {
     return hooks->sweeps;

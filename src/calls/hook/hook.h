@@ -81,4 +81,7 @@ const struct sonde__hook_blind *sonde__hook_blind_spots(const struct sonde__hook
  * ever: they jump straight to their target. */
 void sonde__hook_stop(struct sonde__hooks *hooks);
 
+/* Are functions hooked by sonde__hook_start()? */
+bool sonde__hook_runs(void);
+
 #endif

@@ -10,10 +10,14 @@
 
 #include <sonde/status.h>
 
-/* memory: shared, as `sonde run` lays it out: a page (probe_page.h) that says where the plugin's
- * page (record_page.h) is, which is filled, and the record behind that. Returns OK | BUSY (other
- * functions are hooked, or it ran before) | MEMORY | UNSUPPORTED (the system cannot hide the memory
- * from fork children). */
+/* The one run of it; false: other functions are hooked, or it is taken. Give it back only if
+ * sonde__record_inside_begin() was not called. */
+bool sonde__record_inside_claim(void);
+void sonde__record_inside_release(void);
+
+/* After a claim. memory: shared, as `sonde run` lays it out: a page (probe_page.h) that says where
+ * the plugin's page (record_page.h) is, which is filled, and the record behind that. Returns OK |
+ * MEMORY | UNSUPPORTED (the system cannot hide the memory from fork children). */
 SONDE_NODISCARD enum sonde_status sonde__record_inside_begin(void *memory);
 /* Log what was loaded last, and hook no more. Calls that have begun may still be counted. */
 void sonde__record_inside_end(void);

@@ -127,6 +127,34 @@ static int again(struct sonde_audit_options *options)
     return 0;
 }
 
+/* In pages of 4 KiB. */
+static long address_space(void)
+{
+    char text[64] = "0";
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fgets(text, sizeof text, file) == NULL) {
+        exit(1);
+    }
+    fclose(file);
+    return strtol(text, NULL, 10);
+}
+
+/* A refused audit takes nothing, and leaves the report as it is. */
+static int refuse_many(struct sonde_audit_options *options, const char *report)
+{
+    struct sonde_audit_run *second;
+    long before = address_space();
+    options->report = report;
+    for (int i = 0; i < 20; i++) {
+        if (sonde_audit_begin(rules, rules_size, options, &second, &error) != SONDE_BUSY) {
+            return 1;
+        }
+    }
+    long more = address_space() - before;
+    printf("refused%s\n", more * 4096 < 100 << 20 ? "" : ", but its memory stays");
+    return 0;
+}
+
 static __attribute__((noinline)) int act(char **argv, struct sonde_audit_options *options)
 {
     const char *mode = argv[1];
@@ -181,5 +209,5 @@ int main(int argc, char **argv)
         return 1;
     }
     ask(1); /* not counted */
-    return failed;
+    return strcmp(argv[1], "again") == 0 ? refuse_many(&options, argv[3]) : failed;
 }

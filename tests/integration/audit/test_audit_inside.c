@@ -29,9 +29,18 @@ static void compile(const char *rules)
     test_run_done(&run);
 }
 
+/* The audit replaces what is there. */
+static void write_old_report(void)
+{
+    static char old[65536];
+    memset(old, 'x', sizeof old);
+    test_write_file(report_path, old, sizeof old);
+}
+
 static struct test_run run_inside(const char *program, const char *mode, const char *last)
 {
     const char *const argv[] = {program_built(program), mode, compiled, report_path, last, NULL};
+    write_old_report();
     struct test_run run = test_run(argv, NULL, NULL, 100);
     CHECK_STR(run.err, "");
     CHECK_EQ(run.status, 0);
@@ -43,6 +52,7 @@ static struct json *read_report(void)
     const char *const argv[] = {program_sonde(), "show", "--json", report_path, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 60);
     CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
     struct json *report = json_parse(run.out);
     test_run_done(&run);
     CHECK_STR(json_text(report, "kind"), "audit");
@@ -196,6 +206,8 @@ TEST(what_cannot_start_is_refused)
     for (unsigned i = 0; i < PROGRAMS; i++) {
         struct test_run run = run_inside(programs[i], "again", NULL);
         CHECK_CONTAINS(run.out, "again BUSY\ndamaged CORRUPT\nnowhere OS\nnothing USAGE\n");
+        CHECK_CONTAINS(run.out, "\nrefused\n");
+        json_free(read_report());
         test_run_done(&run);
     }
 }
