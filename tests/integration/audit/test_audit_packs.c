@@ -92,6 +92,14 @@ TEST(conditions_of_raw_system_calls_need_known_arguments)
     CHECK_CONTAINS(run.err, "syslog");
     CHECK_CONTAINS(run.err, "the arguments of this system call may be others");
     test_run_done(&run);
+    write_file("one.ini", "[rule \"x\"]\napi = syslog\nkeep = arg1\n");
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 125);
+    test_run_done(&run);
+    write_file("one.ini", "[rule \"x\"]\napi = syslog\nlimit = 1/10s\n");
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
     write_file("one.ini", "[rule \"x\"]\napi = open, syscall:syslog\nwhen = arg1 == 0\n");
     run = test_run(argv, NULL, NULL, 60);
     CHECK_EQ(run.status, 0);
