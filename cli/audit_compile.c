@@ -7,7 +7,7 @@
 #include "base_text.h"
 #include "cli_file.h"
 #include "host_self.h"
-#include "report_model.h"
+#include "report_new.h"
 #include "report_out.h"
 #include "rules_load.h"
 #include "run_record.h"
@@ -15,14 +15,6 @@
 static void print_line(void *ctx, const char *line)
 {
     sonde__cli_error(ctx, "%s", line);
-}
-
-static const char *severity_text(uint32_t severity)
-{
-    static const char *const texts[] = {[SONDE__REPORT_SEVERITY_NOTE] = "note",
-                                        [SONDE__REPORT_SEVERITY_WARNING] = "warning",
-                                        [SONDE__REPORT_SEVERITY_ERROR] = "error"};
-    return texts[severity];
 }
 
 static void print_patterns(const char *before, const struct sonde__audit_patterns *patterns)
@@ -40,7 +32,7 @@ static void print_rule(const struct sonde__audit *audit, const struct sonde__aud
 {
     const struct sonde__audit_rule *rule = &rules->rules[index];
     const char *before = "  ";
-    printf("%s  %s  pack %s", severity_text(rule->severity), rule->name, rule->pack);
+    printf("%s  %s  pack %s", sonde__report_severity_text(rule->severity), rule->name, rule->pack);
     printf("%s%s%s%s\n", rule->category[0] != '\0' ? "  " : "", rule->category,
            rule->text[0] != '\0' ? "  " : "", rule->text);
     for (uint32_t i = 0; sonde__audit_function(audit, i) != NULL; i++) {

@@ -3,6 +3,7 @@
 #include "mem_heap.h"
 #include "report_analyse.h"
 #include "report_json_parts.h"
+#include "report_new.h"
 #include "report_rule_sum.h"
 #include "report_rule_values.h"
 
@@ -177,7 +178,6 @@ static void put_rules(struct sonde__json *j, const struct sonde__report *report)
     struct sonde__report_values values = {.count = 0};
     (void)!sonde__report_sum_rules(report, &sums);
     (void)!sonde__report_sum_values(report, &values);
-    static const char *const severities[] = {"unknown", "note", "warning", "error"};
     sonde__json_array(j, "rules");
     for (uint32_t id = 1; id <= sonde__report_rule_count(report) && !j->out->stopped; id++) {
         const struct sonde__report_rule *rule = sonde__report_rule(report, id);
@@ -186,7 +186,7 @@ static void put_rules(struct sonde__json *j, const struct sonde__report *report)
         sonde__report_json_text(j, "name", report, rule->name);
         sonde__report_json_text(j, "pack", report, rule->pack);
         sonde__report_json_text(j, "category", report, rule->category);
-        sonde__json_string(j, "severity", SONDE__JSON_PICK(severities, rule->severity));
+        sonde__json_string(j, "severity", sonde__report_severity_text(rule->severity));
         sonde__report_json_text(j, "text", report, rule->text);
         sonde__report_json_number(j, "limit_count", rule->limit_count);
         sonde__report_json_number(j, "limit_ns", rule->limit_ns);
