@@ -36,17 +36,22 @@ static bool next_x86_64(const uint8_t *code, size_t size, uint64_t vaddr, uint64
 #define AARCH64_IP0       16u
 #define AARCH64_IP1       17u
 
-/* adrp x16, page; ldr x17, [x16, #offset]: the cell, or 0. */
-static uint64_t decode_cell(uint32_t adrp, uint32_t ldr, uint64_t pc)
+uint64_t sonde__arch_aarch64_cell(uint32_t adrp, uint32_t ldr, uint64_t pc, unsigned base,
+                                  unsigned to)
 {
     uint64_t page;
-    if ((adrp & 0x9f00001fu) != (0x90000000u | AARCH64_IP0) ||
-        (ldr & 0xffc003ffu) != (0xf9400000u | AARCH64_IP0 << 5 | AARCH64_IP1)) {
+    if ((adrp & 0x9f00001fu) != (0x90000000u | base) ||
+        (ldr & 0xffc003ffu) != (0xf9400000u | base << 5 | to)) {
         return 0;
     }
     page = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
     page = (page ^ 0x100000u) - 0x100000u; /* sign of 21 bits */
     return (pc & ~(uint64_t)0xfff) + (page << 12) + ((ldr >> 10 & 0xfff) << 3);
+}
+
+static uint64_t stub_cell(uint32_t adrp, uint32_t ldr, uint64_t pc)
+{
+    return sonde__arch_aarch64_cell(adrp, ldr, pc, AARCH64_IP0, AARCH64_IP1);
 }
 
 /* aarch64: [bti c] adrp x16; ldr x17; add x16; [autia1716] br x17 [nop]: 16 or 24 bytes. The PLT
@@ -56,8 +61,8 @@ static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_
 {
     for (; offset < size && size - offset >= 16; offset += 4) {
         size_t start = offset, at = offset + 12, limit;
-        uint64_t cell = decode_cell(sonde__base_le32(code + offset),
-                                    sonde__base_le32(code + offset + 4), vaddr + offset);
+        uint64_t cell = stub_cell(sonde__base_le32(code + offset),
+                                  sonde__base_le32(code + offset + 4), vaddr + offset);
         if (cell == 0) {
             continue;
         }
@@ -97,7 +102,7 @@ enum sonde__stub_place sonde__arch_aarch64_stub_place(const uint8_t code[SONDE__
     for (unsigned at = 1; at <= here + 2; at++) { /* of the adrp */
         const uint32_t *w = words + at;
         unsigned branch = w[3] == 0xd61f0220u ? 3 : 4; /* autia1716 may stand before br x17 */
-        bool is_stub = decode_cell(w[0], w[1], 0x1000000) != 0 &&
+        bool is_stub = stub_cell(w[0], w[1], 0x1000000) != 0 &&
                        (w[2] & 0xff8003ffu) == 0x91000210u && w[branch] == 0xd61f0220u;
         if (!is_stub || here > at + branch) {
             continue;

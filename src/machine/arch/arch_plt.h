@@ -27,6 +27,10 @@ bool sonde__arch_plt_next(unsigned arch, const uint8_t *code, size_t size, uint6
                           uint64_t slot_size, size_t offset, struct sonde__plt_slot *ret_slot,
                           size_t *ret_next);
 
+/* The vaddr that "adrp xBASE, page; ldr xTO, [xBASE, #offset]" at pc loads from; 0: other code. */
+uint64_t sonde__arch_aarch64_cell(uint32_t adrp, uint32_t ldr, uint64_t pc, unsigned base,
+                                  unsigned to);
+
 /* The position of an address in an aarch64 PLT stub. */
 enum sonde__stub_place {
     SONDE__STUB_NONE,

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "arch_plt.h"
 #include "base_search.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
@@ -246,16 +247,10 @@ static uint64_t sent_at(const struct sonde__macho *macho, uint64_t vaddr, const 
                        ((code[7] == 0xff && code[8] == 0x25) || code[7] == 0xe9);
         return is_stub ? vaddr + 7 + (uint64_t)(int32_t)sonde__base_le32(code + 3) : 0;
     }
-    if (macho->cpu != SONDE__CPU_ARM64 || left < 12) {
-        return 0;
-    }
-    uint32_t adrp = sonde__base_le32(code), ldr = sonde__base_le32(code + 4);
-    if ((adrp & 0x9f00001f) != 0x90000001 || (ldr & 0xffc003ff) != 0xf9400021) {
-        return 0;
-    }
-    uint64_t page = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
-    page = (page ^ 0x100000) - 0x100000; /* a sign of 21 bits */
-    return (vaddr & ~(uint64_t)0xfff) + (page << 12) + (uint64_t)(ldr >> 10 & 0xfff) * 8;
+    return macho->cpu == SONDE__CPU_ARM64 && left >= 12
+               ? sonde__arch_aarch64_cell(sonde__base_le32(code), sonde__base_le32(code + 4), vaddr,
+                                          1, 1)
+               : 0;
 }
 
 /* Stubs of a section are as far apart as their code says: a new one begins where a selector is
