@@ -319,17 +319,11 @@ enum sonde_status sonde_audit_begin(const void *rules, size_t size_bytes,
 static enum sonde_status write_record(void *ctx, const void *bytes, size_t size)
 {
     struct sonde_audit_run *run = ctx;
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t done = write(run->report_fd, at, size);
-        if (done < 0 && errno != EINTR) {
-            run->os_error = errno;
-            return SONDE_OS;
-        }
-        at += done > 0 ? done : 0;
-        size -= done > 0 ? (size_t)done : 0;
+    if (sonde__host_write_all(run->report_fd, bytes, size)) {
+        return SONDE_OK;
     }
-    return SONDE_OK;
+    run->os_error = errno;
+    return SONDE_OS;
 }
 
 static void set_header(const struct sonde_audit_run *run, struct sonde__report *report)

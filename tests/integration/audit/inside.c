@@ -6,6 +6,7 @@
  *   fork    a child calls, too
  *   load    calls in a library that is loaded later
  *   wait    goes on only when the first new call was told
+ *   full    the report is larger than the limit of file sizes
  *   again   what cannot be started */
 #include "inside.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +186,10 @@ static __attribute__((noinline)) int act(char **argv, struct sonde_audit_options
         }
         puts("told while it runs");
         return 0;
+    }
+    if (strcmp(mode, "full") == 0) {
+        const struct rlimit limit = {64, 64};
+        return setrlimit(RLIMIT_FSIZE, &limit);
     }
     return again(options);
 }

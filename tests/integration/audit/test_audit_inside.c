@@ -211,3 +211,16 @@ TEST(what_cannot_start_is_refused)
         test_run_done(&run);
     }
 }
+
+TEST(a_limit_of_file_sizes_does_not_end_the_app)
+{
+    compile(phases);
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        const char *const argv[] = {program_built(programs[i]), "full", compiled, report_path,
+                                    NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 100);
+        CHECK_EQ(run.status, 1); /* and not by SIGXFSZ */
+        CHECK_CONTAINS(run.err, "the audit's report is not complete");
+        test_run_done(&run);
+    }
+}
