@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base_search.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
 #include "report_view.h"
@@ -106,11 +107,9 @@ void sonde__report_values_done(struct sonde__report_values *values)
 uint32_t sonde__report_values_of(const struct sonde__report_values *values, uint32_t rule,
                                  struct sonde__report_argument *ret_arguments, uint32_t capacity)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count && count < capacity; i++) {
-        if (values->list[i].rule == rule) {
-            ret_arguments[count++] = values->list[i].argument;
-        }
+    uint32_t count = 0, i = SONDE__SEARCH(0, values->count, k, values->list[k].rule < rule);
+    while (i < values->count && count < capacity && values->list[i].rule == rule) {
+        ret_arguments[count++] = values->list[i++].argument;
     }
     return count;
 }
