@@ -34,11 +34,14 @@ static bool add(void *ctx, const struct sonde__macho_name *name)
     if (start >= c->size || start >= UINT32_MAX) {
         return true;
     }
+    size_t size = strnlen(name->name, CONVERT_NAME_MAX);
+    if (!convert_work(c, size)) { /* many symbols, or stubs, may have one name */
+        return false;
+    }
     candidate.start = (uint32_t)start;
-    candidate.name =
-        name->source == SONDE__MACHO_NAME_STUB
-            ? stub_name(c, name->name)
-            : convert_string_copy(c, name->name, strnlen(name->name, CONVERT_NAME_MAX));
+    candidate.name = name->source == SONDE__MACHO_NAME_STUB
+                         ? stub_name(c, name->name)
+                         : convert_string_copy(c, name->name, size);
     convert_candidate(c, names->to, candidate);
     return c->status == SONDE_OK;
 }

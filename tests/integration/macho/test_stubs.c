@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "darwin.h"
+#include "mem_heap.h"
 #include "named_file.h"
 #include "test.h"
 
@@ -131,4 +132,67 @@ TEST(redacted_is_no_name)
     CHECK_STR(named_file_indexed(&f, vaddr), "");
     CHECK(!sonde__symbol_find(f.live, vaddr, &symbol));
     named_file_close(&f);
+}
+
+/* --- hostile --- */
+
+enum { TEXT_BYTES = 100000, SYMBOLS = 20000, TEXT_AT = 0x1000, SYMBOLS_AT = 0x20000 };
+
+static void put(uint8_t *at, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++) {
+        at[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+/* Symbols whose names are parts of one long text: together more than 100 times the file. */
+TEST(names_in_an_index_are_limited_by_the_file)
+{
+    const size_t size = SYMBOLS_AT + SYMBOLS * SONDE__MACHO_NLIST64_BYTES;
+    uint8_t *file = calloc(1, size), *segment = file + 32, *section = segment + 72;
+    uint8_t *table = section + SONDE__MACHO_SECTION64_BYTES;
+    uint32_t seed = 1;
+    put(file, SONDE__MH_MAGIC_64, 4);
+    put(file + 4, SONDE__CPU_ARM64, 4);
+    put(file + 12, SONDE__MH_DYLIB, 4);
+    put(file + 16, 2, 4);
+    put(file + 20, 72 + SONDE__MACHO_SECTION64_BYTES + 24, 4);
+    put(segment, SONDE__LC_SEGMENT_64, 4);
+    put(segment + 4, 72 + SONDE__MACHO_SECTION64_BYTES, 4);
+    memcpy(segment + 8, "__TEXT", sizeof "__TEXT");
+    put(segment + 32, 0x1000000, 8); /* vmsize */
+    put(segment + 48, size, 8);
+    put(segment + 56, SONDE__VM_PROT_EXECUTE, 4);
+    put(segment + 60, SONDE__VM_PROT_EXECUTE, 4);
+    put(segment + 64, 1, 4);
+    memcpy(section, "__text", sizeof "__text");
+    put(section + 40, 0x900000, 8);
+    put(section + 64, SONDE__S_ATTR_PURE_INSTRUCTIONS, 4);
+    put(table, SONDE__LC_SYMTAB, 4);
+    put(table + 4, 24, 4);
+    put(table + 8, SYMBOLS_AT, 4);
+    put(table + 12, SYMBOLS, 4);
+    put(table + 16, TEXT_AT, 4);
+    put(table + 20, TEXT_BYTES + 1, 4);
+    for (uint32_t i = 0; i < TEXT_BYTES; i++) {
+        seed = seed * 1664525 + 1013904223;
+        file[TEXT_AT + i] = (uint8_t)('a' + (seed >> 24) % 26);
+    }
+    for (uint32_t i = 0; i < SYMBOLS; i++) {
+        uint8_t *symbol = file + SYMBOLS_AT + (size_t)i * SONDE__MACHO_NLIST64_BYTES;
+        put(symbol, (uint64_t)i * 4, 4);
+        symbol[4] = SONDE__N_SECT | SONDE__N_EXT;
+        symbol[5] = 1;
+        put(symbol + 8, 0x800 + (uint64_t)i * 16, 8);
+    }
+    struct sonde_error error;
+    struct sonde__macho macho;
+    struct sonde__symindex_made made;
+    const struct sonde__symindex_source source = {.macho_debug = &macho};
+    CHECK_OK(sonde__macho_open(file, size, &macho, &error));
+    CHECK_OK(sonde__symindex_convert(&source, &made, &error));
+    CHECK(made.symbols > 1000);
+    CHECK(made.size < (16u << 20) + 10 * size);
+    sonde__mem_free(made.data);
+    free(file);
 }
