@@ -1,6 +1,8 @@
 # ./dev fuzz [NAME|all] [SECONDS] [RUNS]: libFuzzer targets, on their corpora; new finds go to build/fuzz-finds.
 # Targets run in parallel, one per processor: each has one thread.
 
+. tools/dev/select.sh
+
 # fuzz_one TARGET SECONDS [RUNS]: runs one target until either limit; prints its line, or the end of
 # its log.
 fuzz_one() {
@@ -16,17 +18,24 @@ fuzz_one() {
     fi
 }
 
-dev_fuzz() {
-    local name=${1:-all} seconds=${2:-60} runs=${3:-} target targets=()
-    need clang libclang-rt-14-dev
-    compile fuzz fuzzers
+# fuzz_listed: prints lines "name file module" of the targets, as tests_labelled.
+fuzz_listed() { tests_labelled fuzz fuzz | sed -E 's#^fuzz_([^ ]+) fuzz/#\1 fuzz/fuzz_\1.c#'; }
+
+# fuzz_names SECONDS RUNS NAME...: builds and runs these targets.
+fuzz_names() {
+    local seconds=$1 runs=$2
+    shift 2
+    compile fuzz "${@/#/fuzz_}"
     mkdir -p build/fuzz-finds
-    for target in build/fuzz/fuzz/fuzz_*; do
-        [ -x "$target" ] && [ -f "$target" ] || continue
-        [ "$name" = all ] || [ "$name" = "${target##*/fuzz_}" ] || continue
-        targets+=("$target")
-    done
-    [ ${#targets[@]} -gt 0 ] || die "fuzz: no target $name (./dev fuzz --help)"
     export -f fuzz_one
-    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "fuzz_one {} $seconds $runs"
+    printf 'build/fuzz/fuzz/fuzz_%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -c "fuzz_one {} $seconds $runs"
+}
+
+dev_fuzz() {
+    local name=${1:-all} seconds=${2:-60} runs=${3:-} names
+    need clang libclang-rt-14-dev
+    configure fuzz
+    mapfile -t names < <(fuzz_listed | cut -d' ' -f1 | grep -xE "$([ "$name" = all ] && echo '.*' || echo "$name")")
+    [ ${#names[@]} -gt 0 ] || die "fuzz: no target $name (./dev fuzz --help)"
+    fuzz_names "$seconds" "$runs" "${names[@]}"
 }

@@ -1,4 +1,4 @@
-# Selects what the sanitizer stages and clang-tidy check in one run of ./dev test: what changed, and
+# Selects what the sanitizer stages, the fuzzers and clang-tidy check in one run of ./dev test: what changed, and
 # a rotating share of the rest, so that several runs cover all. --long, or a checkout without
 # history, selects all. The gcc, clang and aarch64 stages always run everything.
 

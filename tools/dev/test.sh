@@ -20,7 +20,7 @@ Stages:
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
   tsan      tests of concurrent code under ThreadSanitizer *
   aarch64   cross build; unit and portable tests under qemu-user
-  fuzz      every fuzz target for a few seconds
+  fuzz      fuzz targets for a few seconds each *
   tidy      clang-tidy *
   demo      ./dev demo, end to end
   fresh     ./dev demo in a debootstrapped minimal root (with --long only)
@@ -176,8 +176,14 @@ stage_aarch64() {
 }
 
 stage_fuzz() {
-    local rc=0
-    dev_fuzz all "$([ "$long" = 1 ] && echo 600 || echo 15)" || rc=$?
+    local rc=0 names all
+    need clang libclang-rt-14-dev
+    configure fuzz
+    select_begin
+    all=$(fuzz_listed | wc -l)
+    mapfile -t names < <(fuzz_listed | select_names)
+    say "    $select_told: ${#names[@]} of $all targets"
+    [ ${#names[@]} = 0 ] || fuzz_names "$([ "$long" = 1 ] && echo 600 || echo 15)" "" "${names[@]}" || rc=$?
     tally "fuzz" $rc
 }
 
@@ -243,7 +249,7 @@ dev_test() {
         stages=("${stages_all[@]}")
         [ $long = 0 ] || stages+=(fresh loaded)
     fi
-    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh; . tools/dev/select.sh
+    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh
     dev_setup build test
     [ $long = 0 ] || { corpora; from_npm long; dev_setup long; }
     [ ${#modules[@]} = 0 ] || test_modules "${modules[@]}"
