@@ -13,6 +13,7 @@ set(sources
     symbol_go.c
     symbol_index.c
     symbol_macho.c
+    symbol_macho_extent.c
     symbol_macho_names.c
     symbol_macho_objc.c
     symbol_objc.c

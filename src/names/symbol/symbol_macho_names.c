@@ -8,6 +8,7 @@
 #include "image_elf_format.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
+#include "symbol_macho_extent.h"
 #include "symbol_macho_objc.h"
 
 /* Apple's text in place of a name that was removed. */
@@ -26,6 +27,8 @@ struct names {
     void *ctx;
     struct addresses starts; /* of functions */
     struct addresses named;  /* that symbols name */
+    struct addresses ends;   /* of functions, where `starts` is empty and symbols were removed */
+    bool has_locals;         /* a symbol of a function that is local: none was removed */
     struct {
         uint64_t start, size;
     } code[CODE_SECTIONS_MAX];
@@ -68,12 +71,17 @@ static void read_starts(struct names *n, const struct sonde__macho *macho, uint6
     }
 }
 
+/* The first of the addresses after `vaddr`, at most `limit`. */
+static uint64_t next_after(const struct addresses *in, uint64_t vaddr, uint64_t limit)
+{
+    size_t after = count_until(in, vaddr);
+    return after < in->count && in->all[after] < limit ? in->all[after] : limit;
+}
+
 /* limit: the end of the section, or of the stub. */
 static void give(struct names *n, struct sonde__macho_name *name, uint64_t limit)
 {
-    size_t after = count_until(&n->starts, name->start);
-    bool has_next = after < n->starts.count && n->starts.all[after] < limit;
-    name->end = has_next ? n->starts.all[after] : limit;
+    name->end = next_after(&n->ends, name->start, next_after(&n->starts, name->start, limit));
     name->name += name->name[0] == '_';
     if (name->end > name->start && !n->each(n->ctx, name)) {
         n->is_done = true;
@@ -105,6 +113,7 @@ static void give_symbols(struct names *n, const struct sonde__macho *macho, uint
         if (sonde__macho_is_function(macho, &symbol, &section) &&
             strcmp(symbol.name, REDACTED) != 0) {
             put(n, &n->named, name.start);
+            n->has_locals = n->has_locals || name.bind == SONDE__STB_LOCAL;
             give(n, &name, section.vaddr + section.size + shift);
         }
     }
@@ -251,6 +260,72 @@ static void give_objc(struct names *n)
     sonde__macho_objc_close(&objc);
 }
 
+/* --- bounds by code --- */
+
+static bool take_start(void *ctx, const struct sonde__macho_name *name)
+{
+    struct addresses *named = ctx;
+    return SONDE__MEM_ADD(named->all, named->count, named->capacity, name->start);
+}
+
+static void give_all(struct names *n, const struct sonde__macho *debug, uint64_t shift)
+{
+    n->named.count = 0;
+    if (debug != NULL) {
+        give_symbols(n, debug, shift);
+    }
+    if (n->named.count == 0) {
+        give_symbols(n, n->macho, 0);
+    }
+    sort(&n->named);
+    if (!n->is_done) {
+        give_exports(n);
+    }
+    if (!n->is_done) {
+        give_stubs(n);
+    }
+    if (!n->is_done) {
+        give_objc(n);
+    }
+}
+
+/* Find where each function with a name ends, by its code up to the next one's. Without code that
+ * can be read, its entry alone has the name. */
+static void find_ends(struct names *n, const struct addresses *named)
+{
+    for (size_t i = 0; i < named->count && !n->is_done; i++) {
+        uint64_t start = named->all[i], left = 0;
+        uint64_t limit = next_after(named, start, code_end(n, start));
+        const uint8_t *code = sonde__macho_from_vaddr(n->macho, start, &left);
+        if (limit > start && (i == 0 || named->all[i - 1] != start)) {
+            left = code == NULL ? 0 : left < limit - start ? left : limit - start;
+            left = symbol_macho_extent(n->macho->arch, start, code, left);
+            put(n, &n->ends, start + (left != 0 ? left : 1));
+        }
+    }
+}
+
+/* An image that lists no starts of functions, and whose local symbols were removed: what follows a
+ * function that has a name may be another, which has none. (zig's linker writes an empty list.) */
+static void bound_by_code(struct names *n)
+{
+    struct addresses named = {.all = NULL};
+    bool (*each)(void *ctx, const struct sonde__macho_name *name) = n->each;
+    void *ctx = n->ctx;
+    n->each = take_start;
+    n->ctx = &named;
+    give_all(n, NULL, 0);
+    n->each = each;
+    n->ctx = ctx;
+    if (n->is_done) {
+        n->is_failed = true;
+    } else if (!n->has_locals) {
+        sort(&named);
+        find_ends(n, &named);
+    }
+    sonde__mem_free(named.all);
+}
+
 enum sonde_status
 sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__macho *debug,
                        bool (*each)(void *ctx, const struct sonde__macho_name *name), void *ctx)
@@ -262,24 +337,16 @@ sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__mac
         read_starts(&n, debug, shift);
     }
     sort(&n.starts);
-    if (debug != NULL) {
-        give_symbols(&n, debug, shift);
-    }
-    if (n.named.count == 0) {
-        give_symbols(&n, macho, 0);
-    }
-    sort(&n.named);
     find_code(&n);
-    if (!n.is_done) {
-        give_exports(&n);
+    if (n.starts.count == 0 && debug == NULL && macho->type != SONDE__MH_OBJECT &&
+        macho->type != SONDE__MH_DSYM && !n.is_done) {
+        bound_by_code(&n);
     }
     if (!n.is_done) {
-        give_stubs(&n);
-    }
-    if (!n.is_done) {
-        give_objc(&n);
+        give_all(&n, debug, shift);
     }
     sonde__mem_free(n.starts.all);
     sonde__mem_free(n.named.all);
+    sonde__mem_free(n.ends.all);
     return n.is_failed ? SONDE_MEMORY : SONDE_OK;
 }
