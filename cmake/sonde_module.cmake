@@ -138,8 +138,8 @@ endfunction()
 # [ALONE]): one test program on our harness, run by ctest (one line there; the program prints a line
 # per TEST and its own totals). Its label is unit or integration by its folder. Further labels:
 # portable (runs under an emulator too), sanitize (also under ASan), tsan (also under TSan). ALONE:
-# the test needs the processors for itself (time limits, threads that must run at once): no other
-# test runs at the same time, and ./dev test tries it a second time if it fails, and reports that.
+# the test can fail where processors lack (time limits, threads that must run at once): ./dev test
+# tries it a second time if it fails, with no other test beside it, and reports that.
 function(sonde_test name)
     cmake_parse_arguments(T "ALONE" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
     if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/integration|/examples")
@@ -168,7 +168,7 @@ function(sonde_test name)
     endif()
     add_test(NAME ${name} COMMAND test_${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT}
-                                           LABELS "${T_LABELS}" RUN_SERIAL ${T_ALONE})
+                                           LABELS "${T_LABELS}" COST ${T_TIMEOUT})
     sonde_test_listed(${name} LABELS ${T_LABELS} USES ${T_USES})
 endfunction()
 
