@@ -137,6 +137,10 @@ static const char *read_flagged(const struct python *python, struct sonde__view 
         if (call - state < l->ts_bytes) { /* in the state: the end */
             return at == 0 ? NULL : unfit;
         }
+        if (at == 0) { /* a greenlet's own link: its calls end here, and other ones lie beyond */
+            chain->is_switched = true;
+            return next - state < l->ts_bytes ? NULL : unfit;
+        }
         const char *why = read_run(python, view, call, &at, chain);
         if (why != NULL) {
             return why;

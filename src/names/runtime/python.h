@@ -21,6 +21,7 @@ struct python_chain {
     struct python_frame frames[SONDE__SCRIPT_FRAMES_MAX];
     uint32_t count, run_count;
     uint64_t lost_count;
+    bool is_switched; /* the thread has several stacks of calls (greenlets), and this is one */
 };
 
 struct python_thread {

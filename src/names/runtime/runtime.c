@@ -110,6 +110,7 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sond
     const char *why = python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count);
     r->chain.count = r->chain.run_count = 0;
     r->chain.lost_count = 0;
+    r->chain.is_switched = false;
     r->python.is_cut = false;
     script->lock = SONDE__SCRIPT_LOCK_UNKNOWN;
     for (uint32_t i = 0; i < count && why == NULL; i++) {
@@ -170,6 +171,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
     if (script.why == NULL) {
         script.run_count = runtime->chain.run_count;
         script.lost_count = runtime->chain.lost_count;
+        script.is_switched = runtime->chain.is_switched;
         script.state = (uint8_t)(script.count != 0 ? SONDE__SCRIPT_READ : SONDE__SCRIPT_NONE);
     } else {
         script.count = script.waiting_count = 0;

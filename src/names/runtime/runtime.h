@@ -90,6 +90,7 @@ struct sonde__script {
     uint32_t count;
     uint32_t run_count;
     uint64_t lost_count; /* outermost frames left out */
+    bool is_switched;    /* native calls further out may be those of another stack of the thread */
     uint8_t state;       /* enum sonde__script_state */
     uint8_t lock;        /* enum sonde__script_lock */
     /* Threads that wait for the lock wait at an address in [lock_start, lock_end). */
@@ -105,7 +106,7 @@ struct sonde__script {
     uint32_t parked_count;
     const char *doubt;    /* what of the tasks is not shown; null: nothing */
     const char *language; /* "Python" */
-    const char *why;      /* TORN, DAMAGED: the reason */
+    const char *why; /* TORN, DAMAGED: the reason; NONE: why its runtime cannot be read, or null */
 };
 
 /* --- a runtime --- */
@@ -158,9 +159,9 @@ bool sonde__runtime_is_loop(const struct sonde__runtime *runtime, uint64_t pc);
 /* Mark the native frame of each run in stack->how (SONDE__HOW_RUNS_SCRIPT). If native frames were
  * left out of the middle of the stack, their script frames are left out, too: *count shrinks, and
  * runs are renumbered without a gap. False: native and script frames do not match; nothing is
- * marked, and *ret_why is the reason. */
+ * marked, and *ret_why is the reason. frames: those of *script, in the caller's memory */
 bool sonde__runtime_join(const struct sonde__runtime *runtime, struct sonde_stack *stack,
-                         uint32_t run_count, struct sonde__script_frame *frames, uint32_t *count,
+                         struct sonde__script *script, struct sonde__script_frame *frames,
                          const char **ret_why);
 
 #endif

@@ -97,6 +97,7 @@ static enum sonde_status open_runtime(struct sonde__target *target, uint32_t ind
     } else if (status != SONDE_ABSENT) {
         s->runtime = NULL;
         s->unread = error;
+        s->is_unknown = status == SONDE_UNSUPPORTED;
     }
     return status;
 }
@@ -114,6 +115,7 @@ static void search(struct sonde__target *target)
     s->runtime = NULL;
     s->has_image = false;
     s->unread = (struct sonde_error){0};
+    s->is_unknown = false;
     for (uint32_t i = 0; i < target->images.image_count && s->runtime == NULL; i++) {
         bool is_vdso = (target->images.images[i].flags & SONDE__IMAGE_VDSO) != 0;
         if (!is_vdso && target->images.loaded[i].readable) {
@@ -159,7 +161,9 @@ void sonde__target_want_tasks(struct sonde__target *target, bool wanted)
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
 {
     struct sonde__target_scripts *s = &target->scripts;
-    if (sonde__target_has_script(target)) {
+    if (!sonde__target_has_script(target)) {
+        s->last.script.why = s->wanted && s->is_unknown ? s->unread.what : NULL;
+    } else {
         uint64_t inner = s->other_numbers ? sonde__host_inner_tid(target->pid, tid) : tid;
         if (inner != 0) {
             sonde__runtime_read(s->runtime, inner, &s->last.script);
@@ -207,6 +211,5 @@ void sonde__target_join_script(struct sonde__target *target,
         last->apart = "read later";
         return;
     }
-    last->joined = sonde__runtime_join(s->runtime, stack, last->script.run_count, s->frames,
-                                       &last->script.count, &last->apart);
+    last->joined = sonde__runtime_join(s->runtime, stack, &last->script, s->frames, &last->apart);
 }

@@ -27,6 +27,7 @@ struct sonde__target_scripts {
     uint64_t generation;       /* of the searched images; 0: never */
     uint64_t next_ns;          /* when to try a runtime again that was not ready */
     struct sonde_error unread; /* why a runtime cannot be read */
+    bool is_unknown;           /* because its version is not known */
     struct sonde__target_script last;
     struct sonde__script_frame *frames; /* of `last` */
 };

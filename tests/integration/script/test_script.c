@@ -36,6 +36,15 @@ TEST_TIMEOUT(frames_equal_faulthandler, TIMEOUT_S + 10)
     compare("/usr/bin/python3", "10", "mixed.py", NULL);
 }
 
+/* Stacks of which only one is the thread's at a time. */
+TEST_TIMEOUT(frames_of_greenlets_equal_faulthandler, TIMEOUT_S + 10)
+{
+    if (access("/usr/lib/python3/dist-packages/gevent", F_OK) != 0) {
+        SKIP("no gevent");
+    }
+    compare("/usr/bin/python3", "10", "greenlets.py", NULL);
+}
+
 /* An interpreter of another version, where pyenv has one. In 3.8 and 3.9 a frame that was traced
  * keeps a line: taken for the frame's, it was wrong in one of 50 stacks of 3.9. */
 static void compare_version(const char *version, const char *stops)
