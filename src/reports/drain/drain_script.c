@@ -1,6 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain_script.h"
 
+#include <stdio.h>
+
+void drain_script_note(struct sonde__report *report, const struct sonde__script *script,
+                       struct drain_script_notes *notes)
+{
+    char text[192];
+    if (script->why == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < notes->count; i++) {
+        if (notes->reasons[i] == script->why) {
+            return;
+        }
+    }
+    if (notes->count < sizeof notes->reasons / sizeof *notes->reasons) {
+        notes->reasons[notes->count++] = script->why;
+        if (script->language != NULL) {
+            snprintf(text, sizeof text, "%s functions of a thread are not shown: %s",
+                     script->language, script->why);
+        } else {
+            snprintf(text, sizeof text, "functions of scripts are not shown: %s", script->why);
+        }
+        sonde__report_add_note(report, text);
+    }
+}
+
 static uint32_t add_frame(struct sonde__report *report, const struct sonde__script *script,
                           const struct sonde__script_frame *frame, uint32_t parent,
                           uint32_t awaiter)

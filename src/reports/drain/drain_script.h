@@ -6,6 +6,15 @@
 #include "report_model.h"
 #include "target_script.h"
 
+/* The reasons that the report has a note of: pointers to constant texts. */
+struct drain_script_notes {
+    const char *reasons[16];
+    uint32_t count;
+};
+/* If the script frames of a thread could not be read, add a note with the reason, once for each. */
+void drain_script_note(struct sonde__report *report, const struct sonde__script *script,
+                       struct drain_script_notes *notes);
+
 /* Add the frames of one run inside `parent`, the node of the native frame that runs them. Returns
  * the innermost node, `parent` for an empty run, 0 without memory. */
 uint32_t drain_script_run(struct sonde__report *report, const struct sonde__script *script,

@@ -55,6 +55,7 @@ struct sonde__drain {
     struct sonde__answer answer; /* for one frame; too large for the stack */
     struct drain_tails tails;
     struct drain_jit jit;
+    struct drain_script_notes script_notes;
     struct drain_pair pairs[DRAIN_PAIRS];
 };
 
@@ -473,6 +474,7 @@ uint32_t sonde__drain_sample(struct sonde__drain *drain, const struct sonde__ima
                              const struct sonde__sample *sample, uint32_t *ret_script_stack)
 {
     const struct sonde__target_script *script = &sample->script;
+    drain_script_note(drain->report, &script->script, &drain->script_notes);
     *ret_script_stack = script->joined ? 0 : drain_script_all(drain->report, &script->script);
     return add_stack(drain, images, &sample->stack, script->joined ? &script->script : NULL);
 }

@@ -456,3 +456,25 @@ TEST(without_symbols_a_frame_has_no_line)
     CHECK_EQ(frame->file, 0);
     teardown(&w);
 }
+
+/* The reason why a thread has no script frames is a note, once for each reason. */
+TEST(unread_script_frames_are_noted_once)
+{
+    static const char torn[] = "it ran while it was read", unreadable[] = "a frame cannot be read";
+    const char *const reasons[] = {torn, NULL, unreadable, torn};
+    struct world w;
+    setup(&w, false);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        struct sonde__sample sample = {.stack = w.stack};
+        uint32_t apart = 0;
+        sample.script.script = (struct sonde__script){.language = "Python", .why = reasons[i]};
+        (void)sonde__drain_sample(w.drain, &w.set, &sample, &apart);
+        CHECK_EQ(apart, 0);
+    }
+    CHECK_EQ(sonde__report_note_count(w.report), 2);
+    CHECK_STR(sonde__report_note(w.report, 0),
+              "Python functions of a thread are not shown: it ran while it was read");
+    CHECK_STR(sonde__report_note(w.report, 1),
+              "Python functions of a thread are not shown: a frame cannot be read");
+    teardown(&w);
+}
