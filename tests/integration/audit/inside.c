@@ -7,11 +7,13 @@
  *   load    calls in a library that is loaded later
  *   wait    goes on only when the first new call was told
  *   full    the report is larger than the limit of file sizes
+ *   begun   the audit begins in a phase
  *   again   what cannot be started */
 #include "inside.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +181,10 @@ static __attribute__((noinline)) int act(char **argv, struct sonde_audit_options
     if (strcmp(mode, "load") == 0) {
         return load(argv[4]);
     }
+    if (strcmp(mode, "begun") == 0) {
+        ask(MARKED_CALLS);
+        return 0;
+    }
     if (strcmp(mode, "wait") == 0) {
         ask(1);
         while (atomic_load(&told) == 0) {
@@ -203,17 +209,27 @@ int main(int argc, char **argv)
     rules_size = fread(rules, 1, sizeof rules, file);
     fclose(file);
     struct sonde_audit_options options = options_of(argv);
+    if (strcmp(argv[1], "begun") == 0) {
+        options.phase = "consent";
+        options.consent = SONDE_CONSENT_GIVEN;
+    }
+    const void *unhooked = dlsym(RTLD_DEFAULT, "getenv");
     ask(1); /* not counted */
     if (sonde_audit_begin(rules, rules_size, &options, &run, &error) != SONDE_OK) {
         fprintf(stderr, "%s\n", error.what);
         return 1;
     }
     memset(rules, rules[0] == 0, strcmp(argv[1], "again") == 0 ? 0 : sizeof rules);
+    bool is_hooked = dlsym(RTLD_DEFAULT, "getenv") != unhooked;
     int failed = act(argv, &options);
     if (sonde_audit_finish(run, &error) != SONDE_OK) {
         fprintf(stderr, "%s\n", error.what);
         return 1;
     }
     ask(1); /* not counted */
+    if (!is_hooked || dlsym(RTLD_DEFAULT, "getenv") != unhooked) {
+        fprintf(stderr, "getenv is %s\n", is_hooked ? "still hooked" : "not hooked");
+        return 1;
+    }
     return strcmp(argv[1], "again") == 0 ? refuse_many(&options, argv[3]) : failed;
 }

@@ -173,6 +173,22 @@ TEST(phases_are_begun_from_inside_and_outside)
     }
 }
 
+TEST(a_phase_may_have_begun_before)
+{
+    compile(phases);
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        struct test_run run = run_inside(programs[i], "begun", NULL);
+        struct json *report = read_report();
+        CHECK_EQ(calls_of(report, "in"), MARKED_CALLS);
+        CHECK_EQ(calls_of(report, "early"), 0);
+        const struct json *phase = json_need(report, "named_phases")->first;
+        CHECK_STR(json_text(phase, "name"), "consent");
+        CHECK_STR(json_text(phase, "consent"), "given");
+        json_free(report);
+        test_run_done(&run);
+    }
+}
+
 TEST(a_fork_child_is_not_recorded)
 {
     compile(phases);
@@ -180,7 +196,7 @@ TEST(a_fork_child_is_not_recorded)
         struct test_run run = run_inside(programs[i], "fork", NULL);
         struct json *report = read_report();
         CHECK_EQ(calls_of(report, "all"), PARENT_CALLS);
-        CHECK(json_get(report, "phases") == NULL);
+        CHECK(json_get(report, "named_phases") == NULL);
         CHECK_CONTAINS(run.out, "line 1 call made a process (fork,");
         json_free(report);
         test_run_done(&run);

@@ -80,6 +80,19 @@ static int64_t calls_with(const struct json *of, const char *name, const char *v
     return calls;
 }
 
+/* Of the first kept value of an argument. */
+static int64_t position_of(const struct json *report, const char *rule, const char *name)
+{
+    JSON_EACH(argument, json_need(rule_named(report, rule), "arguments"))
+    {
+        if (strcmp(json_text(argument, "name"), name) == 0) {
+            return json_int(argument, "position");
+        }
+    }
+    FAIL("no argument %s", name);
+    return 0;
+}
+
 static int64_t calls_of(const struct json *report, const char *rule, const char *name,
                         const char *value)
 {
@@ -130,6 +143,9 @@ TEST(values_are_kept)
     CHECK_EQ(calls_of(report, "files", "flags", "0"), NULL_OPENS);
     CHECK_EQ(calls_of(report, "files", "flags", "1"), ZERO_OPENS);
     CHECK_EQ(calls_of(report, "files", "path", NULL), 0);
+    CHECK_EQ(position_of(report, "files", "path"), 1);
+    CHECK_EQ(position_of(report, "files", "flags"), 2);
+    CHECK_EQ(position_of(report, "from-folder", "file"), 2);
     CHECK_EQ(calls_of(report, "from-folder", "path", "/dev/full"), FOLDER_OPENS);
     CHECK_EQ(calls_of(report, "from-folder", "file", "full"), FOLDER_OPENS);
     CHECK_EQ(calls_of(report, "numbers", "path", "/dev/null"), NUMBER_OPENS);
