@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include <sonde/audit.h>
+#include <sonde/depot.h>
 #include <sonde/note.h>
 
 int ruled_main(int argc, char **argv); /* ruled.c */
@@ -37,6 +38,7 @@ static void print_found(void *ctx, const struct sonde_audit_found *found)
            found->rule, found->category, found->message, found->function, found->callers,
            found->phase, found->sdk, found->tid == (uint64_t)getpid() ? "main" : "other");
     fflush(stdout);
+    (void)!getenv("INSIDE"); /* not counted */
     atomic_fetch_add((_Atomic unsigned *)ctx, 1);
 }
 
@@ -131,6 +133,22 @@ static int again(struct sonde_audit_options *options)
     return 0;
 }
 
+/* While calls are recorded by names, there is no audit by rules. */
+static void refuse_while_hooked(const struct sonde_audit_options *options)
+{
+    static const char *const names[] = {"getppid"};
+    struct sonde_depot *depot;
+    struct sonde_audit *by_names;
+    if (sonde_depot_create(0, &depot) != SONDE_OK ||
+        sonde_audit_start(depot, names, 1, &by_names, &error) != SONDE_OK ||
+        sonde_audit_begin(rules, rules_size, options, &run, &error) != SONDE_BUSY) {
+        fprintf(stderr, "by names: %s\n", error.what);
+        exit(1);
+    }
+    sonde_audit_stop(by_names);
+    sonde_depot_destroy(depot);
+}
+
 /* In pages of 4 KiB. */
 static long address_space(void)
 {
@@ -191,6 +209,7 @@ static __attribute__((noinline)) int act(char **argv, struct sonde_audit_options
             usleep(1000);
         }
         puts("told while it runs");
+        ask(1);
         return 0;
     }
     if (strcmp(mode, "full") == 0) {
@@ -212,6 +231,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "begun") == 0) {
         options.phase = "consent";
         options.consent = SONDE_CONSENT_GIVEN;
+    }
+    if (strcmp(argv[1], "again") == 0) {
+        refuse_while_hooked(&options);
     }
     const void *unhooked = dlsym(RTLD_DEFAULT, "getenv");
     ask(1); /* not counted */

@@ -145,7 +145,10 @@ TEST(new_calls_are_told_while_the_app_runs)
     compile("[rule \"all\"]\napi = getenv\n");
     for (unsigned i = 0; i < PROGRAMS; i++) {
         struct test_run run = run_inside(programs[i], "wait", NULL);
+        struct json *report = read_report();
         CHECK_CONTAINS(run.out, "told while it runs\n");
+        CHECK_EQ(calls_of(report, "all"), 2);
+        json_free(report);
         test_run_done(&run);
     }
 }
