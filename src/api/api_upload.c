@@ -5,7 +5,6 @@
 #include <sonde/upload.h>
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base_sized.h"
@@ -106,16 +105,6 @@ static enum sonde_status check_folder(const char *path, struct sonde_error *ret_
     return SONDE_OK;
 }
 
-static int start_thread(struct sonde_upload *upload)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&upload->thread, NULL, run, upload);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 enum sonde_status sonde_upload_start(const struct sonde_upload_options *options,
                                      struct sonde_upload **ret_upload,
                                      struct sonde_error *ret_error)
@@ -138,7 +127,7 @@ enum sonde_status sonde_upload_start(const struct sonde_upload_options *options,
         upload->pid = sonde__os_pid();
         upload->sender.stop = &upload->stop;
         upload->sender.paused = &upload->paused;
-        int failed = start_thread(upload);
+        int failed = sonde__host_start_thread(&upload->thread, run, upload);
         if (failed != 0) {
             status = sonde__base_fail(ret_error, SONDE_OS, "the sender's thread", NULL, failed, 0);
         }

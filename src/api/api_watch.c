@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,24 +329,13 @@ static void fill_session(struct sonde_watch *watch)
     session->ctx = watch;
 }
 
-static int start_thread(struct sonde_watch *watch)
-{
-    sigset_t all, before;
-    int failed;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&watch->thread, NULL, run, watch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *ret_error)
 {
     enum sonde_status status;
     int failed;
     fill_session(watch);
     sonde__api_marks_begin(watch->options.threshold_ns);
-    failed = start_thread(watch);
+    failed = sonde__host_start_thread(&watch->thread, run, watch);
     if (failed != 0) {
         return sonde__base_fail(ret_error, SONDE_OS, "the watch's thread", NULL, failed, 0);
     }

@@ -11,6 +11,8 @@
 
 /* Set the calling thread's name; at most 15 bytes. */
 void sonde__host_name_thread(const char *name);
+/* Start a thread that receives no signal of the program. Returns 0 or an errno. */
+int sonde__host_start_thread(pthread_t *ret_thread, void *(*run)(void *ctx), void *ctx);
 
 /* Get the tid of a thread. Returns OK | ABSENT (it has ended) | UNSUPPORTED. */
 SONDE_NODISCARD enum sonde_status sonde__host_thread_number(pthread_t thread, uint64_t *ret_tid);

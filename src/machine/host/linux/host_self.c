@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,16 @@
 void sonde__host_name_thread(const char *name)
 {
     (void)prctl(PR_SET_NAME, name);
+}
+
+int sonde__host_start_thread(pthread_t *ret_thread, void *(*run)(void *ctx), void *ctx)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(ret_thread, NULL, run, ctx);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
 }
 
 /* The clock of a thread's CPU time is its tid: ~(clock >> 3), with bit 2 for "thread" and 2 for the
