@@ -122,6 +122,11 @@ struct sonde_audit_options {
      * finished, on the thread that finishes it: number of calls, cost, functions that are not seen.
      * The lines are in the report, too. Or null. */
     void (*on_line)(void *ctx, const char *line);
+    /* A spool folder as that of `sonde run --spool`; created if missing. It gets a report of this
+     * run. Until then a file there has the counts, as of less than a second ago: they survive any
+     * end of the app, and the next start that uses the folder (this one, sonde_watch_start(),
+     * `sonde spool finish`) makes a report of it. Null: none. */
+    const char *spool;
 };
 
 struct sonde_audit_run;
@@ -131,19 +136,20 @@ struct sonde_audit_run;
  * neither are those by pointers that the program took before with dlsym().
  *
  * rules    a file that `sonde audit compile -o` wrote, in memory; it need not stay
- * options  report or on_found must be given. The argument of on_found is valid during the call. A
- *          callback must not finish the audit
+ * options  report, spool or on_found must be given. The argument of on_found is valid during the
+ * call. A callback must not finish the audit
  *
- * With on_found the audit has a thread, which blocks all signals and looks up the names of new
- * stacks; what it calls itself is not counted. A descriptor stays open, by which `sonde mark`
- * begins phases. A fork child is not recorded. An audit runs once in the life of a process, because
- * a thread may be inside of it when it is finished: some memory is never given back (550 MB of
- * addresses, of which 1.3 MB and what was counted are in memory).
+ * With on_found or spool the audit has a thread, which blocks all signals, looks up the names of
+ * new stacks and writes the file in the spool folder; what it calls itself is not counted. A
+ * descriptor stays open, by which `sonde mark` begins phases. A fork child is not recorded. An
+ * audit runs once in the life of a process, because a thread may be inside of it when it is
+ * finished: some memory is never given back (550 MB of addresses, of which 1.3 MB and what was
+ * counted are in memory).
  *
  * Returns    OK | USAGE | CORRUPT (these are no rules; ret_error->at is an offset) | LIMIT |
  *            UNSUPPORTED (rules of another version of sonde, another system than Linux) | BUSY
- *            (sonde_audit_start() runs, or an audit has run) | MEMORY | DENIED and OS (the report,
- *            the thread)
+ *            (sonde_audit_start() runs, or an audit has run) | MEMORY | DENIED, OS and LIMIT (the
+ * report, the spool folder, the thread)
  * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
  *            loader's lock, and while the symbols of all libraries are read: some 10 ms
  * Ownership  the caller's: sonde_audit_finish()
@@ -153,7 +159,7 @@ sonde_audit_begin(const void *rules, size_t size_bytes, const struct sonde_audit
                   struct sonde_audit_run **ret_run, struct sonde_error *ret_error);
 
 /* Finish the audit: report what is new, write the report, restore what was hooked. An app that ends
- * without it has no report. In a fork child it does nothing.
+ * without it has no report but that of a spool folder. In a fork child it does nothing.
  *
  * run  may be null
  *

@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api_audit_spool.h"
 #include "api_symbols.h"
 #include "audit_blob.h"
 #include "audit_run.h"
@@ -49,8 +49,9 @@ struct sonde_audit_run {
     struct sonde__audit *audit;
     char *memory;
     int32_t memory_fd;
-    int report_fd; /* -1: none */
-    int os_error;  /* of writing the report */
+    int report_fd;                        /* -1: none */
+    struct sonde__api_audit_spool *spool; /* null: none */
+    int os_error;                         /* of writing the report */
     pthread_t thread;
     int32_t pid;
     _Atomic uint32_t stop;
@@ -94,9 +95,11 @@ static void tell(void *ctx, const struct sonde__audit_new *found)
     run->options.on_found(run->options.ctx, &public);
 }
 
-static void look(struct sonde_audit_run *run)
+static void tell_all(struct sonde_audit_run *run)
 {
-    sonde__audit_tell(run->audit, run->memory + PLUGIN_AT, tell, run);
+    if (run->options.on_found != NULL) {
+        sonde__audit_tell(run->audit, run->memory + PLUGIN_AT, tell, run);
+    }
 }
 
 static void *watch(void *ctx)
@@ -105,25 +108,36 @@ static void *watch(void *ctx)
     sonde__record_inside_enter();
     sonde__host_name_thread("sonde-audit");
     while (atomic_load(&run->stop) == 0) {
-        (void)!sonde__os_sleep((const uint32_t *)&run->stop, 0, LOOK_NS, false);
-        if (atomic_load(&run->stop) == 0) {
-            look(run);
+        tell_all(run);
+        if (run->spool != NULL) {
+            sonde__api_audit_spool_look(run->spool, run->memory + PLUGIN_AT);
         }
+        (void)!sonde__os_sleep((const uint32_t *)&run->stop, 0, LOOK_NS, false);
     }
     return NULL;
 }
 
-static int start_thread(struct sonde_audit_run *run)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&run->thread, NULL, watch, run);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 /* --- the start --- */
+
+static void set_header(const struct sonde_audit_run *run, struct sonde__report *report)
+{
+    char executable[4096];
+    struct sonde__drain_origin origin;
+    struct sonde__report_header header = {.kind = SONDE__REPORT_AUDIT,
+                                          .tool = "libsonde " SONDE_VERSION,
+                                          .source = "self",
+                                          .arch = sonde__arch_name(SONDE__ARCH_HOST),
+                                          .pid = run->pid,
+                                          .build = run->options.build,
+                                          .tags = run->tags,
+                                          .tag_count = run->options.tag_count};
+    bool is_known = sonde__host_executable(run->pid, executable, sizeof executable);
+    header.executable = is_known ? executable : "";
+    sonde__drain_origin(&origin, &header);
+    header.device.id = run->options.device != NULL ? run->options.device : header.device.id;
+    sonde__report_set_header(report, &header);
+    sonde__drain_process(report, run->pid, sonde__host_parent(run->pid), header.executable);
+}
 
 static char *copy_text(const char *text, bool *whole)
 {
@@ -141,6 +155,7 @@ static void free_run(struct sonde_audit_run *run)
     sonde__mem_free((char *)run->options.build);
     sonde__mem_free((char *)run->options.device);
     sonde__mem_free((char *)run->options.phase);
+    sonde__api_audit_spool_close(run->spool);
     sonde__audit_destroy(run->audit);
     sonde__audit_blob_done(&run->blob);
     if (run->report_fd >= 0) {
@@ -183,7 +198,8 @@ static bool take_options(const struct sonde_audit_options *given,
     return sonde__base_sized_take(given, ret_options, sizeof *ret_options) &&
            ret_options->tag_count <= SONDE__REPORT_TAGS_MAX &&
            (ret_options->tag_count == 0 || ret_options->tags != NULL) &&
-           (ret_options->report != NULL || ret_options->on_found != NULL);
+           (ret_options->report != NULL || ret_options->on_found != NULL ||
+            ret_options->spool != NULL);
 }
 
 /* What it has stays until the audit has begun. */
@@ -199,6 +215,20 @@ static enum sonde_status open_report(struct sonde_audit_run *run, struct sonde_e
                                 "the report cannot be written", run->options.report, errno, 0);
     }
     return SONDE_OK;
+}
+
+static enum sonde_status open_spool(struct sonde_audit_run *run, struct sonde_error *ret_error)
+{
+    struct sonde__report *like;
+    if (run->options.spool == NULL) {
+        return SONDE_OK;
+    }
+    if (sonde__report_create(&like) != SONDE_OK) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    set_header(run, like);
+    return sonde__api_audit_spool_open(run->options.spool, run->audit, like, &run->spool,
+                                       ret_error);
 }
 
 /* What the rules mean in the libraries that are loaded. */
@@ -243,10 +273,10 @@ static enum sonde_status refuse_begin(enum sonde_status status, struct sonde_err
     return sonde__base_fail(ret_error, status, what, NULL, 0, 0);
 }
 
-/* Only new calls need the thread. */
+/* Only new calls and the live file need the thread. */
 static bool has_thread(const struct sonde_audit_run *run)
 {
-    return run->options.on_found != NULL;
+    return run->options.on_found != NULL || run->spool != NULL;
 }
 
 static enum sonde_status record(struct sonde_audit_run *run, struct sonde_error *ret_error)
@@ -263,7 +293,7 @@ static enum sonde_status record(struct sonde_audit_run *run, struct sonde_error 
     if (status != SONDE_OK) {
         return refuse_begin(status, ret_error);
     }
-    int failed = has_thread(run) ? start_thread(run) : 0;
+    int failed = has_thread(run) ? sonde__host_start_thread(&run->thread, watch, run) : 0;
     if (failed != 0) {
         sonde__record_inside_end();
         return sonde__base_fail(ret_error, SONDE_OS, "the audit's thread", NULL, failed, 0);
@@ -280,9 +310,13 @@ static enum sonde_status begin(struct sonde_audit_run *run, const void *rules, s
     }
     SONDE_TRY(plan(run, ret_error));
     SONDE_TRY(open_report(run, ret_error));
+    SONDE_TRY(open_spool(run, ret_error));
     SONDE_TRY(record(run, ret_error));
     if (run->report_fd >= 0) {
         (void)!ftruncate(run->report_fd, 0); /* a pipe has nothing to replace */
+    }
+    if (run->spool != NULL) {
+        sonde__api_audit_spool_tidy(run->spool);
     }
     return SONDE_OK;
 }
@@ -326,26 +360,6 @@ static enum sonde_status write_record(void *ctx, const void *bytes, size_t size)
     return SONDE_OS;
 }
 
-static void set_header(const struct sonde_audit_run *run, struct sonde__report *report)
-{
-    char executable[4096];
-    struct sonde__drain_origin origin;
-    struct sonde__report_header header = {.kind = SONDE__REPORT_AUDIT,
-                                          .tool = "libsonde " SONDE_VERSION,
-                                          .source = "self",
-                                          .arch = sonde__arch_name(SONDE__ARCH_HOST),
-                                          .pid = run->pid,
-                                          .build = run->options.build,
-                                          .tags = run->tags,
-                                          .tag_count = run->options.tag_count};
-    bool is_known = sonde__host_executable(run->pid, executable, sizeof executable);
-    header.executable = is_known ? executable : "";
-    sonde__drain_origin(&origin, &header);
-    header.device.id = run->options.device != NULL ? run->options.device : header.device.id;
-    sonde__report_set_header(report, &header);
-    sonde__drain_process(report, run->pid, sonde__host_parent(run->pid), header.executable);
-}
-
 struct lines {
     struct sonde_audit_run *run;
     struct sonde__report *report;
@@ -360,15 +374,14 @@ static void keep_line(void *ctx, const char *line)
     }
 }
 
-static enum sonde_status write_report(struct sonde_audit_run *run, struct sonde__report *report)
+static enum sonde_status write_report(struct sonde_audit_run *run,
+                                      const struct sonde__report *report)
 {
     struct sonde__report_writer *writer;
-    const struct sonde__report_end end = {.watched_ns = 0};
     if (run->report_fd < 0) {
         return SONDE_OK;
     }
     SONDE_TRY(sonde__report_writer_create(NULL, write_record, run, &writer));
-    sonde__report_set_end(report, &end);
     enum sonde_status status = sonde__report_writer_finish(writer, report);
     sonde__report_writer_destroy(writer);
     return status;
@@ -377,15 +390,21 @@ static enum sonde_status write_report(struct sonde_audit_run *run, struct sonde_
 static enum sonde_status finish(struct sonde_audit_run *run)
 {
     struct sonde__report *report;
-    if (has_thread(run)) {
-        look(run);
-    }
+    tell_all(run);
     SONDE_TRY(sonde__report_create(&report));
     struct lines lines = {run, report};
     set_header(run, report);
     sonde__audit_end(run->audit, run->memory + PLUGIN_AT, report,
                      (struct sonde__report_lines){keep_line, &lines});
+    sonde__report_set_end(report, &(struct sonde__report_end){.watched_ns = 0});
     enum sonde_status status = write_report(run, report);
+    if (run->spool != NULL) {
+        const struct sonde__report_lines told = {run->options.on_line, run->options.ctx};
+        int failed = sonde__api_audit_spool_finish(run->spool, report, told);
+        run->spool = NULL;
+        run->os_error = run->os_error != 0 ? run->os_error : failed;
+        status = status == SONDE_OK && failed != 0 ? SONDE_OS : status;
+    }
     sonde__report_destroy(report);
     return status;
 }

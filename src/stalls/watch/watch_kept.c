@@ -42,15 +42,15 @@ static void add_time(struct sonde__report *report, uint64_t since_ns)
     sonde__report_add_note(report, note);
 }
 
-/* Returns 0 or an errno. */
-static int keep(struct sonde__watch_session *s, uint64_t now_ns)
+int sonde__watch_keep_look(struct sonde__spool_session *spool, const struct sonde__report *like,
+                           const struct sonde__watch_plugin *plugin, const void *memory, bool again,
+                           uint64_t since_ns)
 {
-    const struct sonde__watch_plugin *plugin = s->options.plugin;
-    struct sonde__report *report = sonde__watch_live_report(s->kept_like);
+    struct sonde__report *report = sonde__watch_live_report(like);
     int reason = 0;
-    if (report != NULL && plugin->keep(plugin->ctx, s->plugin_memory, s->keep_failed, report)) {
-        add_time(report, s->begin_ns != 0 ? now_ns - s->begin_ns : 0);
-        reason = sonde__spool_rewrite(s->spool, report);
+    if (report != NULL && plugin->keep(plugin->ctx, memory, again, report)) {
+        add_time(report, since_ns);
+        reason = sonde__spool_rewrite(spool, report);
     }
     sonde__report_destroy(report);
     return reason;
@@ -58,7 +58,11 @@ static int keep(struct sonde__watch_session *s, uint64_t now_ns)
 
 void sonde__watch_keep(struct sonde__watch_session *s, uint64_t now_ns)
 {
-    int reason = s->kept_like != NULL ? keep(s, now_ns) : 0;
+    uint64_t since_ns = s->begin_ns != 0 ? now_ns - s->begin_ns : 0;
+    int reason = s->kept_like != NULL
+                     ? sonde__watch_keep_look(s->spool, s->kept_like, s->options.plugin,
+                                              s->plugin_memory, s->keep_failed, since_ns)
+                     : 0;
     s->kept_ns = sonde__host_monotonic_ns();
     if (reason != 0 && !s->keep_failed) {
         sonde__watch_print(s->writer,
