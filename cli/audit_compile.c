@@ -6,6 +6,7 @@
 #include "audit_run.h"
 #include "base_text.h"
 #include "cli_file.h"
+#include "cli_fit.h"
 #include "host_self.h"
 #include "report_new.h"
 #include "report_out.h"
@@ -61,6 +62,7 @@ static void print_rule(const struct sonde__audit *audit, const struct sonde__aud
 
 static void print_all(const struct sonde__audit *audit, const struct sonde__audit_rules *rules)
 {
+    sonde__cli_fit_output();
     for (size_t i = 0; i < rules->count; i++) {
         print_rule(audit, rules, i);
     }

@@ -136,7 +136,8 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
 int sonde__cli_fail_os(const struct sonde__cli_command *command, const char *path, int os_error);
 
 enum sonde__cli_color { SONDE__CLI_COLOR_AUTO, SONDE__CLI_COLOR_ALWAYS, SONDE__CLI_COLOR_NEVER };
-/* auto: if `out` is a terminal other than "dumb" and NO_COLOR is not set (no-color.org). */
+/* auto: if `out`, stdout or stderr, is a terminal other than "dumb" and NO_COLOR is not set
+ * (no-color.org). */
 bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out);
 
 /* --- cli_progress.c: progress of steps that take over a second, if stderr is a terminal --- */

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cli_fit.h"
 #include "host_self.h"
 
 struct args {
@@ -75,6 +76,10 @@ static int take_long(struct args *args, const char *name)
     size_t size = equals != NULL ? (size_t)(equals - name) : strlen(name);
     if (strcmp(name, "help") == 0) {
         return print_help(args);
+    }
+    if (strcmp(name, "wide") == 0) {
+        sonde__cli_fit_nothing();
+        return SONDE__CLI_GO_ON;
     }
     for (const struct sonde__cli_option *o = args->command->options; o != NULL && o->name != NULL;
          o++) {

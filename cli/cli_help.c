@@ -76,7 +76,10 @@ static void print_usage(FILE *out, const struct sonde__cli_command *command)
 
 void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
 {
-    static const struct sonde__cli_option help = {"help", 'h', NULL, "print this", NULL};
+    static const struct sonde__cli_option common[] = {
+        {"wide", 0, NULL, "do not fit lines to the terminal", NULL},
+        {"help", 'h', NULL, "print this", NULL},
+    };
     print_usage(out, command);
     fprintf(out, "\n%s\n\nOptions:\n", command->about);
     for (const struct sonde__cli_option *o = command->options; o != NULL && o->name != NULL; o++) {
@@ -84,7 +87,8 @@ void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
             print_option(out, o);
         }
     }
-    print_option(out, &help);
+    print_option(out, &common[0]);
+    print_option(out, &common[1]);
     if (command->examples != NULL) {
         fprintf(out, "\nExamples:\n%s", command->examples);
     }

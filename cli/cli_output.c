@@ -30,6 +30,7 @@ void sonde__cli_hold_standard_files(void)
 
 int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_code)
 {
+    sonde__cli_fit_output_end();
     bool failed = ferror(stdout) != 0;
     if (failed) {
         /* the errno of an earlier failure is lost: write again to get it */
@@ -145,5 +146,5 @@ bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out)
         return color == SONDE__CLI_COLOR_ALWAYS;
     }
     return (no_color == NULL || no_color[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
-           isatty(fileno(out)) == 1;
+           isatty(out == stderr ? STDERR_FILENO : STDOUT_FILENO) == 1;
 }

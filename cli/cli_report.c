@@ -56,10 +56,8 @@ void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__rep
     } else if (view->style != SONDE_STYLE_SONDE) {
         sonde__report_style_view(report, view->style, sonde__cli_sink(stdout));
     } else {
-        static struct sonde__report_fit fit;
-        sonde__cli_fit_begin(&fit, stdout);
-        sonde__report_text_view(report, &view->view, sonde__report_fit_sink(&fit));
-        sonde__report_fit_end(&fit);
+        sonde__cli_fit_output();
+        sonde__report_text_view(report, &view->view, sonde__cli_sink(stdout));
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base_status.h"
 #include "blocks_image.h"
 #include "blocks_process.h"
+#include "cli_fit.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "host_file.h"
@@ -364,6 +365,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     request.command = command;
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.symbols.options.fetch = NULL;
+    if (!request.json) {
+        sonde__cli_fit_output();
+    }
     if (heap) {
         return show_heap(&request, &operands);
     }

@@ -124,13 +124,11 @@ static int exit_code_of(const struct sonde__cli_command *command, const struct r
 
 static void print(const struct sonde__diff *diff, const struct request *request)
 {
-    static struct sonde__report_fit fit;
     if (request->json) {
         sonde__diff_json(diff, &request->view, sonde__cli_sink(stdout));
     } else {
-        sonde__cli_fit_begin(&fit, stdout);
-        sonde__diff_text(diff, &request->view, sonde__report_fit_sink(&fit));
-        sonde__report_fit_end(&fit);
+        sonde__cli_fit_output();
+        sonde__diff_text(diff, &request->view, sonde__cli_sink(stdout));
     }
 }
 

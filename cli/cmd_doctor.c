@@ -59,10 +59,9 @@ static void print_text(const struct sonde__findings *findings, bool color)
 {
     static const enum sonde__report_color paint[] = {SONDE__REPORT_GREEN, SONDE__REPORT_YELLOW,
                                                      SONDE__REPORT_RED};
-    static struct sonde__report_fit fit;
     struct sonde__report_out out;
-    sonde__cli_fit_begin(&fit, stdout);
-    sonde__report_out_init(&out, sonde__report_fit_sink(&fit), color);
+    sonde__cli_fit_output();
+    sonde__report_out_init(&out, sonde__cli_sink(stdout), color);
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct sonde__finding *f = &findings->list[i];
         sonde__report_out_color(&out, paint[f->state]);
@@ -79,7 +78,6 @@ static void print_text(const struct sonde__findings *findings, bool color)
         }
     }
     sonde__report_out_flush(&out);
-    sonde__report_fit_end(&fit);
 }
 
 /* Is the preloaded library of `sonde run` present and loadable? A child loads it, to keep it out of

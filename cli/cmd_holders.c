@@ -7,6 +7,7 @@
 
 #include <sonde/block.h>
 
+#include "cli_fit.h"
 #include "cli_print.h"
 #include "cli_report.h"
 #include "cmd.h"
@@ -326,6 +327,7 @@ static void print_cycle(struct request *request, const uint32_t *edges, size_t l
 static int print_text(struct request *request, const uint32_t *cycle, size_t length)
 {
     size_t owners;
+    sonde__cli_fit_output();
     heap_view_print_value(&request->view, request->address, true);
     printf("\n%zu blocks on the heap, %.1f MB searched in %.1f ms\n", request->view.found.count,
            (double)request->view.found.bytes / 1e6, (double)request->view.search_ns / 1e6);

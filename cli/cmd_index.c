@@ -5,6 +5,7 @@
 
 #include "base_text.h"
 #include "cli_file.h"
+#include "cli_fit.h"
 #include "cli_print.h"
 #include "cli_report.h"
 #include "cli_symbols.h"
@@ -295,6 +296,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (request.json) {
         sonde__cli_json_begin(&request.writer, &request.out);
         sonde__json_array(&request.writer, NULL);
+    } else {
+        sonde__cli_fit_output();
     }
     for (unsigned i = 0; i < operands.count; i++) {
         int one = request.info ? show_info(command, &request, operands.list[i])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde privacy: recorded calls against an app's PrivacyInfo.xcprivacy. */
+#include "cli_fit.h"
 #include "cli_report.h"
 #include "cli_shown.h"
 #include "cmd.h"
@@ -42,6 +43,9 @@ static void print(void *ctx, const struct sonde__report *report,
     if (request->has_calls) {
         sonde__manifest_compare(&request->manifest, report, &request->result);
         request->view.color = sonde__cli_use_color(request->color, stdout);
+        if (!request->json) {
+            sonde__cli_fit_output();
+        }
         (request->json ? sonde__manifest_json : sonde__manifest_text)(
             &request->result, report, &request->view, sonde__cli_sink(stdout));
     }

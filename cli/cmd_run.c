@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_fit.h"
 #include "cli_library.h"
 #include "cli_report.h"
 #include "cli_scrub.h"
@@ -352,6 +353,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     o->tool = "sonde " SONDE_VERSION;
     o->color = sonde__cli_use_color(request.color, stderr);
+    o->wide = sonde__cli_fits_nothing();
     struct sonde_error error = {0};
     exit_code = request.attend != NULL && o->root != 0
                     ? sonde__watch_attend(o, request.attend, &error)

@@ -28,13 +28,11 @@ static bool is_folder(const char *path)
 static int print_groups(const struct sonde__cli_command *command,
                         const struct sonde__cli_reports *reports, struct sonde__cli_view *view)
 {
-    static struct sonde__report_fit fit;
     view->view.color = sonde__cli_use_color(view->color, stdout);
-    sonde__cli_fit_begin(&fit, stdout);
+    sonde__cli_fit_output();
     enum sonde_status status = sonde__report_text_groups(
         (const struct sonde__report *const *)reports->reports, (const char *const *)reports->names,
-        reports->count, &view->view, sonde__report_fit_sink(&fit));
-    sonde__report_fit_end(&fit);
+        reports->count, &view->view, sonde__cli_sink(stdout));
     return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, NULL, status, NULL);
 }
 

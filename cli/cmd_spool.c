@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base_text.h"
+#include "cli_fit.h"
 #include "cli_report.h"
 #include "cli_spool.h"
 #include "cli_symbols.h"
@@ -240,6 +241,7 @@ static int list(const struct sonde__cli_command *command, const struct request *
         sonde__json_close(&listing.json);
         sonde__report_out_str(&listing.out, "\n");
     } else {
+        sonde__cli_fit_output();
         sonde__report_out_init(&listing.out, sonde__cli_sink(stdout), false);
         status = sonde__spool_list(listing.folder, print_entry, &listing);
     }
@@ -260,6 +262,7 @@ static int finish(const struct sonde__cli_command *command, const char *path)
     struct sonde_error error = {0};
     sonde__cli_symbols_start(&symbols, command, 0);
     symbols.fetch.network = false;
+    sonde__cli_fit_output();
     enum sonde_status status = sonde__watch_spool_finish(
         path, &symbols.options, (struct sonde__report_lines){print_line, NULL}, &error);
     return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, path, status, &error);

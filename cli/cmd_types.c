@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_fit.h"
 #include "cli_hint.h"
 #include "cli_symbols.h"
 #include "cmd.h"
@@ -171,6 +172,8 @@ static int show_all(const struct sonde__cli_command *command, struct request *re
     }
     if (request->json) {
         putchar('[');
+    } else {
+        sonde__cli_fit_output();
     }
     for (unsigned i = 0; i < request->count; i++) {
         uint64_t address;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base_text.h"
+#include "cli_fit.h"
 #include "cli_input.h"
 #include "cli_report.h"
 #include "cli_spool.h"
@@ -262,6 +263,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
+    sonde__cli_fit_output();
     exit_code = sonde__cli_upload_options(command, &request.upload, &how);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_fit.h"
 #include "cli_report.h"
 #include "cli_spool.h"
 #include "cli_symbols.h"
@@ -178,6 +179,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o->tags = request.origin.tags;
     o->tag_count = request.origin.tag_count;
     o->color = sonde__cli_use_color(request.color, stderr);
+    o->wide = sonde__cli_fits_nothing();
     if ((exit_code = open_output(command, &request)) != SONDE__CLI_OK) {
         return exit_code;
     }

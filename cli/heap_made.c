@@ -175,9 +175,7 @@ static void print_group(struct heap_made *made, const struct sonde__registry_gro
 {
     struct sonde__report_out out;
     uint32_t stack = sonde__audit_stacks_put(made->stacks, group->stack);
-    static struct sonde__report_fit fit;
-    sonde__cli_fit_begin(&fit, stdout);
-    sonde__report_out_init(&out, sonde__report_fit_sink(&fit), false);
+    sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
     sonde__report_out_print(&out, "made %s",
                             sonde__report_duration(age(made, group->newest_ns)).text);
     if (group->oldest_ns != group->newest_ns) {
@@ -191,7 +189,6 @@ static void print_group(struct heap_made *made, const struct sonde__registry_gro
     sonde__report_out_str(&out, stack == 0 ? ", stack not kept\n" : "\n");
     sonde__report_put_stack(&out, made->report, stack, 6);
     sonde__report_out_flush(&out);
-    sonde__report_fit_end(&fit);
 }
 
 /* Write the members of an object, each frame on its own line. */

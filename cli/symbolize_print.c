@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "cli_fit.h"
 #include "cli_print.h"
 #include "cli_report.h"
 #include "demangle.h"
@@ -32,6 +33,7 @@ void symbolize_print_inside(bool raw, const struct symbolize_answer *answer)
 void symbolize_print_block(bool raw, const char *asked, const struct symbolize_answer *answer)
 {
     const struct sonde__answer *names = &answer->names;
+    sonde__cli_fit_output();
     sonde__cli_print_visible(stdout, asked);
     putchar('\n');
     for (uint32_t i = 0; i < names->count; i++) {

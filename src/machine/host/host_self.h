@@ -26,7 +26,8 @@ const char *sonde__host_own_folder(const char *name, const char **below);
 /* Is this descriptor connected to the journal (JOURNAL_STREAM, sd-daemon(3))? Then lines may begin
  * with their priority, "<4>". */
 bool sonde__host_is_journal(int32_t fd);
-/* Columns of the terminal that this descriptor is; 0: it is none, or its width is not known. */
+/* Columns of the terminal that this descriptor is, or what COLUMNS says of it; 0: it is none, or
+ * its width is not known. */
 uint32_t sonde__host_terminal_columns(int32_t fd);
 
 /* Has this program more rights than its user (setuid, capabilities)? */

@@ -35,6 +35,7 @@ set(sources
     ${SONDE_PORT}/host_selftest.c
     ${SONDE_PORT}/host_shared.c
     ${SONDE_PORT}/host_signal.c
+    ${SONDE_PORT}/host_stream.c
     ${SONDE_PORT}/host_tracer.c
     ${SONDE_PORT}/host_wait_fd.c
     ${SONDE_PORT}/host_wait_lock.c

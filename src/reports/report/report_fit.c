@@ -80,10 +80,16 @@ static void shorten(char *line, size_t *size, const struct field *field, unsigne
     *size -= to - from - mark_size;
 }
 
+/* "  #12  main+0x1f  prog+0x1137  main.c:7"; inlined calls have no number. */
 static bool is_frame(const char *line, size_t size)
 {
-    return size > 4 && line[0] == ' ' &&
-           (memmem(line, size, "+0x", 3) != NULL || memmem(line, size, " 0x", 3) != NULL);
+    size_t at = 0;
+    while (at < size && line[at] == ' ') {
+        at++;
+    }
+    return at > 0 && size - at > 2 &&
+           ((line[at] == '#' && line[at + 1] >= '0' && line[at + 1] <= '9') ||
+            memmem(line, size, "+0x", 3) != NULL);
 }
 
 /* Remove up to `count` columns of the padding between fields; two spaces stay. */

@@ -111,7 +111,8 @@ static bool write_stderr(void *ctx, const char *bytes, size_t size)
 /* Standard error, with lines fitted to the terminal; that of another program is used as it is. */
 static struct sonde__report_sink fitted_stderr(struct sonde__watch_output *output)
 {
-    uint32_t columns = output->options->root == 0 ? sonde__host_terminal_columns(2) : 0;
+    const struct sonde__watch_options *o = output->options;
+    uint32_t columns = o->root == 0 && !o->wide ? sonde__host_terminal_columns(2) : 0;
     sonde__report_fit_begin(&output->fit, (struct sonde__report_sink){write_stderr, output},
                             columns);
     return sonde__report_fit_sink(&output->fit);

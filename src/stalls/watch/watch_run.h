@@ -108,6 +108,7 @@ struct sonde__watch_options {
     bool verbose;
     bool quiet;                               /* print no summary */
     bool color;                               /* of the text on stderr */
+    bool wide;                                /* do not fit it to the terminal */
     const struct sonde__watch_plugin *plugin; /* null: none */
     /* Called instead of text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;

@@ -369,3 +369,38 @@ TEST_TIMEOUT(shows_the_block_that_a_block_runs, 200)
     test_run_done(&run);
     end();
 }
+
+/* Lines of more than 50 columns that have several words. */
+static unsigned wide_lines(const char *text)
+{
+    unsigned count = 0;
+    for (size_t size; *text != '\0'; text += size + (text[size] == '\n')) {
+        size = strcspn(text, "\r\n");
+        size_t begin = strspn(text, " ");
+        count += size > 50 && begin < size && memchr(text + begin, ' ', size - begin) != NULL;
+        size += text[size] == '\r';
+    }
+    return count;
+}
+
+TEST_TIMEOUT(blocks_and_holders_fit_a_terminal, 200)
+{
+    char address[32], script[1200];
+    start("apple");
+    address_of("handed_on_inner", address);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(script, sizeof script,
+                 "script -qc 'stty cols 50; exec %s %s%d %s' /dev/null </dev/null", program_sonde(),
+                 i == 0 ? "blocks --pid=" : "holders --no-cache ", (int)made.pid,
+                 i == 0 ? "" : address);
+        const char *argv[] = {"sh", "-c", script, NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 100);
+        CHECK_CONTAINS(run.out, "cycles.m:");
+        CHECK_EQ(wide_lines(run.out), 0);
+        test_run_done(&run);
+    }
+    struct test_run run = holders("handed_on_inner", NULL);
+    CHECK(wide_lines(run.out) > 0); /* whole in a pipe */
+    test_run_done(&run);
+    end();
+}

@@ -105,7 +105,7 @@ static void read_help(const char *verb, struct options *ret_options)
         bool has_letter = strncmp(line, "  -", 3) == 0 && strncmp(line + 4, ", --", 4) == 0;
         if (has_letter || strncmp(line, "      --", 8) == 0) {
             size_t length = strcspn(line + 8, "= ");
-            if (strncmp(line + 8, "help", length) != 0) {
+            if (strncmp(line + 8, "help", length) != 0 && strncmp(line + 8, "wide", length) != 0) {
                 add_option(ret_options, has_letter ? line[3] : '\0', line + 8, length,
                            line[8 + length] == '=');
             }

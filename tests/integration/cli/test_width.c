@@ -68,6 +68,58 @@ TEST(stacks_and_their_notes_fit_a_terminal)
     check_command(":", "$SONDE stacks --color=never $$; true");
 }
 
+/* $SONDE is built with debug information; its dynamic symbols are in any case. */
+TEST(listings_of_files_fit_a_terminal)
+{
+    check_command("$SONDE index -o . $SONDE >/dev/null; mv *.sndidx " WORD_OF_100 ".sndidx; "
+                  "printf '[rule:many]\nmatch = getenv, secure_getenv, setenv, unsetenv, putenv, "
+                  "clearenv, getpid, getppid, gettid\n' >rules.ini",
+                  "$SONDE index --info *.sndidx; $SONDE audit compile rules.ini sh; "
+                  "$SONDE symbolize --image $SONDE 0x10 0x20; "
+                  "$SONDE types $SONDE 'struct sonde__report_header'; $SONDE spool list .; true");
+}
+
+/* A static block, as clang lays it out: its type is longer than the terminal is wide. */
+TEST(blocks_of_a_file_fit_a_terminal)
+{
+    check_command(
+        "printf '%s\n' 'extern void *_NSConcreteGlobalBlock[32];' "
+        "'struct d { unsigned long r, s; const char *t; };' "
+        "'static const struct d d = {0, 32, \"v60@?0{a_structure_of_a_long_name=ii}8"
+        "{another_structure_of_a_long_name=qq}16{the_last_structure_of_a_long_name=qq}32q48\"};' "
+        "'static int f(void *b) { return b != 0; }' "
+        "'struct b { void *i; int f, r; int (*g)(void *); const struct d *d; } block = "
+        "{_NSConcreteGlobalBlock, 0x50000000, 0, f, &d};' >b.c; gcc -g -c -o b.o b.c",
+        "$SONDE blocks b.o; $SONDE blocks no_such_file; true");
+}
+
+/* The width of COLUMNS is taken; --wide takes none. */
+TEST(width_is_the_users_choice)
+{
+    struct test_run run =
+        shell("cd $DIR; script -qc 'stty cols 200; COLUMNS=40 $SONDE doctor' /dev/null </dev/null "
+              ">asked; script -qc 'stty cols 40; $SONDE doctor' /dev/null </dev/null >narrow; "
+              "cmp asked narrow && [ $(wc -l <narrow) -gt 20 ]");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    run = shell("cd $DIR; script -qc 'stty cols 40; $SONDE doctor --wide --color=never; $SONDE "
+                "show --wide no such report of this very long name' /dev/null </dev/null | "
+                "tr -d '\\r' >wide; { $SONDE doctor; $SONDE show no such report of this very long "
+                "name; } >whole 2>&1; cmp wide whole && grep -c . whole");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}
+
+/* What other programs read is the same on a terminal and in a file. */
+TEST(json_is_not_fitted)
+{
+    struct test_run run =
+        shell("cd $DIR; script -qc 'stty cols 40; $SONDE doctor --json' /dev/null </dev/null | "
+              "tr -d '\\r' >terminal; $SONDE doctor --json >file; cmp terminal file");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}
+
 static void need_the_probe(void)
 {
 #if defined(SONDE_SANITIZED)

@@ -79,7 +79,13 @@ bool sonde__host_is_journal(int32_t fd)
 uint32_t sonde__host_terminal_columns(int32_t fd)
 {
     struct winsize size = {0};
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0) {
+        return 0;
+    }
+    const char *text = sonde__host_environment("COLUMNS");
+    unsigned long columns =
+        text != NULL && text[0] >= '1' && text[0] <= '9' ? strtoul(text, NULL, 10) : 0;
+    return columns != 0 && columns <= UINT16_MAX ? (uint32_t)columns : size.ws_col;
 }
 
 bool sonde__host_is_secure(void)

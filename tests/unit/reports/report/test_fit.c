@@ -46,6 +46,15 @@ TEST(lines_that_follow_stand_behind_the_label)
                  "a label of some words\n  and more text\n");
 }
 
+/* Nothing of a text is left out because it has an address. */
+TEST(only_frames_are_shortened)
+{
+    check_fitted("  waits  for mutex 0x7f0000001000, held by thread 4712\n", 32,
+                 "  waits  for mutex\n         0x7f0000001000, held by\n         thread 4712\n");
+    check_fitted("  #0  a_name_that_is_much_too_long+0x12  prog+0x1137  main.c:7\n", 49,
+                 "  #0  a_name_th\u2026_long+0x12  prog+0x1137  main.c:7\n");
+}
+
 TEST(a_word_wider_than_the_terminal_stays_whole)
 {
     check_fitted("written to /a/path/to/copy as asked\n", 12,
@@ -58,6 +67,35 @@ TEST(colors_and_utf8_have_their_width)
     check_fitted("\033[31mone\033[0m two three\n", 9, "\033[31mone\033[0m two\n  three\n");
     check_fitted("\xe2\x86\x90 \xe2\x86\x90 \xe2\x86\x90 \xe2\x86\x90\n", 5,
                  "\xe2\x86\x90 \xe2\x86\x90 \xe2\x86\x90\n  \xe2\x86\x90\n");
+}
+
+/* As python3's unicodedata.east_asian_width() and combining() say. */
+TEST(characters_of_two_columns_and_of_none_have_their_width)
+{
+    static const struct {
+        const char *text;
+        unsigned columns;
+    } cases[] = {
+        {"\u6f22\u5b57/\u306e.c", 9},
+        {"\ud55c\uae00", 4},
+        {"e\u0301a", 2},
+        {"\u0444\u00e9", 2},
+        {"\U0001f600!", 3},
+        {"\uff21", 2},
+        {"\u200bx", 1},
+        {"\U00020000", 2},
+        {"\xe6\xbc", 1},
+        {"\xff\xbf", 1},
+        {"\u2026\u2190", 2},
+        {"\ufe0f", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text = cases[i].text;
+        if (sonde__report_columns(text, 0, strlen(text)) != cases[i].columns) {
+            FAIL("%s has not %u columns", text, cases[i].columns);
+        }
+    }
+    check_fitted("\u6f22\u5b57 \u6f22\u5b57\n", 8, "\u6f22\u5b57\n  \u6f22\u5b57\n");
 }
 
 TEST(without_a_terminal_nothing_changes)
