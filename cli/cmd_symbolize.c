@@ -76,6 +76,7 @@ static void ask(struct request *request, const struct symbolize_place *place,
             (struct sonde__function){code.name, code.start, true, SONDE__NAME_JIT};
         ret_answer->names.count = 0;
         ret_answer->names.tails.count = 0;
+        ret_answer->names.tails.ways = 0;
         return;
     }
     symbolize_ask(&request->images, &request->maps, request->returns, place, ret_answer);

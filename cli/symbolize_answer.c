@@ -71,6 +71,7 @@ void symbolize_ask(struct symbolize_images *images, const struct sonde__host_map
     ret_answer->names.function = (struct sonde__function){.name = ""};
     ret_answer->names.count = 0;
     ret_answer->names.tails.count = 0;
+    ret_answer->names.tails.ways = 0;
     ret_answer->vaddr = place->offset;
     if (place->image[0] == '\0' && maps->count != 0) {
         ret_answer->image = image_at(images, maps, place->offset, &ret_answer->vaddr);

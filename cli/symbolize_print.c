@@ -104,6 +104,9 @@ static void json_tail_calls(struct sonde__json *json, const struct symbolize_ima
         sonde__json_string(json, "image", call->image->name);
         sonde__json_hex(json, "vaddr", call->vaddr);
         json_frames(json, "frames", raw, &call->names);
+        if (tails->is_possible) {
+            sonde__json_bool(json, "possible", true);
+        }
         sonde__json_close(json);
     }
     sonde__json_close(json);
@@ -132,7 +135,7 @@ void symbolize_print_json(const struct symbolize_images *images, bool raw, bool 
         sonde__json_hex(&json, "address", answer->vaddr);
         sonde__json_string(&json, "jit", names->function.name);
     }
-    if (names->tails.count != 0) {
+    if (names->tails.count != 0 || names->tails.ways != 0) {
         json_tail_calls(&json, images, raw, &names->tails);
     }
     json_frames(&json, "frames", raw, names);
@@ -153,7 +156,7 @@ void symbolize_print_tail_calls(const struct symbolize_images *images, bool raw,
     }
     for (uint32_t i = 0; i < tails->count; i++) {
         const struct symbolize_answer *call = tail_call(images, &tails->places[i]);
-        printf("      tail call (inferred)");
+        printf("      tail call (%s)", tails->is_possible ? "possible" : "inferred");
         if (call->names.count != 0) {
             symbolize_print_inside(raw, call);
         } else {

@@ -286,6 +286,7 @@ enum sonde_status sonde_index_tails(const struct sonde_index *index, uint64_t re
     case SONDE__TAIL_FRAMES:
         break;
     case SONDE__TAIL_SEVERAL:
+    case SONDE__TAIL_POSSIBLE:
         return SONDE_AMBIGUOUS;
     default:
         return SONDE_ABSENT;

@@ -129,6 +129,12 @@ for fixups in -fixup_chains -no_fixup_chains; do
     case_ "a stripped program has the names of its methods and exports: $fixups" 0 '0 mistakes' run objc
 done
 
+for flags in -O2 -Os; do
+    "$here/build.sh" "$arch" "$out" "$headers" tails "$flags $folders" "$out/all.a -undefined dynamic_lookup" \
+        "$here/programs/tails.m" || { echo "not ok tails is built"; exit 1; }
+    case_ "methods that end by a jump, behind messages: $flags" 0 '0 mistakes' run tails "$out/tails"
+done
+
 # the corpus of blocks, as clang compiles it for Apple's runtimes
 blocks=$unit/../integration/blocks
 part() { name=$1; shift; clang-19 --target="$arch-apple-macos11" -nostdlibinc -isystem "$headers" -w -g -c "$@" -o "$out/corpus-$name.o"; }

@@ -50,7 +50,8 @@ struct sonde__tail_frames {
     struct sonde__tail_place places[SONDE__TAIL_FRAMES_MAX]; /* innermost first: in the jump, or the
                                                                 function's entry */
     uint32_t count;                                          /* 0: none, or not known */
-    uint32_t ways; /* != 0: number of ways that continue from there; UINT32_MAX: unlimited */
+    uint32_t ways;    /* != 0: number of ways that continue from there; UINT32_MAX: unlimited */
+    bool is_possible; /* the places would explain the stack, but are not certain */
 };
 
 struct sonde__answer {

@@ -146,6 +146,14 @@ static bool to_function(const struct sonde__tail_images *images, struct sonde__t
     return true;
 }
 
+static void set_answer(enum sonde__tail_answer answer, uint32_t count, uint32_t ways,
+                       struct sonde__tail_frames *ret_found)
+{
+    ret_found->count = count;
+    ret_found->ways = answer == SONDE__TAIL_SEVERAL || answer == SONDE__TAIL_POSSIBLE ? ways : 0;
+    ret_found->is_possible = answer == SONDE__TAIL_POSSIBLE;
+}
+
 /* Search the jumps of one image only. */
 static enum sonde__tail_answer find_inside(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
@@ -165,8 +173,7 @@ static enum sonde__tail_answer find_inside(const struct sonde__tail_images *imag
         ret_found->places[i] =
             (struct sonde__tail_place){entry->image, base + found.frames[i].place};
     }
-    ret_found->count = found.count;
-    ret_found->ways = answer == SONDE__TAIL_SEVERAL ? found.ways : 0;
+    set_answer(answer, found.count, found.ways, ret_found);
     return answer;
 }
 
@@ -183,8 +190,7 @@ static enum sonde__tail_answer find_across(const struct sonde__tail_images *imag
     struct function called;
     enum sonde__tail_answer answer = SONDE__TAIL_NOTHING;
     uint32_t from, to;
-    ret_found->count = 0;
-    ret_found->ways = 0;
+    set_answer(answer, 0, 0, ret_found);
     if (space == NULL) {
         return SONDE__TAIL_NOTHING;
     }
@@ -203,8 +209,7 @@ static enum sonde__tail_answer find_across(const struct sonde__tail_images *imag
             frame->vaddr = base + way.frames[i].place;
         }
     }
-    ret_found->count = way.count;
-    ret_found->ways = answer == SONDE__TAIL_SEVERAL ? way.ways : 0;
+    set_answer(answer, way.count, way.ways, ret_found);
     sonde__mem_free(space);
     return answer;
 }
@@ -219,7 +224,7 @@ enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *imag
     if (entry->image == inner->image) {
         inside = find_inside(images, entry, inner, ret_found);
     }
-    if (inside == SONDE__TAIL_FRAMES) {
+    if (inside == SONDE__TAIL_FRAMES || inside == SONDE__TAIL_POSSIBLE) {
         return inside;
     }
     answer = find_across(images, entry, inner, &across);

@@ -10,7 +10,7 @@
  * image or an unknown place makes what follows it uncertain, because control could come back from
  * there; that part is left out. Such a function itself is certain, and so is the called one. If no
  * way is known, but a reachable function jumps through a register or a variable, only the called
- * one is given. */
+ * one is given. If a message was called, no way is certain. */
 #include "tail_graph.h"
 
 #define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)
@@ -205,7 +205,13 @@ static bool escapes(struct search *s, uint16_t from, uint16_t next)
     return false;
 }
 
-/* Follow the only way. False: not all of it is certain, or it is too long. */
+static bool is_message(const struct search *s)
+{
+    return s->flags[OUTER] == SONDE__TAIL_MESSAGE;
+}
+
+/* Follow the only way. False: not all of it is certain (behind a message nothing is), or it is too
+ * long. */
 static bool follow(struct search *s, struct sonde__tail_way *ret_way)
 {
     struct {
@@ -218,7 +224,7 @@ static bool follow(struct search *s, struct sonde__tail_way *ret_way)
             edge = s->leads[s->edges[i].to] ? &s->edges[i] : edge;
         }
         if (edge == NULL || count == SONDE__TAIL_FRAMES_MAX ||
-            (edge->to != INNER && escapes(s, number, edge->to))) {
+            (edge->to != INNER && !is_message(s) && escapes(s, number, edge->to))) {
             return false;
         }
         way[count].function = s->nodes[number];
@@ -266,6 +272,29 @@ static enum sonde__tail_answer answer_called(uint32_t called, uint32_t ways,
     return SONDE__TAIL_SEVERAL;
 }
 
+static bool is_direct(const struct search *s)
+{
+    for (uint32_t i = s->first_edge[OUTER]; i < s->first_edge[OUTER + 1]; i++) {
+        if (s->edges[i].to == INNER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A message was sent: the methods that leave by a jump, without the message itself. */
+static enum sonde__tail_answer answer_message(struct search *s, struct sonde__tail_way *ret_way)
+{
+    if (!s->leads[OUTER] || is_direct(s)) {
+        return SONDE__TAIL_NOTHING;
+    }
+    if (!comes_back(s) && count_ways(s) == 1 && follow(s, ret_way)) {
+        ret_way->count--;
+    }
+    ret_way->ways = UINT32_MAX;
+    return SONDE__TAIL_POSSIBLE;
+}
+
 enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *source, uint32_t from,
                                            uint32_t to, struct sonde__tail_way *ret_way)
 {
@@ -290,6 +319,9 @@ enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *sour
         return SONDE__TAIL_NOTHING;
     }
     mark_leading(&s);
+    if (is_message(&s)) {
+        return answer_message(&s, ret_way);
+    }
     if (!s.leads[OUTER]) {
         return any_indirect(&s) ? answer_called(from, UINT32_MAX, ret_way) : SONDE__TAIL_NOTHING;
     }

@@ -61,6 +61,10 @@ enum sonde__tail_answer {
     SONDE__TAIL_NOTHING, /* nothing missing, or nothing known */
     SONDE__TAIL_FRAMES,
     SONDE__TAIL_SEVERAL, /* frames are missing in several ways; the given one is in all */
+    /* The call sends a message of Objective-C, and the inner frame is no method with its selector.
+     * The given frames, of such a method, would explain that, but another image's could, too. None
+     * is given if several ways would. */
+    SONDE__TAIL_POSSIBLE,
 };
 
 struct sonde__tail_frame {
@@ -72,7 +76,8 @@ struct sonde__tail_found {
     struct sonde__tail_frame
         frames[SONDE__TAIL_FRAMES_MAX]; /* innermost first; the last one is the called function */
     uint32_t count;
-    uint32_t ways; /* SEVERAL: number of ways; UINT32_MAX: unlimited (cycles, an unknown target) */
+    uint32_t ways; /* SEVERAL: number of ways; UINT32_MAX: unlimited (cycles, an unknown target;
+                    * always of POSSIBLE) */
 };
 
 /* Find the function that is entered by the call before `back` (a return address). False: unknown,
@@ -101,6 +106,9 @@ enum sonde__tail_flags {
     SONDE__TAIL_EXTERNAL = 2, /* jumps to functions of other images */
     SONDE__TAIL_INDIRECT = 4, /* OPEN because of a jump through a register or a variable, not
                                  because its code or bounds are in doubt */
+    /* INDIRECT alone: no function, but what a message with one selector leads to: the methods of
+     * this image with that selector, or another image's. */
+    SONDE__TAIL_MESSAGE = SONDE__TAIL_INDIRECT,
 };
 
 struct sonde__tail_node {

@@ -54,8 +54,7 @@ static bool see_sender(void *ctx, const struct sonde__macho_sender *sender)
     s->ranges[s->range_count++] =
         (struct tail_range){.start = (uint32_t)start,
                             .end = (uint32_t)end,
-                            .marks = TAIL_MARK_NAMED | TAIL_MARK_OUTLINED | TAIL_MARK_NO_RECORD |
-                                     TAIL_MARK_OPEN | TAIL_MARK_INDIRECT};
+                            .marks = TAIL_MARK_NAMED | TAIL_MARK_MESSAGE | TAIL_MARK_OPEN};
     for (; i < senders->count && s->exit_count < MESSAGES_MAX &&
            strcmp(senders->methods[i].selector, sender->selector) == 0;
          i++) {

@@ -258,6 +258,12 @@ static bool is_outlined(const struct edges *e, uint32_t range)
     return (e->s->ranges[range].marks & TAIL_MARK_OUTLINED) != 0;
 }
 
+/* A message with one selector; calls of it have a meaning. */
+static bool is_message(const struct edges *e, uint32_t range)
+{
+    return (e->s->ranges[range].marks & TAIL_MARK_MESSAGE) == TAIL_MARK_MESSAGE;
+}
+
 /* The first jump of a range; jumps are sorted by source. */
 static size_t first_jump(const struct edges *e, size_t count, uint32_t from)
 {
@@ -297,7 +303,8 @@ static void pass_over_outlined(struct edges *e)
         }
     }
     for (size_t i = 0; i < e->jump_count; i++) {
-        if (!is_outlined(e, e->jumps[i].to) && !is_outlined(e, e->jumps[i].from)) {
+        if (!is_outlined(e, e->jumps[i].to) &&
+            (!is_outlined(e, e->jumps[i].from) || is_message(e, e->jumps[i].from))) {
             e->jumps[kept++] = e->jumps[i];
         }
     }
@@ -316,6 +323,9 @@ static void set_flags(struct edges *e)
             ((marks & TAIL_MARK_INDIRECT) != 0 && !is_outlined(e, (uint32_t)i)
                  ? (uint32_t)SONDE__TAIL_INDIRECT
                  : 0);
+        if (is_message(e, (uint32_t)i)) {
+            e->functions[i].flags = SONDE__TAIL_MESSAGE;
+        }
     }
 }
 

@@ -17,6 +17,8 @@ enum tail_mark {
     TAIL_MARK_NO_RECORD = 32, /* known only by its symbol; its code is not searched */
     TAIL_MARK_OUTLINED = 64,  /* outlined by the compiler from several functions */
     TAIL_MARK_INDIRECT = 128, /* open because of a jump through a register or a variable */
+    /* a stub that sends a message with one selector */
+    TAIL_MARK_MESSAGE = TAIL_MARK_OUTLINED | TAIL_MARK_NO_RECORD | TAIL_MARK_INDIRECT,
 };
 
 /* Code described by one FDE or symbol. */

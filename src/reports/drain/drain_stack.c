@@ -386,7 +386,7 @@ static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack
                                               .alternatives = found->ways};
         ids[count++] = sonde__report_add_frame(drain->report, &several);
     }
-    for (uint32_t i = 0; i < found->count; i++) {
+    for (uint32_t i = 0; i < found->count && !found->is_possible; i++) {
         ids[count++] = add_tail_call(drain, found->places[i].image, found->places[i].vaddr);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -129,6 +129,72 @@ __attribute__((noinline)) int ends_by_another(int x)
     return apply(0, x);
 }
 
+/* Methods that end by a jump to a function; `shared` is a method of two classes. */
+__attribute__((noinline)) int finish(int x)
+{
+    made += x;
+    return apply(0, x) + made;
+}
+
+__attribute__((noinline)) int finish_more(int x)
+{
+    made += x;
+    return finish(made - x);
+}
+
+@interface Shape (Handing)
+- (int)handed;
+- (int)passed;
+- (int)shared;
+@end
+@implementation Shape (Handing)
+- (int)handed
+{
+    made++;
+    return finish_more(made);
+}
+- (int)passed
+{
+    made += 2;
+    return send_area(self);
+}
+- (int)shared
+{
+    made += 3;
+    return finish(made);
+}
+@end
+
+@interface Square (Handing)
+- (int)shared;
+@end
+@implementation Square (Handing)
+- (int)shared
+{
+    made += 4;
+    return finish(made);
+}
+@end
+
+extern int send_handed(Shape *shape) __asm__("_objc_msgSend$handed");
+extern int send_passed(Shape *shape) __asm__("_objc_msgSend$passed");
+extern int send_shared(Shape *shape) __asm__("_objc_msgSend$shared");
+
+__attribute__((noinline)) int sends_handed(Shape *shape)
+{
+    return send_handed(shape) + 1;
+}
+
+__attribute__((noinline)) int sends_passed(Shape *shape)
+{
+    return send_passed(shape) + 1;
+}
+
+__attribute__((noinline)) int sends_shared(Shape *shape)
+{
+    return send_shared(shape) + 1;
+}
+
 int calls_them(Shape *shape)
 {
     return ends_by_area(shape) + ends_by_unknown(shape) * ends_by_message(shape) -

@@ -69,6 +69,51 @@ static void check_jump(const struct library *l, uint32_t offset, const char *stu
     free(text);
 }
 
+/* What a call of `symbol`, the only one in a function that is never inlined, enters. */
+static uint32_t entry_of_call(const struct library *l, const char *symbol)
+{
+    uint32_t calls = offset_of(l, symbol), found = 0;
+    bool is_main, is_known = false;
+    for (uint32_t at = calls; at < calls + 40 && !is_known; at++) {
+        is_known = sonde__tail_site(&l->tails, at, &found, &is_main);
+    }
+    CHECK(is_known);
+    return found;
+}
+
+/* Frames that would explain that a call by a message in `caller` has led to `inner`. Null: none is
+ * shown. */
+static void check_behind(const struct library *l, const char *caller, const char *inner,
+                         enum sonde__tail_answer wanted, const char *first, const char *second)
+{
+    struct sonde__tail_found found;
+    enum sonde__tail_answer answer =
+        sonde__tail_between(&l->tails, entry_of_call(l, caller), offset_of(l, inner), &found);
+    CHECK_EQ(answer, wanted);
+    CHECK(answer != SONDE__TAIL_POSSIBLE || found.ways == UINT32_MAX);
+    CHECK_EQ(found.count, (first != NULL) + (second != NULL));
+    CHECK(first == NULL || found.frames[0].entry == offset_of(l, first));
+    CHECK(second == NULL || found.frames[1].entry == offset_of(l, second));
+}
+
+/* Jumps of methods that were called by a message: possible, never certain. */
+static void check_behind_messages(const struct library *l)
+{
+    check_behind(l, "_sends_handed", "_finish", SONDE__TAIL_POSSIBLE, "_finish_more",
+                 "-[Shape(Handing) handed]");
+    check_behind(l, "_sends_handed", "_finish_more", SONDE__TAIL_POSSIBLE,
+                 "-[Shape(Handing) handed]", NULL);
+    check_behind(l, "_sends_passed", "-[Square area]", SONDE__TAIL_POSSIBLE,
+                 "-[Shape(Handing) passed]", NULL);
+    /* two methods have the selector */
+    check_behind(l, "_sends_shared", "_finish", SONDE__TAIL_POSSIBLE, NULL, NULL);
+    /* the method itself, and a function that no method jumps to */
+    check_behind(l, "_sends_handed", "-[Shape(Handing) handed]", SONDE__TAIL_NOTHING, NULL, NULL);
+    check_behind(l, "_sends_shared", "-[Square(Handing) shared]", SONDE__TAIL_NOTHING, NULL, NULL);
+    check_behind(l, "_sends_handed", "_exported", SONDE__TAIL_NOTHING, NULL, NULL);
+    check_behind(l, "_sends_passed", "-[Shape(Handing) handed]", SONDE__TAIL_NOTHING, NULL, NULL);
+}
+
 static void check(const char *triple, const char *lflags, bool is_stripped)
 {
     struct library l;
@@ -98,6 +143,7 @@ static void check(const char *triple, const char *lflags, bool is_stripped)
     CHECK(between(&l, "_ends_by_another", "-[Shape area]", &found) == SONDE__TAIL_NOTHING);
     /* without a jump nothing is missing */
     CHECK(between(&l, "_sends", "-[Shape area]", &found) == SONDE__TAIL_NOTHING);
+    check_behind_messages(&l);
     named_file_close(&l.file);
 }
 

@@ -198,6 +198,30 @@ TEST_TIMEOUT(names_of_stripped_file, 250)
     expect(sonde("symbolize ./stripped+0x%llx", (unsigned long long)exported + 4), "  exported\n");
 }
 
+/* Methods that ended by a jump behind a call that sends a message are possible, not certain. */
+TEST_TIMEOUT(methods_behind_messages, 250)
+{
+    darwin_build("tests/integration/macho/methods.m", "arm64-apple-macos13", "-O1 -DSENDERS",
+                 "-dylib -objc_stubs_fast", "library");
+    unsigned long long finish = address_of("library", "arm64", "_finish");
+    char *line = darwin_output("llvm-objdump-19 -d --disassemble-symbols=_sends_handed library | "
+                               "grep -A1 -w bl | sed -n 's/^ *\\([0-9a-f]*\\):.*/\\1/p' | tail -1");
+    char text[200], *end;
+    unsigned long long back = strtoull(line, &end, 16);
+    CHECK(back != 0);
+    free(line);
+    snprintf(text, sizeof text, "#0 0x1 ./library+0x%llx\\n#1 0x2 ./library+0x%llx\\n", finish,
+             back);
+    darwin_shell("printf '%s' >stack", text);
+    expect(sonde("symbolize <stack"), "[finish]\n      ... tail calls, any number of ways ...\n"
+                                      "      tail call (possible) [finish_more]\n"
+                                      "      tail call (possible) [-[Shape(Handing) handed]]\n"
+                                      "#1 ");
+    expect(sonde("symbolize --json <stack"), "\"tail_calls\": [{\"alternatives\": 4294967295}, ");
+    expect(sonde("symbolize --json <stack"), "\"possible\": true}], \"frames\": [{\"function\": "
+                                             "\"sends_handed\"");
+}
+
 /* A dSYM may have other addresses than the program (both begin with their header). */
 TEST_TIMEOUT(names_of_moved_bundle, 250)
 {
