@@ -28,10 +28,11 @@ if [ $# -gt 3 ]; then
     exit
 fi
 
-# The host: a Linux program, on sonde's reader of Mach-O. That of arm64 needs no other file of that machine.
+# The host: a Linux program, on sonde's reader of Mach-O. It is linked statically, so that an emulator needs no other file of its
+# machine, and its functions have the addresses of its symbols.
 case $arch in
     arm64) cc='aarch64-linux-gnu-gcc -static' ;;
-    *) cc=cc ;;
+    *) cc='cc -static -no-pie' ;;
 esac
 # shellcheck disable=SC2086
 $cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/common/base" -I"$root/src/machine/arch" \

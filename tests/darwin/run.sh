@@ -45,10 +45,7 @@ done
 case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' run missing
 
 # sonde itself: its objects as an archive, of which the linker takes what is needed
-rm -f "$out/libsonde.a"
-for module in base arch image depot unwind os capture mem host target style swift demangle symbol symfile inflate runtime jit block blockheap api; do
-    find "$objects/src/CMakeFiles/sonde_$module.dir" -name '*.o'
-done | xargs llvm-ar-19 rcs "$out/libsonde.a"
+"$here/archive.sh" "$out" "$objects" || { echo "not ok the archive is made"; exit 1; }
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" capture "-fno-optimize-sibling-calls $flags" \
         "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/capture.c" ||

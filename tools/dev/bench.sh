@@ -1,11 +1,14 @@
 # ./dev bench [NAME...] [--against REV [--rounds N]]: release build, then each bench program; prints
-# "key value unit" lines, the machine's own limits first. `index` runs only if it is named: its
-# input is a gigabyte.
+# "key value unit" lines, the machine's own limits first. `index` and `darwin` run only if they are
+# named: the input of the first is a gigabyte, the second needs a build for Darwin, and counts
+# instructions instead of time.
 
 # bench_run FOLDER NAME: runs one bench program of the build in FOLDER.
 bench_run() {
     local program=$1/bench/bench_$2
-    if [ "$2" = index ]; then
+    if [ "$2" = darwin ]; then
+        bench_darwin "${1%build/release}"
+    elif [ "$2" = index ]; then
         "$program" "$cache/bench" jvm "$(corpus libjvm.so)" "$(shipped libjvm.so)" \
             osd "$(corpus ceph-osd)" "$(shipped ceph-osd)"
     else
@@ -13,11 +16,23 @@ bench_run() {
     fi
 }
 
-# bench_names FOLDER NAME...: prints the given names; without any, all but index.
+# bench_darwin CHECKOUT/: counts captures in the host of tests/darwin, on both machines.
+bench_darwin() {
+    local arch targets
+    [ -d "$SONDE_DARWIN_HEADERS" ] || { say "no headers of macOS ($SONDE_DARWIN_HEADERS): no darwin (./dev setup test)" >&2; return 0; }
+    for arch in x86_64 arm64; do
+        (cd "${1:-.}" && mapfile -t targets < <(tests/darwin/archive.sh) && compile "darwin-$arch-release" "${targets[@]}" &&
+            mkdir -p "build/darwin/bench-$arch" &&
+            tests/darwin/bench.sh "$arch" "build/darwin/bench-$arch" "build/darwin-$arch-release" "$SONDE_DARWIN_HEADERS")
+    done
+}
+
+# bench_names FOLDER NAME...: prints the given names; without any, all but index and darwin.
 bench_names() {
     local folder=$1 program name
     shift
     echo machine
+    [[ " $* " != *" darwin "* ]] || echo darwin
     for program in "$folder"/bench/bench_*; do
         [ -x "$program" ] && [ -f "$program" ] || continue
         name=${program##*/bench_}
@@ -141,11 +156,16 @@ dev_bench() {
     done
     . tools/dev/setup.sh
     dev_setup build bench
+    if [ "${names[*]}" = darwin ] && [ -z "$rev" ]; then
+        bench_darwin ''
+        return
+    fi
     export SONDE_BENCH_LLVM_LIBUNWIND=$cache/deb/libunwind-19/usr/lib/llvm-19/lib/libunwind.so.1
     export SONDE_BENCH_GNUSTEP=$cache/deb/libgnustep-base1.28/usr/lib/libgnustep-base.so.1.28
     compile release programs benches
     for name in "${names[@]}"; do
-        [ -x "build/release/bench/bench_$name" ] || die "bench: no $name; there are: $(bench_names build/release | tr '\n' ' ')index"
+        [ "$name" = darwin ] || [ -x "build/release/bench/bench_$name" ] ||
+            die "bench: no $name; there are: $(bench_names build/release | tr '\n' ' ')index darwin"
     done
     if [[ " ${names[*]} " == *" index "* ]]; then
         need llvm-19 binutils elfutils

@@ -15,7 +15,8 @@ unpacked_test=(nginx luajit redis-server redis-tools libjemalloc2 liblua5.1-0 lu
 packages_long=(stress-ng zenity lighttpd memcached mosquitto dnsmasq-base haproxy openssh-server dbus tmux ruby lua5.4 lua-luv
     php-cli guile-3.0 erlang-base ocaml-nox libev-perl libanyevent-perl libio-async-perl libpoe-perl default-jdk-headless
     python3-gevent python3-twisted python3-tornado python3-uvloop python3-trio python3-pygame python3-wxgtk4.0 python3-pyqt5)
-packages_bench=(valgrind libunwind-dev libc6-dbg strace ltrace heaptrack clang-19 lld-19)
+packages_bench=(valgrind libunwind-dev libc6-dbg strace ltrace heaptrack clang-19 lld-19 llvm-19 qemu-user gcc-aarch64-linux-gnu
+    libc6-dev-arm64-cross)
 unpacked_bench=(libunwind-19 libgnustep-base1.28)
 
 dev_setup() {

@@ -11,7 +11,7 @@
 #undef mach_task_self
 mach_port_t mach_task_self_ = 0x103;
 
-uint64_t sim_reads;
+uint64_t sim_calls, sim_reads;
 /* Injected by tests: the number of reads before all fail; negative: none fails. */
 int64_t sim_reads_left = -1;
 /* Injected by tests: runs before each read. */
@@ -23,6 +23,7 @@ uint64_t sim_maps_while_suspended;
 kern_return_t vm_read_overwrite(vm_map_read_t task, vm_address_t address, vm_size_t size,
                                 vm_address_t data, vm_size_t *ret_size)
 {
+    SIM_CALL();
     sim_reads++;
     if (sim_on_read != 0) {
         sim_on_read();
@@ -43,6 +44,7 @@ kern_return_t vm_allocate(vm_map_t task, vm_address_t *ret_address, vm_size_t si
     if (task != mach_task_self_ || flags != VM_FLAGS_ANYWHERE) {
         return KERN_INVALID_ARGUMENT;
     }
+    SIM_CALL();
     sim_maps_while_suspended += sim_suspended > 0;
     *ret_address = (vm_address_t)host_map(size);
     return *ret_address != 0 ? KERN_SUCCESS : KERN_NO_SPACE;
@@ -53,6 +55,7 @@ kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size)
     if (task != mach_task_self_) {
         return KERN_INVALID_ARGUMENT;
     }
+    SIM_CALL();
     sim_maps_while_suspended += sim_suspended > 0;
     __atomic_fetch_sub(&sim_lists, sim_is_list(address), __ATOMIC_SEQ_CST);
     return host_unmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
@@ -112,6 +115,7 @@ kern_return_t vm_region_64(vm_map_read_t task, vm_address_t *address, vm_size_t 
         (!is_extended && flavor != VM_REGION_BASIC_INFO_64)) {
         return KERN_INVALID_ARGUMENT;
     }
+    SIM_CALL();
     int32_t protection = host_find_region(*address, &start, &end);
     if (protection < 0) {
         return KERN_INVALID_ADDRESS;

@@ -30,8 +30,7 @@ static mach_port_t port_of(uint32_t index)
     return PORT_FIRST + index * PORT_STEP;
 }
 
-/* False: no port of a thread. */
-static int thread_of(mach_port_t port, uint32_t *ret_index)
+int sim_thread_of_port(mach_port_t port, uint32_t *ret_index)
 {
     uint32_t index = (port - PORT_FIRST) / PORT_STEP;
     if (port < PORT_FIRST || port != port_of(index) || index >= host_count_threads()) {
@@ -70,6 +69,7 @@ kern_return_t task_threads(task_inspect_t task, thread_act_array_t *ret_ports,
 {
     mach_port_t *ports = host_map(sizeof(mach_port_t) * SIM_THREADS_MAX);
     mach_msg_type_number_t count = 0;
+    SIM_CALL();
     (void)pthread_self(); /* the main thread has begun */
     if (task != mach_task_self() || sim_list_result != KERN_SUCCESS || ports == 0) {
         return KERN_FAILURE;
@@ -92,7 +92,8 @@ kern_return_t task_threads(task_inspect_t task, thread_act_array_t *ret_ports,
 kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name)
 {
     uint32_t index;
-    if (task != mach_task_self() || !thread_of(name, &index)) {
+    SIM_CALL();
+    if (task != mach_task_self() || !sim_thread_of_port(name, &index)) {
         return KERN_INVALID_NAME;
     }
     __atomic_fetch_sub(&sim_port_references, 1, __ATOMIC_SEQ_CST);
@@ -102,10 +103,11 @@ kern_return_t mach_port_deallocate(ipc_space_t task, mach_port_name_t name)
 kern_return_t thread_suspend(thread_act_t port)
 {
     uint32_t index;
+    SIM_CALL();
     if (sim_suspend_result != KERN_SUCCESS) {
         return sim_suspend_result;
     }
-    if (!thread_of(port, &index)) {
+    if (!sim_thread_of_port(port, &index)) {
         return KERN_INVALID_ARGUMENT;
     }
     if (host_suspend_thread(index) != 0) {
@@ -118,7 +120,8 @@ kern_return_t thread_suspend(thread_act_t port)
 kern_return_t thread_resume(thread_act_t port)
 {
     uint32_t index;
-    if (!thread_of(port, &index)) {
+    SIM_CALL();
+    if (!sim_thread_of_port(port, &index)) {
         return KERN_INVALID_ARGUMENT;
     }
     __atomic_fetch_sub(&sim_suspended, 1,
@@ -145,10 +148,11 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
 {
     uint64_t words[34];
     uint32_t index;
+    SIM_CALL();
     if (sim_state_result != KERN_SUCCESS) {
         return sim_state_result;
     }
-    if (!thread_of(port, &index) || host_get_registers(index, words) != 0) {
+    if (!sim_thread_of_port(port, &index) || host_get_registers(index, words) != 0) {
         return KERN_INVALID_ARGUMENT;
     }
 #if defined(__x86_64__)
@@ -164,6 +168,13 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     *count = ARM_THREAD_STATE64_COUNT;
     return copy_state(ret_state, words, 33);
 #endif
+}
+
+/* For ../bench.sh: the instructions between two calls are counted. */
+void sim_mark(void);
+void sim_mark(void)
+{
+    host_mark();
 }
 
 /* For tests: does the thread wait in the kernel? */
@@ -188,7 +199,9 @@ kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_
 {
     struct thread_identifier_info *info = (struct thread_identifier_info *)ret_info;
     uint32_t index;
-    if (!thread_of(port, &index) || host_is_thread(index) != 0 || sim_threads[index].id == 0) {
+    SIM_CALL();
+    if (!sim_thread_of_port(port, &index) || host_is_thread(index) != 0 ||
+        sim_threads[index].id == 0) {
         return KERN_INVALID_ARGUMENT;
     }
     if (flavor == THREAD_EXTENDED_INFO && *count >= THREAD_EXTENDED_INFO_COUNT) {

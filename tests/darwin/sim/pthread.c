@@ -76,6 +76,13 @@ int pthread_getname_np(pthread_t thread, char *ret_name, size_t size)
     return strlen(name) < size ? (strcpy(ret_name, name), 0) : ERANGE;
 }
 
+/* Null: no port of a thread. */
+pthread_t pthread_from_mach_thread_np(mach_port_t port)
+{
+    uint32_t index;
+    return sim_thread_of_port(port, &index) ? (pthread_t)(void *)&sim_threads[index] : 0;
+}
+
 /* The first function of a thread: it has no caller. */
 static _Noreturn void thread_start(int unused, void *argument)
 {

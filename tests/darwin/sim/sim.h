@@ -3,6 +3,7 @@
 #ifndef SONDE_DARWIN_SIM_H
 #define SONDE_DARWIN_SIM_H
 
+#include <mach/port.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -20,9 +21,16 @@ extern struct sim_thread sim_threads[SIM_THREADS_MAX];
 /* The thread of a pthread_t; null: there is none. */
 struct sim_thread *sim_thread_of(pthread_t thread);
 
+/* The number of a thread by its port; 0: it is no port of a thread. */
+int sim_thread_of_port(mach_port_t port, uint32_t *ret_index);
+
 /* Memory that task_threads() made: vm_deallocate() of it is counted in sim_lists. */
 extern int64_t sim_lists;
 int sim_is_list(uint64_t address);
+
+/* Calls of Mach: each would enter the kernel. */
+extern uint64_t sim_calls;
+#define SIM_CALL() ((void)__atomic_fetch_add(&sim_calls, 1, __ATOMIC_RELAXED))
 
 int64_t host_write(int32_t fd, const void *bytes, uint64_t size);
 _Noreturn void host_exit(int32_t status);
@@ -56,6 +64,7 @@ int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
 /* Fork. In the child 0; in its parent, after the child has ended: 1 + the exit status, or 256 + the
  * signal that ended it. */
 int32_t host_fork_and_wait(void);
+void host_mark(void);
 int32_t host_is_waiting(uint32_t index);
 uint64_t host_real_ns(void);
 int32_t host_vsnprintf(char *text, uint64_t size, const char *format, void *arguments);
