@@ -121,6 +121,9 @@ enum sonde_status recorder_begin(uint32_t flags)
         sonde__hook_start(names, sizeof names / sizeof *names, flags, &recorder_hooks, &error);
     if (status == SONDE_OK) {
         recorder_log_blind_spots();
+        if (recorder_swept != NULL) {
+            recorder_swept();
+        }
     }
     recorder_busy--;
     atomic_store(&page->state, status == SONDE_OK ? SONDE__RECORD_RUNS : SONDE__RECORD_FAILED);

@@ -67,6 +67,9 @@ void recorder_inspect_images(void)
             atomic_fetch_add(&recorder_page->blind_spots_lost, 1);
         }
         recorder_log_blind_spots();
+        if (recorder_swept != NULL) {
+            recorder_swept();
+        }
     }
     leave();
     recorder_busy--;
@@ -143,21 +146,9 @@ static void count_process(enum sonde__record_event event, const struct sonde__re
     }
 }
 
-/* The program calls sonde_watch_phase(name, consent). */
-static void begin_phase(const struct sonde__regs *regs)
-{
-    char name[SONDE__RECORD_PHASE_NAME];
-    size_t size = sonde__os_read(sonde__probe_hook_argument(regs, 0), name, sizeof name);
-    (void)sonde__record_phase_begin(&recorder_page->phases, name, size,
-                                    (uint32_t)sonde__probe_hook_argument(regs, 1),
-                                    sonde__os_now_ns());
-}
-
 static void see(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    if (event == SONDE__RECORD_WATCH_PHASE) {
-        begin_phase(regs);
-    } else if (event >= SONDE__RECORD_SYSCALL) {
+    if (event >= SONDE__RECORD_SYSCALL) {
         count_process(event, regs);
     } else if (event >= SONDE__RECORD_OBJC_LOAD) {
         recorder_method_event(event, regs);

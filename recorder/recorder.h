@@ -29,6 +29,8 @@
 extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
+/* Called when the loaded objects were looked through; null: nothing. One thread at a time. */
+extern void (*recorder_swept)(void);
 /* The functions of the list, copied at the start. */
 extern uint32_t recorder_name_count;
 extern const char *recorder_names[SONDE__RECORD_FUNCTIONS];
@@ -104,5 +106,9 @@ void recorder_start_blocks(void *memory);
 /* images.c: write images and blind spots to the page. One thread at a time. */
 void recorder_log_images(void);
 void recorder_log_blind_spots(void);
+
+/* phase.c, only in an unmodified program: find the copies of libsonde that are loaded, and have
+ * their phases told. */
+void recorder_find_phases(void);
 
 #endif

@@ -74,6 +74,7 @@ static void start(int argc, char **argv, char **envp)
         return;
     }
     if (is_shared && recorder_take_conditions()) {
+        recorder_swept = recorder_find_phases;
         (void)recorder_begin(SONDE__HOOK_FIRST);
     }
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "api_phase.h"
 #include "api_watch_notes.h"
 #include "host_clock.h"
 #include "record_inside.h"
@@ -128,6 +129,7 @@ void sonde_watch_phase(const char *name, enum sonde_consent consent)
     end_change(&all.phase_version);
     end_writing();
     sonde__record_inside_phase(name != NULL ? name : "", (uint32_t)consent);
+    sonde__api_phase_tell(name != NULL ? name : "", (uint32_t)consent);
 }
 
 /* --- the watch's thread --- */

@@ -36,15 +36,14 @@ enum sonde__record_event {
     SONDE__RECORD_CLONE,
     SONDE__RECORD_FORK, /* and what follows */
     SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 9,
-    SONDE__RECORD_WATCH_PHASE = SONDE__RECORD_EXEC + 9, /* sonde_watch_phase() of the program */
-    SONDE__RECORD_EVENTS,
+    SONDE__RECORD_EVENTS = SONDE__RECORD_EXEC + 9,
 };
 #define SONDE__RECORD_EVENT_NAMES                                                                  \
     {                                                                                              \
         "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "__objc_exec_class", "objc_msg_lookup", \
             "objc_msg_lookup_super", "syscall", "clone", "fork", "_Fork", "vfork", "posix_spawn",  \
             "posix_spawnp", "system", "popen", "daemon", "forkpty", "execve", "execv", "execvp",   \
-            "execvpe", "execl", "execle", "execlp", "fexecve", "execveat", "sonde_watch_phase",    \
+            "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",                         \
     }
 /* Functions of a list. A function with several definitions takes several thunks. */
 #define SONDE__RECORD_FUNCTIONS 512u

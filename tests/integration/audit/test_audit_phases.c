@@ -46,21 +46,13 @@ static struct json *read_report(void)
 }
 
 /* Run phased; its output and sonde's text are in `run`. */
-static struct test_run run_phased(const char *mode)
+static struct test_run run_phased(const char *program, const char *mode)
 {
     const char *path = path_of("rules.ini");
     test_write_file(path, rules, strlen(rules));
-    const char *const argv[] = {program_sonde(),
-                                "run",
-                                "--audit",
-                                path,
-                                "--json",
-                                path_of("audit.json"),
-                                "--",
-                                program_built("audit/phased"),
-                                mode,
-                                program_sonde(),
-                                NULL};
+    const char *const argv[] = {
+        program_sonde(),        "run", "--audit",       path, "--json", path_of("audit.json"), "--",
+        program_built(program), mode,  program_sonde(), NULL};
     struct test_run run = test_run(argv, NULL, NULL, 100);
     CHECK_EQ(run.status, 0);
     return run;
@@ -142,7 +134,7 @@ static void check_phases(const struct json *report, unsigned third)
 
 TEST_TIMEOUT(another_process_begins_phases, 120)
 {
-    struct test_run run = run_phased("mark");
+    struct test_run run = run_phased("audit/phased_shared", "mark");
     struct json *report = read_report();
     check_phases(report, THIRD_CALLS);
     CHECK_CONTAINS(run.err, "phase \"never\" did not begin: the whole run was before it\n");
@@ -152,14 +144,18 @@ TEST_TIMEOUT(another_process_begins_phases, 120)
     test_run_done(&run);
 }
 
+/* With the shared library, and with the static one in a stripped program. */
 TEST_TIMEOUT(the_program_begins_phases, 120)
 {
-    struct test_run run = run_phased("call");
-    struct json *report = read_report();
-    check_phases(report, THIRD_CALLS);
-    CHECK_STR(json_text(json_need(report, "named_phases")->first, "consent"), "given");
-    json_free(report);
-    test_run_done(&run);
+    static const char *const programs[] = {"audit/phased_shared", "audit/phased_static"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct test_run run = run_phased(programs[i], "call");
+        struct json *report = read_report();
+        check_phases(report, THIRD_CALLS);
+        CHECK_STR(json_text(json_need(report, "named_phases")->first, "consent"), "given");
+        json_free(report);
+        test_run_done(&run);
+    }
 }
 
 TEST_TIMEOUT(a_signal_begins_a_phase, 120)
@@ -173,7 +169,7 @@ TEST_TIMEOUT(a_signal_begins_a_phase, 120)
              "until s=$(sed -n 's/.*supervisor \\([0-9]*\\) watches.*/\\1/p' err) && [ \"$s\" ]; "
              "do sleep 0.02; done; kill -USR1 $s; "
              "until grep -q 'phase \"consent\" has begun' err; do sleep 0.02; done; echo >go; wait",
-             test_folder(), program_sonde(), program_built("audit/phased"));
+             test_folder(), program_sonde(), program_built("audit/phased_shared"));
     const char *const argv[] = {"bash", "-c", line, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 100);
     CHECK_EQ(run.status, 0);
@@ -188,7 +184,7 @@ TEST_TIMEOUT(a_signal_begins_a_phase, 120)
 TEST_TIMEOUT(a_change_races_calls, 120)
 {
     unsigned before = 0, until = 0, all = 0;
-    struct test_run run = run_phased("race");
+    struct test_run run = run_phased("audit/phased_shared", "race");
     struct json *report = read_report();
     CHECK_EQ(sscanf(run.out, "%u %u %u", &before, &until, &all), 3);
     CHECK_EQ(calls_of(report, "all"), all);
@@ -220,8 +216,9 @@ TEST(marks_that_cannot_be_are_refused)
     snprintf(line, sizeof line,
              "cd %s; echo getenv >list; %s mark $$ x; echo $?; %s run -q --record list -- %s mark "
              "%s; %s run -q -- %s mark %s; true",
-             test_folder(), program_sonde(), program_sonde(), program_built("audit/phased"),
-             program_sonde(), program_sonde(), program_built("audit/phased"), program_sonde());
+             test_folder(), program_sonde(), program_sonde(), program_built("audit/phased_shared"),
+             program_sonde(), program_sonde(), program_built("audit/phased_shared"),
+             program_sonde());
     const char *const argv[] = {"bash", "-c", line, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 60);
     CHECK_CONTAINS(run.err, "not run by sonde run --audit");
