@@ -40,12 +40,15 @@ enum sonde__diff_state sonde__diff_judge(const struct sonde__diff *diff, const u
                : SONDE__DIFF_SAME;
 }
 
-/* A hash of the build of a library, if all reports of a side have the same; 0: several builds. */
-static uint64_t build_of(const struct sonde__diff_side *side, const char *name, size_t size,
-                         bool *ret_is_there)
+struct build {
+    uint64_t hash; /* 0: several builds */
+    bool is_there, is_main;
+};
+
+/* The build of a library or program, if all reports of a side have the same. */
+static struct build build_of(const struct sonde__diff_side *side, const char *name, size_t size)
 {
-    uint64_t build = 0;
-    *ret_is_there = false;
+    struct build build = {0};
     for (uint32_t r = 0; r < side->count; r++) {
         for (uint32_t i = 1; i <= sonde__report_image_count(side->reports[r]); i++) {
             const struct sonde__report_image *image = sonde__report_image(side->reports[r], i);
@@ -58,11 +61,9 @@ static uint64_t build_of(const struct sonde__diff_side *side, const char *name, 
             sonde__report_hash_init(&hash);
             sonde__report_hash_add(&hash, image->build_id.bytes, image->build_id.size);
             sonde__report_hash_add(&hash, &image->code_id, sizeof image->code_id);
-            if (*ret_is_there && build != (hash.low | 1)) {
-                return 0;
-            }
-            *ret_is_there = true;
-            build = hash.low | 1;
+            build.hash = !build.is_there || build.hash == (hash.low | 1) ? hash.low | 1 : 0;
+            build.is_there = true;
+            build.is_main |= (image->flags & SONDE__IMAGE_MAIN) != 0;
         }
     }
     return build;
@@ -70,8 +71,10 @@ static uint64_t build_of(const struct sonde__diff_side *side, const char *name, 
 
 bool sonde__diff_has_moved(const struct sonde__diff *diff, const char *name, size_t size)
 {
-    bool in_old, in_new;
-    uint64_t old_build = build_of(&diff->sides[SONDE__DIFF_OLD], name, size, &in_old);
-    uint64_t new_build = build_of(&diff->sides[SONDE__DIFF_NEW_SIDE], name, size, &in_new);
-    return in_old && in_new && (old_build != new_build || old_build == 0);
+    struct build of_old = build_of(&diff->sides[SONDE__DIFF_OLD], name, size);
+    struct build of_new = build_of(&diff->sides[SONDE__DIFF_NEW_SIDE], name, size);
+    if (of_old.is_there && of_new.is_there) {
+        return of_old.hash != of_new.hash || of_old.hash == 0;
+    }
+    return of_old.is_main || of_new.is_main;
 }

@@ -22,8 +22,9 @@ bool sonde__diff_is_list(const struct sonde__diff *diff);
 enum sonde__diff_state sonde__diff_judge(const struct sonde__diff *diff, const uint32_t *reports,
                                          const struct sonde__diff_amount *amounts);
 
-/* Do the sides have different builds of a library or program (name as of report_canonical.h), or
- * only one side has it? Then places in it cannot be compared. */
+/* Do the sides have different builds of a library or program (name as of report_canonical.h)? Then
+ * places in it cannot be compared. A program that only one side has may be another build under
+ * another name; such a library is new or gone. */
 bool sonde__diff_has_moved(const struct sonde__diff *diff, const char *name, size_t size);
 
 /* "new", "worse", … */

@@ -8,12 +8,16 @@
 
 struct made made_recording(void)
 {
-    static const struct sonde__report_header header = {.kind = SONDE__REPORT_CALLS,
-                                                       .executable = "/opt/app"};
+    return made_recording_of("/opt/app");
+}
+
+struct made made_recording_of(const char *program)
+{
+    const struct sonde__report_header header = {.kind = SONDE__REPORT_CALLS, .executable = program};
     struct made made = {0};
     CHECK_OK(sonde__report_create(&made.report));
     sonde__report_set_header(made.report, &header);
-    struct sonde__report_image image = {.path = sonde__report_string(made.report, "/opt/app"),
+    struct sonde__report_image image = {.path = sonde__report_string(made.report, program),
                                         .flags = SONDE__IMAGE_MAIN | SONDE__REPORT_IMAGE_APP};
     made.app = sonde__report_add_image(made.report, &image);
     image = (struct sonde__report_image){

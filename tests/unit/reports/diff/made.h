@@ -13,6 +13,7 @@ struct made {
 };
 
 struct made made_recording(void);
+struct made made_recording_of(const char *program); /* its path */
 
 /* Functions from outermost to innermost, with spaces between. Before a name, "~" is a call inlined
  * into the function before it, ">" a tail call by it, "?" one with several explanations, and "@" a

@@ -159,6 +159,21 @@ TEST(calls_are_compared_by_rule)
     sonde__report_destroy(new_made.report);
 }
 
+/* A program that was given another name: its functions without names may have moved. */
+TEST(calls_of_a_renamed_program_are_in_doubt)
+{
+    struct made old_made = made_recording_of("/opt/app-1.2");
+    struct made new_made = made_recording_of("/opt/app-1.3");
+    made_call(&old_made, "getenv", 0, "main +40", 1);
+    made_call(&new_made, "getenv", 0, "main +80", 1);
+    made_call(&new_made, "getenv", 0, "main evil", 1);
+    struct sonde__diff diff = compare(&old_made, &new_made);
+    CHECK_STR(states(&diff), "new 1, unsure 2");
+    sonde__diff_done(&diff);
+    sonde__report_destroy(old_made.report);
+    sonde__report_destroy(new_made.report);
+}
+
 /* Without anything to compare with, all calls are listed, once for each key. */
 TEST(calls_without_an_old_side_are_a_list)
 {
