@@ -28,6 +28,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {0};
     struct sonde__cli_operands operands;
+    if (argc > 1 && strcmp(argv[1], "diff") == 0) {
+        return sonde__cmd_diff.run(&sonde__cmd_diff, argc - 1, argv + 1);
+    }
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
@@ -35,14 +38,15 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (operands.count > 0 && strcmp(operands.list[0], "compile") == 0) {
         return compile(command, &request, &operands);
     }
-    return sonde__cli_usage_error(command, "compile? not %s",
+    return sonde__cli_usage_error(command, "compile or diff? not %s",
                                   operands.count > 0 ? operands.list[0] : "nothing");
 }
 
 const struct sonde__cli_command sonde__cmd_audit = {
     .name = "audit",
-    .summary = "check the rules of an audit (sonde run --audit)",
-    .usage = "compile RULES [PROGRAM] [-o FILE]",
+    .summary = "check the rules of an audit (sonde run --audit), compare audits",
+    .usage = "compile RULES [PROGRAM] [-o FILE]\n"
+             "diff OLD NEW",
     .about = "compile checks a file of rules and prints what an audit would record: each\n"
              "rule with its severity, pack, class and functions. With PROGRAM, patterns are\n"
              "replaced by the functions of its libraries that match, and other names of the\n"
@@ -55,10 +59,14 @@ const struct sonde__cli_command sonde__cmd_audit = {
              "\n"
              "Packs that rules may use: linux-identity, linux-secrets, linux-network,\n"
              "linux-devices, linux-process, apple-required-reason, ios-privacy.\n"
-             "docs/guide/audit.md describes the file.",
+             "docs/guide/audit.md describes the file.\n"
+             "\n"
+             "diff is sonde diff: the calls that are new or gone between the reports of two\n"
+             "builds.",
     .options = options,
     .examples = "  sonde audit compile rules.ini\n"
                 "  sonde audit compile rules.ini /usr/bin/curl\n"
-                "  sonde audit compile rules.ini -o rules.audit\n",
+                "  sonde audit compile rules.ini -o rules.audit\n"
+                "  sonde audit diff --fail-on warning main.sonde branch.sonde\n",
     .run = run,
 };

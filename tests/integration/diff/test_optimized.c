@@ -31,7 +31,7 @@ static const char *compare(const char *old_folder, const char *new_folder)
 {
     static char text[256];
     char old_path[512], new_path[512];
-    const char *const argv[] = {program_sonde(), "diff",   "--json", "--no-cache",
+    const char *const argv[] = {program_sonde(), "audit",  "diff",   "--json", "--no-cache",
                                 "--no-network",  old_path, new_path, NULL};
     snprintf(old_path, sizeof old_path, "%s/%s.sonde", test_folder(), old_folder);
     snprintf(new_path, sizeof new_path, "%s/%s.sonde", test_folder(), new_folder);
