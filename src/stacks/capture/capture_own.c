@@ -44,6 +44,9 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
         rules->image = &images->images[rules->range->image];
     }
     const struct sonde__image *image = rules->image;
+    if (image->is_permanent && image->encodings.info.data != NULL) {
+        return sonde__unwind_memo_encoded_rule(image, call - image->bias, ret_rule);
+    }
     if (!image->is_permanent || image->rules == NULL) {
         return false;
     }

@@ -13,6 +13,7 @@ set(sources
     target_script.c
     target_self.c
     target_self_images.c
+    target_self_permanent.c
     target_signal.c
     target_state.c
     target_stop.c
@@ -26,5 +27,6 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/target_process.c darwin/target_self_loader.c)
+    list(APPEND sources darwin/target_process.c darwin/target_self_loader.c
+        darwin/target_self_needed.c)
 endif()

@@ -35,11 +35,17 @@ struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
                                           const struct self_counters *counters, bool compile);
 void self_snapshot_free(struct self_snapshot *snapshot);
 
-/* --- of the port; where self_snapshot_build() may be called --- */
-
-/* Flag the images that are never unloaded. */
+/* Flag the images that are never unloaded (target_self_permanent.c). */
 void self_snapshot_mark_needed(struct self_snapshot *snapshot,
                                const struct self_snapshot *previous);
+
+/* --- of the port; where self_snapshot_build() may be called --- */
+
+/* The name of needed image number `index` of an image, as its loader is asked for it; null: it
+ * needs no more. */
+const char *self_needed_name(const struct self_snapshot *snapshot, uint32_t image, uint32_t index);
+/* May the loader answer this name with this image? */
+bool self_image_is_named(const struct self_snapshot *snapshot, uint32_t image, const char *name);
 /* May the loader's path be wrong, so that the system must be asked? */
 bool self_path_is_asked(const struct sonde__image *image, const char *path);
 /* Set the paths of those images from the system. */

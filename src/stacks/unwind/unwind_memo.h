@@ -153,6 +153,9 @@ bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo
 
 /* Convert a rule of a table. False: a memo cannot hold it. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);
+/* The same for a call's address in an image that has __unwind_info, whose rules are right there. */
+bool sonde__unwind_memo_encoded_rule(const struct sonde__image *image, uint64_t vaddr,
+                                     struct sonde__memo_rule *ret_rule);
 
 /* The same for what a scan has proven about a pc, a return address in code that never changes
  * and has no call frame information. False: nothing is proven, or a memo cannot hold it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_memo_rules.h"
 
+#include "unwind_encoding.h"
 #include "unwind_scans.h"
 #include "unwind_table.h"
 
@@ -67,6 +68,13 @@ bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_
         .ra_at = (uint32_t)-rule->ra_offset,
     };
     return true;
+}
+
+bool sonde__unwind_memo_encoded_rule(const struct sonde__image *image, uint64_t vaddr,
+                                     struct sonde__memo_rule *ret_rule)
+{
+    struct sonde__rule encoded = sonde__encoding_find(image, SONDE__ARCH_HOST, vaddr);
+    return sonde__unwind_memo_rule(&encoded, ret_rule);
 }
 
 bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,

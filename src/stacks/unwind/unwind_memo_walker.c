@@ -5,14 +5,23 @@
 #include "unwind_step.h"
 #include "unwind_table.h"
 
+static bool find_in(const struct sonde__image *image, uint64_t vaddr,
+                    struct sonde__memo_rule *ret_rule)
+{
+    if (image->encodings.info.data != NULL) {
+        return sonde__unwind_memo_encoded_rule(image, vaddr, ret_rule);
+    }
+    return image->rules != NULL &&
+           sonde__unwind_memo_rule(sonde__table_find(image->rules, vaddr), ret_rule);
+}
+
 static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
 {
     struct sonde__memo_walker *with = ctx;
     struct sonde__walker *walker = with->walker;
     sonde__walker_locate(walker, pc - 1);
     const struct sonde__image *image = walker->image;
-    if (image == NULL || image->rules == NULL ||
-        !sonde__unwind_memo_rule(sonde__table_find(image->rules, pc - 1 - image->bias), ret_rule)) {
+    if (image == NULL || !find_in(image, pc - 1 - image->bias, ret_rule)) {
         return false;
     }
     if (image->is_permanent) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde_stack_capture() of the calling thread. Each function of the chain notes its return address
- * by the compiler's builtin. The stack must have exactly these, and end at a root. Compiler options
- * select all kinds of frames that __unwind_info describes. */
+ * by the compiler's builtin. The stack must have exactly these, and end at a root, also when a memo
+ * knows most of it. Compiler options select all kinds of frames that __unwind_info describes. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -95,12 +95,25 @@ FUNCTION deep(long left)
     return r;
 }
 
-int main(void)
+__attribute__((noinline)) static void capture_all(void)
 {
     NOTE();
     capture("main");
     deep(DEEP);
     dynamic(7);
+    dynamic(9);
+    note_count--;
+}
+
+int main(void)
+{
+    NOTE();
+    capture_all();
+    if (sonde_stack_prepare() != SONDE_OK) {
+        mistakes++;
+    }
+    capture_all(); /* by the thread's memo */
+    capture_all();
     printf("%u mistakes\n", mistakes);
     return mistakes != 0;
 }

@@ -105,15 +105,6 @@ void self_loader_each(const struct self_loader *loader,
 
 /* --- what snapshots ask --- */
 
-/* dyld keeps more images than the program for good, but does not tell which. */
-void self_snapshot_mark_needed(struct self_snapshot *snapshot, const struct self_snapshot *previous)
-{
-    (void)previous;
-    for (uint32_t i = 0; i < snapshot->set.image_count; i++) {
-        snapshot->images[i].is_permanent = (snapshot->images[i].flags & SONDE__IMAGE_MAIN) != 0;
-    }
-}
-
 /* dyld's paths are absolute. */
 bool self_path_is_asked(const struct sonde__image *image, const char *path)
 {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds the images that are never unloaded: the main program and all that it needs by name,
- * directly or indirectly.
- *
- * The loader keeps these as long as the process lives. They were all loaded before anything that
- * the program opened later, and the loader's list has that order: the first image of a name is the
- * needed one. The set cannot grow, so it is computed for the first snapshot only. An image that is
- * not recognized is only checked more often. Sources: gABI 4.1 chapter 5, Dynamic Section. */
+/* What images need by name, from their dynamic sections. Sources: gABI 4.1 chapter 5, Dynamic
+ * Section. */
 #include <elf.h>
 
 #include "base_mem.h"
@@ -51,64 +46,15 @@ static const char *find_string(const struct self_snapshot *snapshot, uint32_t im
     return NULL;
 }
 
-static bool is_equal(const char *a, const char *b)
+const char *self_needed_name(const struct self_snapshot *snapshot, uint32_t image, uint32_t index)
 {
-    size_t size = sonde__base_str_length(a);
-    return size == sonde__base_str_length(b) && sonde__base_mem_compare(a, b, size) == 0;
+    return find_string(snapshot, image, DT_NEEDED, index);
 }
 
-static bool is_named(const struct self_snapshot *snapshot, uint32_t image, const char *name)
+bool self_image_is_named(const struct self_snapshot *snapshot, uint32_t image, const char *name)
 {
     const char *soname = find_string(snapshot, image, DT_SONAME, 0);
-    return (soname != NULL && is_equal(soname, name)) ||
-           is_equal(sonde__base_file_name(snapshot->images[image].path),
-                    sonde__base_file_name(name));
-}
-
-static bool mark_needed_by(struct self_snapshot *snapshot, uint32_t image)
-{
-    bool is_new = false;
-    const char *name;
-    for (uint32_t i = 0; (name = find_string(snapshot, image, DT_NEEDED, i)) != NULL; i++) {
-        for (uint32_t j = 0; j < snapshot->set.image_count; j++) {
-            if (is_named(snapshot, j, name)) {
-                is_new |= !snapshot->images[j].is_permanent;
-                snapshot->images[j].is_permanent = true;
-                break;
-            }
-        }
-    }
-    return is_new;
-}
-
-static void copy_marks(struct self_snapshot *snapshot, const struct self_snapshot *previous)
-{
-    for (uint32_t i = 0; i < previous->set.image_count; i++) {
-        for (uint32_t j = 0; j < snapshot->set.image_count; j++) {
-            if (previous->images[i].start == snapshot->images[j].start) {
-                snapshot->images[j].is_permanent = previous->images[i].is_permanent;
-                break;
-            }
-        }
-    }
-}
-
-void self_snapshot_mark_needed(struct self_snapshot *snapshot, const struct self_snapshot *previous)
-{
-    if (previous != NULL) {
-        copy_marks(snapshot, previous);
-        return;
-    }
-    for (uint32_t i = 0; i < snapshot->set.image_count; i++) {
-        snapshot->images[i].is_permanent =
-            (snapshot->images[i].flags & (SONDE__IMAGE_MAIN | SONDE__IMAGE_VDSO)) != 0;
-    }
-    for (bool is_new = true; is_new;) {
-        is_new = false;
-        for (uint32_t i = 0; i < snapshot->set.image_count; i++) {
-            if (snapshot->images[i].is_permanent) {
-                is_new |= mark_needed_by(snapshot, i);
-            }
-        }
-    }
+    const char *file = sonde__base_file_name(snapshot->images[image].path);
+    return (soname != NULL && sonde__base_str_compare(soname, name) == 0) ||
+           sonde__base_str_compare(file, sonde__base_file_name(name)) == 0;
 }
