@@ -48,7 +48,7 @@ case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' ru
 "$here/archive.sh" "$out" "$objects" || { echo "not ok the archive is made"; exit 1; }
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" capture "-fno-optimize-sibling-calls $flags" \
-        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/capture.c" ||
+        "$out/libsonde.a" "$here/programs/capture.c" ||
         { echo "not ok capture is built"; exit 1; }
     case_ "the stack of the own thread: $flags" 0 '0 mistakes' run capture
 done
@@ -56,7 +56,7 @@ done
 uses="-I$here/../../src/common/base -I$here/../../src/machine/arch -I$here/../../src/machine/os -I$here/../../src/stacks/capture"
 for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/threads.c" "$here/programs/workers.c" ||
+        "$out/libsonde.a" "$here/programs/threads.c" "$here/programs/workers.c" ||
         { echo "not ok threads is built"; exit 1; }
     case_ "stacks of other threads: $flags" 0 '0 mistakes' run threads
 done
@@ -85,24 +85,24 @@ case_ "a stripped program has the names of its dSYM" 0 '0 mistakes' run names
 
 for flags in '-O0' '-O2' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" bare "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/bare.c" || { echo "not ok bare is built"; exit 1; }
+        "$out/libsonde.a" "$here/programs/bare.c" || { echo "not ok bare is built"; exit 1; }
     case_ "threads in code without unwind information: $flags" 0 '0 mistakes' run bare
 done
 
 for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" busy "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/busy.c" || { echo "not ok busy is built"; exit 1; }
+        "$out/libsonde.a" "$here/programs/busy.c" || { echo "not ok busy is built"; exit 1; }
     case_ "threads stopped anywhere in small functions: $flags" 0 ', 0 mistakes' run busy
 done
 
 for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" calls "-fno-optimize-sibling-calls -DROUNDS=$rounds $uses $flags" \
-        "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/calls.c" || { echo "not ok calls is built"; exit 1; }
+        "$out/libsonde.a" "$here/programs/calls.c" || { echo "not ok calls is built"; exit 1; }
     case_ "threads busy in libSystem: $flags" 0 ', 0 mistakes' run calls
 done
 
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
-    "$out/libsonde.a -U _swift_task_getCurrent" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
+    "$out/libsonde.a" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port
 
 # portable tests, from the sources that run on Linux; the whole of sonde as an archive
@@ -167,13 +167,13 @@ echo "$cases portable tests ran in the host, $arch"
 # each function of Apple's that sonde calls has a name that Apple's libSystem has
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
-    -U _swift_task_getCurrent -U _sim_reads -o "$out/capture-apple"
+    -U _sim_reads -o "$out/capture-apple"
 # (those that no part of the port defines yet are sonde's own, and the simulation's are the tests')
 for name in threads api names; do
     # shellcheck disable=SC2046 # one word for each name
     case_ "names of the calls in $name are those of Apple's libSystem" 0 '' \
         ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
         "$out/$name-$name.c.o" "$out/$name-workers.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
-        -U _swift_task_getCurrent $(llvm-nm-19 -u "$out/$name" | sed -nE 's/.*(_sim_|_sonde__)/-U \1/p') -o "$out/$name-apple"
+        $(llvm-nm-19 -u "$out/$name" | sed -nE 's/.*(_sim_|_sonde__)/-U \1/p') -o "$out/$name-apple"
 done
 exit $failed

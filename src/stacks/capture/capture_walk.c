@@ -55,20 +55,14 @@ static bool read_door(void *ctx, uint64_t address, void *ret_bytes, size_t size)
     return true;
 }
 
-/* A function of Swift's runtime, if the program has it. Reads a thread-local variable. */
-extern __attribute__((weak)) void *swift_task_getCurrent(void);
-
 /* AsyncTask: HeapObject (16 bytes), two reserved words, flags, then the id: stable ABI of Swift 5.5
  * (swift/ABI/Task.h). */
 enum { TASK_ID_OFFSET = 36 };
 
 static uint64_t current_task_id(void)
 {
-    uint64_t task = 0;
+    uint64_t task = sonde__os_swift_task();
     uint32_t id = 0;
-    if (swift_task_getCurrent != NULL) {
-        task = (uint64_t)(uintptr_t)swift_task_getCurrent();
-    }
     return task != 0 && sonde__os_read(task + TASK_ID_OFFSET, &id, sizeof id) == sizeof id ? id : 0;
 }
 

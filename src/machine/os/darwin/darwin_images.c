@@ -15,6 +15,7 @@
 #include <mach-o/loader.h>
 #include <pthread.h>
 
+#include "base_mem.h"
 #include "os.h"
 #include "os_images.h"
 
@@ -188,11 +189,22 @@ bool sonde__os_images_next(uint32_t *at, struct sonde__os_image *ret_image, cons
     return false;
 }
 
+/* Found by name, not linked: a static linker for Darwin refuses a name that no library has, also a
+ * weak one, and most programs link no Swift runtime. One that is loaded later is not seen. */
+static void *(*find_task)(void);
+
+uint64_t sonde__os_swift_task(void)
+{
+    return find_task != NULL ? (uint64_t)(uintptr_t)find_task() : 0;
+}
+
 /* Runs before main(): dyld calls add_image() for all loaded images before this returns. */
 __attribute__((constructor)) static void watch_images(void)
 {
     _dyld_register_func_for_add_image(add_image);
     _dyld_register_func_for_remove_image(remove_image);
+    const void *function = dlsym(RTLD_DEFAULT, "swift_task_getCurrent");
+    sonde__base_mem_copy(&find_task, &function, sizeof find_task);
 }
 
 bool sonde__os_loader_answers(void)

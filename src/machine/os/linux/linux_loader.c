@@ -27,6 +27,13 @@ extern const Elf64_Ehdr __ehdr_start __attribute__((weak, visibility("hidden")))
 
 enum { AUXV_ENTRIES_MAX = 64 /* Linux gives about 25 */, SEGMENTS_MAX = 64 /* or about 13 */ };
 
+extern void *swift_task_getCurrent(void) __attribute__((weak));
+
+uint64_t sonde__os_swift_task(void)
+{
+    return swift_task_getCurrent != NULL ? (uint64_t)(uintptr_t)swift_task_getCurrent() : 0;
+}
+
 bool sonde__os_loader_answers(void)
 {
     return _dl_find_object != NULL;
