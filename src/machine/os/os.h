@@ -221,8 +221,8 @@ bool sonde__os_loader_answers(void);
  * that, only the image of this code (the whole program if static) and the vdso are found. */
 bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image);
 
-/* Swift's task that this thread runs (struct AsyncTask), by a function of Swift's runtime that reads
- * a thread-local variable. 0: none, or the program has no Swift runtime. */
+/* Swift's task that this thread runs (struct AsyncTask), by a function of Swift's runtime that
+ * reads a thread-local variable. 0: none, or the program has no Swift runtime. */
 uint64_t sonde__os_swift_task(void);
 
 /* One past the highest address of the main thread's frames. False: unknown. */
