@@ -3,14 +3,17 @@
 # (tools/npm-packages.list).
 # build.sh ARCH OUT HEADERS NAME CFLAGS LDFLAGS SOURCE...: also a Mach-O program OUT/NAME of these sources, linked with the simulated
 # libSystem. Objects and archives among the flags of the linker are linked, too.
+# SONDE_DARWIN=ios: all for iOS 14 instead of macOS, without the host.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 arch=$1 out=$2 headers=$3
 warnings='-Wall -Wextra -Werror'
 
-apple() { clang-19 --target=$arch-apple-macos11 -nostdlibinc -isystem "$headers" $warnings -Wno-unused-command-line-argument "$@"; }
-link() { ld64.lld-19 -arch $arch -platform_version macos 13 13 "$@"; }
+case ${SONDE_DARWIN:-macos} in ios) system=ios14 linked='ios 14 14' ;; *) system=macos11 linked='macos 13 13' ;; esac
+apple() { clang-19 --target=$arch-apple-$system -nostdlibinc -isystem "$headers" $warnings -Wno-unused-command-line-argument "$@"; }
+# shellcheck disable=SC2086 # three words
+link() { ld64.lld-19 -arch $arch -platform_version $linked "$@"; }
 
 mkdir -p "$out"
 if [ $# -gt 3 ]; then
@@ -35,7 +38,7 @@ case $arch in
     *) cc='cc -static -no-pie' ;;
 esac
 # shellcheck disable=SC2086
-$cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/common/base" -I"$root/src/machine/arch" \
+[ -n "${SONDE_DARWIN-}" ] || $cc -g -O1 $warnings -I"$root/include" -I"$root/src/images/image" -I"$root/src/common/base" -I"$root/src/machine/arch" \
     -I"$here/host" "$here"/host/*.c "$here/host/border_$arch.S" "$root"/src/images/image/image_macho*.c \
     "$root"/src/common/base/*.c -o "$out/machohost"
 

@@ -101,6 +101,14 @@ for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
     case_ "threads busy in libSystem: $flags" 0 ', 0 mistakes' run calls
 done
 
+# Swift's async functions, as clang compiles them for macOS 12 and later
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" async "$uses $flags -fswift-async-fp=always -DNAMES_OF=always -I$here/../integration/swift" \
+        "$out/libsonde.a" "$here/programs/async.c" "$here/programs/workers.c" "$here/../integration/swift/fixture.c" ||
+        { echo "not ok async is built"; exit 1; }
+    case_ "who awaits in functions of Swift's kind: $flags" 0 '0 mistakes' run async
+done
+
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
     "$out/libsonde.a" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port
@@ -163,6 +171,27 @@ while read -r name files; do
     cases=$((cases + ${passed:-0}))
 done <"$here/cases.list"
 echo "$cases portable tests ran in the host, $arch"
+
+# Captures of stacks, all compiled and linked for iOS. The folders are what they need.
+if [ "$arch" = arm64 ]; then
+    ios=$out/ios
+    sources=$(cd "$here/../../src" && find common/base common/mem machine/arch machine/os images/image stacks/depot stacks/unwind stacks/capture \
+        -name '*.[cS]' ! -path '*/linux/*')
+    rm -rf "$ios" && mkdir -p "$ios" && SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" &&
+        (cd "$ios" && printf "$here/../../src/%s\n" $sources | xargs -P "$(nproc)" -n 30 clang-19 --target=arm64-apple-ios14 -nostdlibinc \
+            -isystem "$headers" -D_GNU_SOURCE -DSONDE_VERSION='""' "-I$here/../../include" $folders -O1 -fPIC -Wall -Werror -c &&
+            find . -name '*.o' ! -name 'sim-*' | xargs llvm-ar-19 rcs libsonde.a) || { echo "not ok sonde is built for iOS"; exit 1; }
+    for flags in -O0 -O2; do
+        SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" capture "-fno-optimize-sibling-calls $flags" \
+            "$ios/libsonde.a -U _swift_task_getCurrent" "$here/programs/capture.c" &&
+            SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
+                "$ios/libsonde.a -U _swift_task_getCurrent" "$here/programs/threads.c" "$here/programs/workers.c" ||
+            { echo "not ok programs are built for iOS"; exit 1; }
+        for program in capture threads; do
+            case_ "iOS, $program: $flags" 0 '0 mistakes' timeout 200 $emulator "$out/machohost" "$ios/libSystem.dylib" "$ios/$program"
+        done
+    done
+fi
 
 # each function of Apple's that sonde calls has a name that Apple's libSystem has
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \
