@@ -8,6 +8,8 @@
 #include "arch_flow.h"
 #include "base_bytes.h"
 
+enum { ISLAND_BYTES = 12 };
+
 struct extent {
     unsigned arch;
     const uint8_t *code;
@@ -125,4 +127,19 @@ size_t symbol_macho_extent(unsigned arch, uint64_t vaddr, const uint8_t *code, s
         end = more;
     }
     return (size_t)((end < x.limit ? end : x.limit) - vaddr);
+}
+
+size_t symbol_macho_islands(const uint8_t *code, size_t size)
+{
+    size_t found = 0;
+    while (size - found >= ISLAND_BYTES) {
+        const uint8_t *at = code + (size - found - ISLAND_BYTES);
+        if ((sonde__base_le32(at) & 0x9f00001f) != 0x90000010 ||
+            (sonde__base_le32(at + 4) & 0xffc003ff) != 0x91000210 ||
+            sonde__base_le32(at + 8) != 0xd61f0200) {
+            break;
+        }
+        found += ISLAND_BYTES;
+    }
+    return found;
 }

@@ -15,6 +15,9 @@
 #define REDACTED "<redacted>"
 /* Programs have three to six: text, stubs, helpers. */
 #define CODE_SECTIONS_MAX 64u
+/* Linkers put jumps between functions (islands) only where code is larger than the reach of a
+ * branch, 128 MiB. */
+#define ISLANDS_CODE_MIN ((uint64_t)120 << 20)
 
 struct addresses {
     uint64_t *all; /* ascending, after sort() */
@@ -27,8 +30,10 @@ struct names {
     void *ctx;
     struct addresses starts; /* of functions */
     struct addresses named;  /* that symbols name */
-    struct addresses ends;   /* of functions, where `starts` is empty and symbols were removed */
-    bool has_locals;         /* a symbol of a function that is local: none was removed */
+    /* of functions: before an island; or of all, where `starts` is empty and symbols were
+     * removed */
+    struct addresses ends;
+    bool has_locals; /* a symbol of a function that is local: none was removed */
     struct {
         uint64_t start, size;
     } code[CODE_SECTIONS_MAX];
@@ -326,6 +331,30 @@ static void bound_by_code(struct names *n)
     sonde__mem_free(named.all);
 }
 
+/* Find the islands between functions, which are no functions of the list. */
+static void find_islands(struct names *n)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < n->code_count; i++) {
+        size += n->code[i].size;
+    }
+    if (n->macho->arch != SONDE_ARCH_AARCH64 || size < ISLANDS_CODE_MIN) {
+        return;
+    }
+    for (size_t i = 0; i < n->starts.count && !n->is_done; i++) {
+        uint64_t start = n->starts.all[i], left = 0;
+        uint64_t end = next_after(&n->starts, start, code_end(n, start));
+        const uint8_t *code = sonde__macho_from_vaddr(n->macho, start, &left);
+        if (code != NULL && end > start && end - start <= left) {
+            uint64_t islands = symbol_macho_islands(code, (size_t)(end - start));
+            if (islands != 0) {
+                put(n, &n->ends, end - islands);
+            }
+        }
+    }
+    sort(&n->ends);
+}
+
 enum sonde_status
 sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__macho *debug,
                        bool (*each)(void *ctx, const struct sonde__macho_name *name), void *ctx)
@@ -338,6 +367,7 @@ sonde__macho_each_name(const struct sonde__macho *macho, const struct sonde__mac
     }
     sort(&n.starts);
     find_code(&n);
+    find_islands(&n);
     if (n.starts.count == 0 && debug == NULL && macho->type != SONDE__MH_OBJECT &&
         macho->type != SONDE__MH_DSYM && !n.is_done) {
         bound_by_code(&n);

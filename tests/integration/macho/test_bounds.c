@@ -118,3 +118,42 @@ TEST(stripped_file_without_function_starts)
         check(path, 80, triples[i % 2]);
     }
 }
+
+/* Code beyond the reach of a branch: lld puts a jump between two functions, which its list of
+ * starts does not have. */
+TEST_TIMEOUT(jumps_between_functions_have_no_name, 200)
+{
+    static const char source[] = ".section __TEXT,__text,regular,pure_instructions\n"
+                                 ".subsections_via_symbols\n"
+                                 ".globl _first\n.p2align 2\n_first:\n bl _last\n ret\n"
+                                 ".globl _before\n_before:\n .space 0x5000000\n"
+                                 ".globl _behind\n_behind:\n .space 0x5000000\n"
+                                 ".private_extern _last\n_last:\n ret\n";
+    char path[4096];
+    struct sonde__macho macho;
+    struct sonde__symbol_index *index;
+    struct sonde__symbol symbol;
+    struct sonde_error error;
+    size_t size;
+    snprintf(path, sizeof path, "%s/large.s", test_folder());
+    test_write_file(path, source, sizeof source - 1);
+    darwin_shell("clang-19 -target arm64-apple-macos13 -c large.s -o large.o && "
+                 "ld64.lld-19 -arch arm64 -platform_version macos 13 13 -dylib large.o -o large");
+    char *line = darwin_output("llvm-nm-19 large | grep thunk");
+    uint64_t vaddr = strtoull(line, NULL, 16);
+    free(line);
+    darwin_shell("llvm-strip-19 -x large");
+    snprintf(path, sizeof path, "%s/large", test_folder());
+    char *bytes = test_read_file(path, &size);
+    CHECK_OK(sonde__macho_open(bytes, size, &macho, &error));
+    CHECK_OK(sonde__symbol_index_create_macho(&macho, NULL, &index, &error));
+    CHECK(sonde__symbol_find(index, vaddr - 4, &symbol));
+    CHECK_STR(symbol.name, "before");
+    for (uint64_t at = vaddr; at < vaddr + 12; at += 4) {
+        CHECK(!sonde__symbol_find(index, at, &symbol));
+    }
+    CHECK(sonde__symbol_find(index, vaddr + 12, &symbol));
+    CHECK_STR(symbol.name, "behind");
+    sonde__symbol_index_destroy(index);
+    free(bytes);
+}
