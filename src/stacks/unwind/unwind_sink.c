@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_sink.h"
 
-static void reverse(struct sonde_stack *stack, uint32_t first, uint32_t end)
+static void reverse(const struct sonde__sink *sink, uint32_t first, uint32_t end)
 {
+    struct sonde_stack *stack = sink->stack;
     for (; first + 1 < end; first++, end--) {
         uint64_t pc = stack->pcs[first];
         uint8_t how = stack->how[first];
@@ -10,6 +11,11 @@ static void reverse(struct sonde_stack *stack, uint32_t first, uint32_t end)
         stack->how[first] = stack->how[end - 1];
         stack->pcs[end - 1] = pc;
         stack->how[end - 1] = how;
+        if (sink->fps != NULL) {
+            uint64_t fp = sink->fps[first];
+            sink->fps[first] = sink->fps[end - 1];
+            sink->fps[end - 1] = fp;
+        }
     }
 }
 
@@ -25,9 +31,9 @@ void sonde__sink_close(struct sonde__sink *sink)
     }
     uint32_t end = sink->inner + sink->outer;
     uint32_t oldest = sink->inner + sink->ring_at;
-    reverse(stack, sink->inner, oldest);
-    reverse(stack, oldest, end);
-    reverse(stack, sink->inner, end);
+    reverse(sink, sink->inner, oldest);
+    reverse(sink, oldest, end);
+    reverse(sink, sink->inner, end);
     stack->count = end;
     stack->lost_at = sink->inner;
     stack->lost_count = sink->kept - capacity;

@@ -8,6 +8,7 @@
 
 struct sonde__sink {
     struct sonde_stack *stack;
+    uint64_t *fps; /* frame pointers, parallel to the stack; or null */
     uint32_t skip; /* frames still to leave out */
     uint32_t inner;
     uint32_t outer;
@@ -25,12 +26,13 @@ static inline void sonde__sink_forget_async(struct sonde_stack *stack)
     stack->task_id = 0;
 }
 
-static inline struct sonde__sink sonde__sink_open(struct sonde_stack *stack, uint32_t skip)
+static inline struct sonde__sink sonde__sink_open(struct sonde_stack *stack, uint64_t *fps,
+                                                  uint32_t skip)
 {
     uint32_t outer = stack->outer < stack->capacity ? stack->outer : 0;
     sonde__sink_forget_async(stack);
     return (struct sonde__sink){
-        .stack = stack, .skip = skip, .inner = stack->capacity - outer, .outer = outer};
+        .stack = stack, .fps = fps, .skip = skip, .inner = stack->capacity - outer, .outer = outer};
 }
 
 /* Take a slot for a frame. False: none is left, and there is no ring. */
@@ -62,6 +64,9 @@ static inline bool sonde__sink_put(struct sonde__sink *sink, const struct sonde_
         uint8_t found = sink->inferred ? SONDE_FOUND_INFERRED : frame->found;
         sink->stack->pcs[sink->last] = frame->pc;
         sink->stack->how[sink->last] = (uint8_t)(found | (frame->exact ? SONDE_HOW_EXACT : 0));
+        if (sink->fps != NULL) {
+            sink->fps[sink->last] = frame->fp_known ? frame->fp : 0;
+        }
     }
     return true;
 }

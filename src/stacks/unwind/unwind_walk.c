@@ -266,13 +266,13 @@ void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stac
 {
     struct sonde__walker walker;
     struct sonde__reader reader;
-    struct sonde__sink sink = sonde__sink_open(stack, walk->skip);
+    struct sonde__sink sink = sonde__sink_open(stack, walk->ret_fps, walk->skip);
     sonde__reader_init(&reader, &walk->memory);
     if (sonde__walker_start(&walker, walk, &reader, NULL)) {
         enum sonde__step step =
             walk->memo != NULL ? run_with_memo(&walker, &sink) : run(&walker, &sink, NULL);
         if (step == SONDE__STEP_OTHER) {
-            sink = sonde__sink_open(stack, walk->skip);
+            sink = sonde__sink_open(stack, walk->ret_fps, walk->skip);
             walk_full(walk, &walker, &reader, &sink);
         }
     }

@@ -67,6 +67,9 @@ struct sonde__walk {
     /* The thread's memo, used and renewed; null: none. Only for a walk of this machine's
      * architecture whose plain memory is the thread's own stack. */
     struct sonde__memo *memo;
+    /* Receives the frame pointer of each kept frame, or 0 if it is unknown; has the capacity of the
+     * stack. Not with plain memory. Null: not wanted. */
+    uint64_t *ret_fps;
     /* The cache of scans of this process; null: each scan is made again. */
     struct sonde__scans *scans;
     /* Is an image that can be unloaded still the remembered one? Null: no. */
