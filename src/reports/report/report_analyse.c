@@ -24,11 +24,12 @@ bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
     return image != 0 && sonde__image_is_app(path, i->flags);
 }
 
-/* Python's standard library and installed packages, in any prefix. */
+/* Python's standard library, Node.js' own scripts, and installed packages, in any prefix. */
 static bool is_library_of_script(const char *file)
 {
     return strstr(file, "/lib/python") != NULL || strstr(file, "/site-packages/") != NULL ||
-           strstr(file, "/dist-packages/") != NULL;
+           strstr(file, "/dist-packages/") != NULL || strstr(file, "/node_modules/") != NULL ||
+           strncmp(file, "node:", 5) == 0;
 }
 
 bool sonde__report_frame_is_app(const struct sonde__report *report,

@@ -294,7 +294,8 @@ static bool is_hidden(const struct sonde__report *report, const struct sonde__re
                       const struct layout *layout)
 {
     return layout->folds && step->kind != SONDE__REPORT_STEP_GAP &&
-           (sonde__report_is_interpreter(report, step->frame) || step->frame->alternatives != 0);
+           ((step->runs_script && step->kind != SONDE__REPORT_STEP_SCRIPT) ||
+            sonde__report_is_interpreter(report, step->frame) || step->frame->alternatives != 0);
 }
 
 static bool is_numbered(enum sonde__report_step_kind kind)

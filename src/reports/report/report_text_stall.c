@@ -154,17 +154,28 @@ static void put_function(struct sonde__report_out *out, const struct sonde__repo
     }
 }
 
+/* Is the frame the interpreter's, or does it run the script frame before it? *runs_script: for the
+ * next frame outwards */
+static bool is_hidden(const struct sonde__report *report, const struct sonde__report_frame *frame,
+                      bool *runs_script)
+{
+    bool is_script = frame->kind == SONDE__REPORT_FRAME_SCRIPT;
+    bool hidden = (*runs_script && !is_script) || sonde__report_is_interpreter(report, frame);
+    *runs_script = is_script;
+    return hidden;
+}
+
 /* "fsync ← sqlite3_step ← ...": frames from the innermost outwards. */
 static void put_callers(struct sonde__report_out *out, const struct sonde__report *report,
                         uint32_t stack)
 {
     bool folds = !out->unfolded && sonde__report_has_script(report, stack);
+    bool runs_script = false;
     uint32_t count = 0;
     for (uint32_t id = stack; id != 0; count++) {
         const struct sonde__report_node *node = sonde__report_node(report, id);
         id = node->parent;
-        if (folds &&
-            sonde__report_is_interpreter(report, sonde__report_frame(report, node->frame))) {
+        if (folds && is_hidden(report, sonde__report_frame(report, node->frame), &runs_script)) {
             count--;
             continue;
         }
@@ -238,13 +249,14 @@ static void put_path(struct sonde__report_out *out, const struct sonde__report *
         return;
     }
     bool folds = !out->unfolded && sonde__report_has_script(report, a->stack);
+    bool runs_script = false;
     uint32_t count = 0;
     sonde__report_out_print(
         out, "  dominant path (%s of the time)  ",
         sonde__report_share(a->path[a->path_count - 1].weight_ns, whole_ns).text);
     for (uint32_t i = a->path_count; i-- > 0; count++) {
         const struct sonde__report_frame *frame = sonde__report_frame(report, a->path[i].frame);
-        if (folds && sonde__report_is_interpreter(report, frame)) {
+        if (folds && is_hidden(report, frame, &runs_script)) {
             count--;
             continue;
         }

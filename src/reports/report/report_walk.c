@@ -16,7 +16,8 @@ bool sonde__report_walk_next(struct sonde__report_walk *walk, struct sonde__repo
 {
     const struct sonde__report_node *node = sonde__report_node(walk->report, walk->node);
     const struct sonde__report_frame *frame = sonde__report_frame(walk->report, node->frame);
-    struct sonde__report_step step = {.frame = frame, .depth = walk->depth};
+    struct sonde__report_step step = {
+        .frame = frame, .depth = walk->depth, .runs_script = walk->runs_script};
     uint32_t part = walk->part++;
     if (walk->node == 0) {
         return false;
@@ -29,6 +30,7 @@ bool sonde__report_walk_next(struct sonde__report_walk *walk, struct sonde__repo
         step.task = node->task;
         walk->node = node->parent;
         walk->part = 0;
+        walk->runs_script = true;
         *ret_step = step;
         return true;
     }
@@ -48,6 +50,7 @@ bool sonde__report_walk_next(struct sonde__report_walk *walk, struct sonde__repo
     if (frame->lost_count != 0 || part == frame->inlined_count + node->tail_call_count) {
         walk->node = node->parent;
         walk->part = 0;
+        walk->runs_script = false;
         walk->depth += frame->lost_count == 0;
     }
     *ret_step = step;

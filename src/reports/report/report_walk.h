@@ -18,7 +18,8 @@ enum sonde__report_step_kind {
 
 struct sonde__report_step {
     enum sonde__report_step_kind kind;
-    uint32_t task;  /* string id; at the outermost frame of an asynchronous task */
+    bool runs_script; /* of the frame that runs the script frames before it */
+    uint32_t task;    /* string id; at the outermost frame of an asynchronous task */
     uint64_t depth; /* inlined call: of the frame that runs it; tail call: of the frame that it led
                      * to; gap: of the first frame left out */
     const struct sonde__report_frame *frame;     /* inlined call: the frame that it is in */
@@ -43,6 +44,7 @@ struct sonde__report_walk {
     uint32_t part; /* position within the node: inlined calls, the frame, tail calls */
     uint64_t depth;
     uint32_t awaiter; /* innermost awaiting frame of the nodes so far; its id is smaller */
+    bool runs_script; /* the next node does */
 };
 
 void sonde__report_walk_begin(struct sonde__report_walk *walk, const struct sonde__report *report,
