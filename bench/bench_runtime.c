@@ -84,7 +84,7 @@ struct read {
 static void read_script(void *ctx)
 {
     const struct read *read = ctx;
-    sonde__target_read_script(read->target, read->tid);
+    sonde__target_read_script(read->target, read->tid, NULL);
 }
 
 static void print_depth(struct read *read)

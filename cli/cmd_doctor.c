@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base_text.h"
 #include "cli_fit.h"
 #include "cli_library.h"
 #include "cli_report.h"
@@ -149,8 +150,10 @@ static void check_script(int32_t pid, struct sonde__findings *findings)
     const char *name = sonde__target_runtime(target, &why);
     if (*name != '\0') {
         sonde__host_finding_set(sonde__host_finding_add(findings, "script frames"),
-                                SONDE__FINDING_OK,
-                                "%s: functions with file and line, and its lock (GIL)", name);
+                                SONDE__FINDING_OK, "%s: functions with file and line%s", name,
+                                sonde__base_starts_with(name, "Python")
+                                    ? ", and its lock (GIL)"
+                                    : "; without line where they are compiled");
     } else if (*why != '\0') {
         sonde__host_finding_set(sonde__host_finding_add(findings, "script frames"),
                                 SONDE__FINDING_LIMITED, "only native functions: %s", why);

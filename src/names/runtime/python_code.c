@@ -5,6 +5,7 @@
 
 #include "base_bytes.h"
 #include "mem_heap.h"
+#include "runtime_text.h"
 
 static void forget(struct python_code *code)
 {
@@ -72,20 +73,6 @@ bool python_is_of_type(const struct python_codes *codes, struct sonde__view *vie
 
 /* --- texts --- */
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    for (size_t i = more; i > 0; i--, c >>= 6) {
-        to[i] = (char)(0x80 | (c & 0x3f));
-    }
-    to[0] = (char)((0xf00u >> (more + 1) & 0xff) | c); /* a high bit for each byte */
-    return more + 1;
-}
-
 bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t address,
                  char ret_text[4 * PYTHON_TEXT_MAX + 4], size_t *ret_size)
 {
@@ -117,7 +104,7 @@ bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t 
         if (c == 0 || c > 0x10ffff || (is_ascii != 0 && c > 127)) {
             return false; /* not in names or paths */
         }
-        size += put_utf8(ret_text + size, c);
+        size += sonde__runtime_put_utf8(ret_text + size, c);
     }
     if (count < length) {
         memcpy(ret_text + size, "...", 3);

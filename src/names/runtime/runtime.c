@@ -22,6 +22,10 @@ void sonde__runtime_close(struct sonde__runtime *runtime)
         }
         sonde__runtime_loop_done(runtime);
         python_done(&runtime->python);
+        if (runtime->v8 != NULL) {
+            v8_lines_done(runtime->v8);
+        }
+        sonde__mem_free(runtime->v8);
         sonde__mem_free(runtime);
     }
 }
@@ -29,39 +33,6 @@ void sonde__runtime_close(struct sonde__runtime *runtime)
 const char *sonde__runtime_name(const struct sonde__runtime *runtime)
 {
     return runtime->name;
-}
-
-/* --- blocks to read ahead --- */
-
-static struct sonde__runtime_kept *kept_of(struct sonde__runtime *r, uint64_t tid)
-{
-    struct sonde__runtime_kept *oldest = &r->kept[0];
-    for (uint32_t i = 0; i < SONDE__RUNTIME_KEPT; i++) {
-        if (r->kept[i].tid == tid) {
-            return &r->kept[i];
-        }
-        oldest = r->kept[i].age < oldest->age ? &r->kept[i] : oldest;
-    }
-    oldest->tid = tid;
-    oldest->count = 0;
-    return oldest;
-}
-
-static void keep(struct sonde__runtime *r, struct sonde__runtime_kept *kept)
-{
-    uint32_t count = 0;
-    struct sonde__view_block *blocks =
-        sonde__mem_resize_array(kept->blocks, (size_t)r->view.count + 1, sizeof *blocks);
-    if (blocks == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < r->view.count; i++) {
-        if (r->view.blocks[i].used) {
-            blocks[count++] = r->view.blocks[i];
-        }
-    }
-    kept->blocks = blocks;
-    kept->count = count;
 }
 
 /* --- one look --- */
@@ -155,7 +126,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script)
 {
     struct sonde__script script = {.language = "Python", .frames = runtime->frames};
-    struct sonde__runtime_kept *kept = kept_of(runtime, tid);
+    struct sonde__runtime_kept *kept = sonde__runtime_kept_of(runtime, tid);
     python_codes_trim(&runtime->python.codes);
     kept->age = ++runtime->look;
     for (unsigned i = 0; i == 0 || (i < ATTEMPTS && script.why != NULL); i++) {
@@ -165,7 +136,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
         if (script.why == NULL) {
             sonde__runtime_add_tasks(runtime, &script);
         }
-        keep(runtime, kept); /* read ahead by the next look */
+        sonde__runtime_keep(runtime, kept); /* read ahead by the next look */
         runtime->python.heads = script.why == NULL ? runtime->python.heads : 0;
     }
     if (script.why == NULL) {
@@ -186,6 +157,9 @@ bool sonde__runtime_agrees(const struct sonde__runtime *runtime,
     enum { OB_SIZE = 16, UNIT = 2 }; /* instructions of a code object from 3.11 on */
     const struct python_chain *chain = &runtime->chain;
     uint64_t code_bytes = 0;
+    if (runtime->v8 != NULL) {
+        return true; /* the frames are those of the stack */
+    }
     for (size_t i = 0; chain->count != 0 && i < runtime->python.codes.count; i++) {
         const struct python_code *code = runtime->python.codes.list[i];
         if (code->address == chain->frames[0].code) {
@@ -202,6 +176,7 @@ struct found {
     uint64_t runtime, loop, loop_bytes;
     bool has_runtime, has_loop;
     uint32_t version; /* PY_VERSION_HEX, or that of the oldest release with all symbols found */
+    struct v8_stated v8;
 };
 
 /* If no symbol states the version, use symbols of the stable ABI that were added in a version. */
@@ -242,6 +217,8 @@ static void note_symbols(const struct sonde__elf *elf, const struct sonde__elf_s
                        (name[0] == 'P' && name[1] == 'y');
         if (is_near && symbol.section != SONDE__SHN_UNDEF) {
             note_symbol(elf, &symbol, found);
+        } else if (v8_is_near(name) && symbol.section != SONDE__SHN_UNDEF) {
+            v8_note(&found->v8, elf, &symbol);
         }
     }
 }
@@ -346,7 +323,8 @@ enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bia
     struct found found = {0};
     struct sonde__runtime *r = NULL;
     if (!find_symbols(elf, &found)) {
-        return SONDE_ABSENT;
+        return found.v8.is_v8 ? sonde__runtime_open_v8(&found.v8, memory, ret_runtime, ret_error)
+                              : SONDE_ABSENT;
     }
     SONDE_TRY(sonde__runtime_open_at(found.runtime + bias, found.version, memory, &r, ret_error));
     if (r != NULL && found.has_loop && found.loop_bytes != 0) {

@@ -105,7 +105,7 @@ struct sonde__script {
     const struct sonde__script_parked *parked;
     uint32_t parked_count;
     const char *doubt;    /* what of the tasks is not shown; null: nothing */
-    const char *language; /* "Python" */
+    const char *language; /* "Python", "JavaScript" */
     const char *why; /* TORN, DAMAGED: the reason; NONE: why its runtime cannot be read, or null */
 };
 
@@ -135,6 +135,18 @@ const char *sonde__runtime_name(const struct sonde__runtime *runtime);
  * nothing: a loop returns to the same places. */
 void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
                          struct sonde__script *ret_script);
+
+/* A native stack. The runtimes of some languages find their functions by it (V8): then it is the
+ * caller's part to walk it, and to read by it. */
+struct sonde__runtime_native {
+    const struct sonde_stack *stack;
+    const uint64_t *fps; /* of each frame: its frame pointer; 0: unknown */
+};
+bool sonde__runtime_is_by_stack(const struct sonde__runtime *runtime);
+/* As sonde__runtime_read(), for such a runtime. The stack must be as it is when it is joined. */
+void sonde__runtime_read_stack(struct sonde__runtime *runtime, uint64_t tid,
+                               const struct sonde__runtime_native *native,
+                               struct sonde__script *ret_script);
 
 /* If the last read thread runs an event loop and none of its tasks, find all tasks of this loop.
  * They are added to *script, the result of this read. The thread must not have run since. Takes

@@ -61,6 +61,12 @@ bool sonde__runtime_join(const struct sonde__runtime *runtime, struct sonde_stac
                          const char **ret_why)
 {
     uint32_t run_count = script->run_count;
+    for (uint32_t i = 0; runtime->v8 != NULL && i < run_count; i++) {
+        stack->how[runtime->natives[i]] |= SONDE__HOW_RUNS_SCRIPT;
+    }
+    if (runtime->v8 != NULL) {
+        return true;
+    }
     bool has_gap = stack->lost_count != 0;
     uint32_t gap = has_gap && stack->lost_at < stack->count ? stack->lost_at : stack->count;
     uint32_t inner = count_loops(runtime, stack, 0, gap);

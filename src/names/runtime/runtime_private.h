@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Shared by the files of a runtime. Only Python so far; another language would get its own member
- * and files. */
+/* Shared by the files of a runtime. Each language has its own members and files. */
 #ifndef SONDE_RUNTIME_PRIVATE_H
 #define SONDE_RUNTIME_PRIVATE_H
 
 #include "python.h"
+#include "v8.h"
 
 /* Threads whose blocks are read ahead: enough for a stall and the loops of a program. */
 #define SONDE__RUNTIME_KEPT 16u
@@ -44,6 +44,8 @@ struct sonde__runtime {
     struct sonde__script_frame waiting[SONDE__RUNTIME_WAITING];
     uint64_t state; /* of the thread that was read, in the interpreter */
     struct sonde__runtime_loop *loop;
+    struct v8 *v8;                              /* null: it is Python */
+    uint32_t natives[SONDE__SCRIPT_FRAMES_MAX]; /* V8: the native frame of each function */
 };
 
 /* Open a runtime at a known address; sonde__runtime_open() calls this. version: PY_VERSION_HEX,
@@ -52,6 +54,19 @@ SONDE_NODISCARD enum sonde_status sonde__runtime_open_at(uint64_t address, uint3
                                                          const struct sonde__runtime_memory *memory,
                                                          struct sonde__runtime **ret_runtime,
                                                          struct sonde_error *ret_error);
+
+/* --- runtime_stack.c --- */
+
+/* Open V8. Returns as sonde__runtime_open(). */
+SONDE_NODISCARD enum sonde_status sonde__runtime_open_v8(const struct v8_stated *stated,
+                                                         const struct sonde__runtime_memory *memory,
+                                                         struct sonde__runtime **ret_runtime,
+                                                         struct sonde_error *ret_error);
+
+/* --- runtime_kept.c --- */
+
+struct sonde__runtime_kept *sonde__runtime_kept_of(struct sonde__runtime *runtime, uint64_t tid);
+void sonde__runtime_keep(struct sonde__runtime *runtime, struct sonde__runtime_kept *kept);
 
 /* --- runtime_name.c --- */
 

@@ -169,6 +169,8 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
                                                                     : SONDE__REPORT_IMAGE_SYSTEM;
     if (drain->target != NULL && sonde__target_is_interpreter(drain->target, image)) {
         whose = SONDE__REPORT_IMAGE_SYSTEM | SONDE__REPORT_IMAGE_INTERPRETER;
+    } else if (drain->target != NULL && sonde__target_is_node(drain->target, image)) {
+        whose = SONDE__REPORT_IMAGE_SYSTEM;
     }
     struct sonde__report_image record = {
         .path = sonde__report_string(drain->report, image->path),

@@ -9,6 +9,7 @@ set(sources
     target_images.c
     target_jit.c
     target_place.c
+    target_running.c
     target_sample.c
     target_script.c
     target_self.c

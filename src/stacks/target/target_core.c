@@ -331,7 +331,7 @@ static void capture_core(struct sonde__target *target, const struct sonde__threa
         ret_capture->syscall = t->syscall;
         memcpy(ret_capture->syscall_args, t->args, sizeof t->args);
         sonde__target_walk(target, &t->regs, false, read_for_walk, c, stack);
-        sonde__target_read_resting(target, t->tid);
+        sonde__target_read_resting(target, t->tid, stack);
         sonde__target_join_script(target, NULL, stack);
         if (stack->end != SONDE_END_ROOT && c->missing_bytes > 0) {
             sonde__target_note(ret_capture,

@@ -3,6 +3,7 @@
 
 #include "base_status.h"
 #include "os.h"
+#include "target_process.h"
 
 void sonde__target_files_close(struct sonde__target_files *files)
 {
@@ -58,6 +59,18 @@ enum sonde_status sonde__target_files_wait(struct sonde__target_files *files, in
     if (sonde__host_thread_read_again(files->stat, &files->now) != SONDE_OK) {
         sonde__target_files_close(files); /* the number may be of another thread by now */
         return SONDE_BUSY;
+    }
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__target_process_state(struct sonde__target_process *p, uint64_t tid,
+                                              struct sonde__host_thread *ret_now)
+{
+    bool opened;
+    SONDE_TRY(sonde__target_files_read(&p->files, p->base.pid, tid, ret_now, &opened));
+    if (opened && !sonde__host_identity_holds(&p->process)) {
+        sonde__target_files_close(&p->files);
+        return SONDE_ABSENT;
     }
     return SONDE_OK;
 }

@@ -16,8 +16,10 @@ void sonde__target_scripts_done(struct sonde__target_scripts *scripts)
 {
     sonde__runtime_close(scripts->runtime);
     sonde__mem_free(scripts->frames);
+    sonde__mem_free(scripts->fps);
     scripts->runtime = NULL;
     scripts->frames = NULL;
+    scripts->fps = NULL;
 }
 
 const struct sonde__target_script *sonde__target_script(const struct sonde__target *target)
@@ -77,6 +79,13 @@ bool sonde__target_is_interpreter(const struct sonde__target *target,
     const char *name = sonde__base_file_name(image->path);
     return is_its_image(&target->scripts, image) &&
            (sonde__base_starts_with(name, "python") || sonde__base_starts_with(name, "libpython"));
+}
+
+bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image)
+{
+    const char *name = sonde__base_file_name(image->path);
+    return is_its_image(&target->scripts, image) &&
+           (sonde__base_starts_with(name, "node") || sonde__base_starts_with(name, "libnode"));
 }
 
 static enum sonde_status open_runtime(struct sonde__target *target, uint32_t index)
@@ -157,12 +166,44 @@ void sonde__target_want_tasks(struct sonde__target *target, bool wanted)
     target->scripts.wants_tasks = wanted;
 }
 
-/* The interpreter has the thread ids of the target's pid namespace. */
-void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
+uint64_t *sonde__target_script_fps(struct sonde__target *target, uint32_t capacity)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    if (!sonde__target_has_script(target) || !sonde__runtime_is_by_stack(s->runtime)) {
+        return NULL;
+    }
+    if (s->fp_capacity < capacity) {
+        sonde__mem_free(s->fps);
+        s->fps = sonde__mem_alloc_array(capacity, sizeof *s->fps);
+        s->fp_capacity = s->fps != NULL ? capacity : 0;
+    }
+    return s->fps;
+}
+
+static void read_by_stack(struct sonde__target_scripts *s, uint64_t tid,
+                          const struct sonde_stack *stack)
+{
+    const struct sonde__runtime_native native = {stack, s->fps};
+    if (stack == NULL) {
+        s->last.script = (struct sonde__script){
+            .state = SONDE__SCRIPT_TORN,
+            .language = "JavaScript",
+            .why = "it runs; those of threads that wait or are stopped are read",
+        };
+    } else if (s->fps != NULL && stack->count <= s->fp_capacity) {
+        sonde__runtime_read_stack(s->runtime, tid, &native, &s->last.script);
+    }
+}
+
+/* Python has the thread ids of the target's pid namespace. */
+void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
+                               const struct sonde_stack *stack)
 {
     struct sonde__target_scripts *s = &target->scripts;
     if (!sonde__target_has_script(target)) {
         s->last.script.why = s->wanted && s->is_unknown ? s->unread.what : NULL;
+    } else if (sonde__runtime_is_by_stack(s->runtime)) {
+        read_by_stack(s, tid, stack);
     } else {
         uint64_t inner = s->other_numbers ? sonde__host_inner_tid(target->pid, tid) : tid;
         if (inner != 0) {
@@ -171,11 +212,12 @@ void sonde__target_read_script(struct sonde__target *target, uint64_t tid)
     }
 }
 
-void sonde__target_read_resting(struct sonde__target *target, uint64_t tid)
+void sonde__target_read_resting(struct sonde__target *target, uint64_t tid,
+                                const struct sonde_stack *stack)
 {
     struct sonde__target_scripts *s = &target->scripts;
-    sonde__target_read_script(target, tid);
-    if (s->wants_tasks && s->runtime != NULL) {
+    sonde__target_read_script(target, tid, stack);
+    if (s->wants_tasks && s->runtime != NULL && !sonde__runtime_is_by_stack(s->runtime)) {
         sonde__runtime_read_loop(s->runtime, &s->last.script);
     }
 }
@@ -183,7 +225,7 @@ void sonde__target_read_resting(struct sonde__target *target, uint64_t tid)
 void sonde__target_tear_script(struct sonde__target *target)
 {
     struct sonde__script *script = &target->scripts.last.script;
-    if (script->state != SONDE__SCRIPT_NONE) {
+    if (script->state != SONDE__SCRIPT_NONE && script->state != SONDE__SCRIPT_TORN) {
         script->state = SONDE__SCRIPT_TORN;
         script->why = "it ran while it was read";
         script->count = script->run_count = script->waiting_count = script->parked_count = 0;

@@ -30,6 +30,8 @@ struct sonde__target_scripts {
     bool is_unknown;           /* because its version is not known */
     struct sonde__target_script last;
     struct sonde__script_frame *frames; /* of `last` */
+    uint64_t *fps;                      /* frame pointers of the stack that was walked last, if */
+    uint32_t fp_capacity;               /* the runtime reads by the stack */
 };
 
 /* Valid until the next capture. */
@@ -42,15 +44,24 @@ const char *sonde__target_runtime(struct sonde__target *target, const char **ret
 bool sonde__target_is_interpreter(const struct sonde__target *target,
                                   const struct sonde__image *image);
 
+/* Is it Node.js, or its library? Its own functions are shown, but are not the program's. */
+bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image);
+
 /* Are script frames requested, and is there a runtime? */
 bool sonde__target_has_script(struct sonde__target *target);
 /* Read the tasks of event loops that wait, too, or no longer. It takes some 10 us for each task. */
 void sonde__target_want_tasks(struct sonde__target *target, bool wanted);
-/* Read the script frames of a thread, which must not run meanwhile. */
-void sonde__target_read_script(struct sonde__target *target, uint64_t tid);
+/* Does the runtime read by the stack? Then a walk gives it frame pointers: where to put those of a
+ * stack of this capacity. Null: they are not wanted. */
+uint64_t *sonde__target_script_fps(struct sonde__target *target, uint32_t capacity);
+/* Read the script frames of a thread, which must not run meanwhile. stack: that was walked last;
+ * null: none; then a runtime that reads by it says that it cannot */
+void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
+                               const struct sonde_stack *stack);
 /* The same for a thread that stays blocked or stopped: also read the tasks of its loop, if they are
  * wanted. */
-void sonde__target_read_resting(struct sonde__target *target, uint64_t tid);
+void sonde__target_read_resting(struct sonde__target *target, uint64_t tid,
+                                const struct sonde_stack *stack);
 /* The thread did run: forget them, and say so. */
 void sonde__target_tear_script(struct sonde__target *target);
 /* Join the script frames with the native stack. moment: when the stack was taken, if the thread

@@ -22,6 +22,7 @@ void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *
                                .memory = {.read = read, .ctx = ctx},
                                .first_exact = true,
                                .infer = infer,
+                               .ret_fps = sonde__target_script_fps(target, stack->capacity),
                                .may_be_code = may_be_code,
                                .code_ctx = target};
     sonde__stack_reset(stack);
@@ -76,6 +77,6 @@ void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
     ret_capture->letter = letter_of_stopped(p, tid, &ret_capture->regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
-    sonde__target_read_resting(&p->base, tid);
+    sonde__target_read_resting(&p->base, tid, stack);
     sonde__target_join_script(&p->base, NULL, stack);
 }

@@ -304,7 +304,7 @@ static struct sonde__target *open_when_it_runs_a_script(pid_t pid)
         struct sonde_error error = {0};
         sleep_until(sonde__os_now_ns() + TRY_NS);
         if (sonde__target_open_process(pid, &options, &target, &error) == SONDE_OK) {
-            sonde__target_read_script(target, (uint64_t)pid);
+            sonde__target_read_script(target, (uint64_t)pid, NULL);
             if (sonde__target_script(target)->script.count > 0) {
                 return target;
             }

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which native frames are calls of JavaScript, and of which functions. */
+#include <string.h>
+
+#include "base_bytes.h"
+#include "base_text.h"
+#include "v8.h"
+
+static const char no_function[] = "a call has no function";
+static const char moved[] = "its native stack changed";
+static const char nameless[] = "the name of a file cannot be read";
+
+/* --- names --- */
+
+/* The name of a function by its scope: behind the names and properties of its variables. 0: none.
+ * *ret_inferred: what it is assigned to; 0: unknown. */
+static uint64_t names_by_scope(const struct v8 *v8, struct sonde__view *view, uint64_t scope,
+                               uint64_t *ret_inferred)
+{
+    enum { FLAGS = 8, LOCALS = 24, INLINE_MAX = 75, LOCALS_MAX = 1 << 20 };
+    enum { HAS_CLASS = 1 << 10, VARIABLE = 3 << 12, HAS_INFERRED = 1 << 14 };
+    uint64_t flags = v8_word(v8, view, scope, FLAGS), count = v8_word(v8, view, scope, LOCALS);
+    uint64_t name = 0;
+    if (!v8_is_small(count) || count >> 32 > LOCALS_MAX) {
+        return 0;
+    }
+    flags = v8->layout.has_plain_flags ? (uint32_t)flags : flags >> 32;
+    count >>= 32;
+    uint64_t at = (uint64_t)v8->layout.of[V8_SCOPE_FIRST] + 1;
+    at += (flags & 15) == v8->layout.function_scope + 1u; /* a module: the number of variables */
+    at += (count < INLINE_MAX ? count : 1) + count;
+    at += (flags & HAS_CLASS) != 0;
+    if ((flags & VARIABLE) != 0) {
+        name = v8_word(v8, view, scope, (int32_t)(8 * at));
+        at += 2;
+    }
+    if ((flags & HAS_INFERRED) != 0) {
+        *ret_inferred = v8_word(v8, view, scope, (int32_t)(8 * at));
+    }
+    return name;
+}
+
+/* The name that a function got when it was made (a computed one of a method): the one string among
+ * its own words, behind those of all functions. 0: none. */
+static uint64_t own_name(const struct v8 *v8, struct sonde__view *view, uint64_t function)
+{
+    enum { BEHIND = 56 };
+    const int32_t *of = v8->layout.of;
+    uint64_t map = v8_word(v8, view, function, of[V8_MAP]);
+    const uint8_t *words = v8_is_object(map)
+                               ? sonde__view_at(view, map - 1 + (uint64_t)of[V8_MAP_SIZE], 1, false)
+                               : NULL;
+    for (int32_t at = BEHIND; words != NULL && at < 8 * *words && at < 2 * BEHIND; at += 8) {
+        uint64_t word = v8_word(v8, view, function, at);
+        if (v8_is_text(v8, view, word)) {
+            return word;
+        }
+    }
+    return 0;
+}
+
+/* A string's text; null: it has none, or it is no string. */
+static const char *some_text(struct v8 *v8, struct sonde__view *view, uint64_t object)
+{
+    const char *text = v8_is_text(v8, view, object) ? v8_text(v8, view, object) : NULL;
+    return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/* As V8 names it in stack traces: by its source, by the name that it got, or by what it is assigned
+ * to there. */
+static const char *function_name(struct v8 *v8, struct sonde__view *view, uint64_t function,
+                                 uint64_t shared, uint64_t script)
+{
+    uint64_t name = v8_word(v8, view, shared, v8->layout.of[V8_SHARED_NAME]), inferred = 0;
+    const char *text = NULL;
+    if (v8_is(v8, view, name, V8_TYPE_SCOPE)) {
+        name = names_by_scope(v8, view, name, &inferred);
+    }
+    if ((text = some_text(v8, view, name)) == NULL &&
+        (text = some_text(v8, view, own_name(v8, view, function))) == NULL) {
+        text = some_text(v8, view, inferred);
+    }
+    uint64_t maker = v8_word(v8, view, script, v8->layout.of[V8_SCRIPT_EVAL]);
+    return text != NULL ? text : v8_is(v8, view, maker, V8_TYPE_SHARED) ? "eval" : "<anonymous>";
+}
+
+static const char *file_name(struct v8 *v8, struct sonde__view *view, uint64_t script)
+{
+    static const char scheme[] = "file://";
+    uint64_t name = v8_word(v8, view, script, v8->layout.of[V8_SCRIPT_NAME]);
+    const char *text = v8_is_text(v8, view, name) ? v8_text(v8, view, name) : "";
+    bool is_url =
+        text != NULL && sonde__base_starts_with(text, scheme) && strchr(text, '%') == NULL;
+    return is_url ? text + sizeof scheme - 1 : text;
+}
+
+/* --- frames --- */
+
+enum { WORDS = 10, BELOW = 8 }; /* words of a frame that are read; of these below its pointer */
+
+struct frame {
+    uint64_t fp;
+    uint64_t words[WORDS];
+};
+
+static uint64_t below(const struct v8 *v8, const struct frame *frame, enum v8_value value)
+{
+    return frame->words[BELOW + v8->layout.of[value] / 8];
+}
+
+/* Was native frame `i` left by its frame pointer, as V8's code is? Where the walk inferred frames,
+ * it may have been. Of frames with the same pointer, the outermost one has made it. */
+static bool is_candidate(const struct sonde__runtime_native *native, uint32_t i)
+{
+    const struct sonde_stack *stack = native->stack;
+    bool is_before_gap = stack->lost_count != 0 && i + 1 == stack->lost_at;
+    if (native->fps[i] == 0 || i + 1 >= stack->count || is_before_gap) {
+        return false;
+    }
+    uint8_t found = stack->how[i + 1] & SONDE_HOW_FOUND_MASK;
+    return found == SONDE_FOUND_FP ||
+           (found == SONDE_FOUND_INFERRED && native->fps[i + 1] != native->fps[i]);
+}
+
+/* A frame that the walk left by its pointer: that must lead to the caller. */
+static bool must_lead_on(const struct sonde__runtime_native *native, uint32_t i)
+{
+    return (native->stack->how[i + 1] & SONDE_HOW_FOUND_MASK) == SONDE_FOUND_FP;
+}
+
+static bool read_frame(struct sonde__view *view, uint64_t fp, struct frame *ret_frame)
+{
+    const uint8_t *bytes = sonde__view_at(view, fp - (uint64_t)BELOW * 8, WORDS * 8, false);
+    ret_frame->fp = fp;
+    for (unsigned i = 0; bytes != NULL && i < WORDS; i++) {
+        ret_frame->words[i] = sonde__base_le64(bytes + (size_t)8 * i);
+    }
+    return bytes != NULL;
+}
+
+static bool is_call(const struct v8 *v8, struct sonde__view *view, const struct frame *frame)
+{
+    int32_t type = v8_type(v8, view, below(v8, frame, V8_FP_CONTEXT));
+    return type >= v8->layout.of[V8_TYPE_CONTEXT_FIRST] &&
+           type <= v8->layout.of[V8_TYPE_CONTEXT_LAST];
+}
+
+enum code { OWN, INTERPRETED, COMPILED };
+
+/* Fill a frame. *ret_code: V8's own function; one in bytecode; one of which the line is unknown. */
+static const char *name_call(struct v8 *v8, struct sonde__view *view, const struct frame *frame,
+                             struct sonde__script_frame *ret_frame, enum code *ret_code)
+{
+    const int32_t *of = v8->layout.of;
+    uint64_t function = below(v8, frame, V8_FP_FUNCTION);
+    uint64_t shared = v8_word(v8, view, function, of[V8_FUNCTION_SHARED]);
+    uint64_t script = v8_word(v8, view, shared, of[V8_SHARED_SCRIPT]);
+    uint64_t bytecode = below(v8, frame, V8_FP_BYTECODE), offset = below(v8, frame, V8_FP_OFFSET);
+    if (!v8_is(v8, view, shared, V8_TYPE_SHARED)) {
+        return no_function;
+    }
+    bool has_script = v8_is(v8, view, script, V8_TYPE_SCRIPT);
+    bool is_interpreted = v8_is(v8, view, bytecode, V8_TYPE_BYTECODE) && v8_is_small(offset);
+    *ret_frame = (struct sonde__script_frame){
+        .function = function_name(v8, view, function, shared, has_script ? script : 0),
+        .file = has_script ? file_name(v8, view, script) : "",
+        .line = has_script && is_interpreted
+                    ? v8_line_of(v8, view, script, bytecode, (int64_t)(offset >> 32))
+                    : 0,
+        .kind = SONDE__SCRIPT_FUNCTION,
+        .anchor = frame->fp,
+        .at = frame->fp,
+    };
+    *ret_code = !has_script ? OWN : is_interpreted ? INTERPRETED : COMPILED;
+    return ret_frame->file == NULL ? nameless : NULL;
+}
+
+const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
+                          const struct sonde__runtime_native *native,
+                          struct sonde__script_frame *ret_frames, uint32_t *ret_native,
+                          uint32_t capacity, uint32_t *ret_count, const char **ret_doubt)
+{
+    const struct sonde_stack *stack = native->stack;
+    uint32_t count = 0;
+    v8->used = 0;
+    *ret_doubt = NULL;
+    for (uint32_t i = 0; i < stack->count && count < capacity; i++) {
+        struct frame frame;
+        enum code code = OWN;
+        if (!is_candidate(native, i)) {
+            continue;
+        }
+        bool leads_on =
+            read_frame(view, native->fps[i], &frame) && frame.words[BELOW + 1] == stack->pcs[i + 1];
+        if (!leads_on && must_lead_on(native, i)) {
+            return moved;
+        }
+        if (!leads_on || !is_call(v8, view, &frame)) {
+            continue;
+        }
+        if ((stack->how[i] & SONDE_HOW_EXACT) != 0) { /* it may be about to make or leave a frame */
+            *ret_doubt = "the innermost function of JavaScript is not known: it runs";
+            continue;
+        }
+        const char *why = name_call(v8, view, &frame, &ret_frames[count], &code);
+        if (why != NULL) {
+            return why;
+        }
+        if (code == COMPILED && *ret_doubt == NULL) {
+            *ret_doubt = "functions that V8 compiled have no line here, and those in them no name";
+        }
+        if (code == OWN && ret_frames[count].function[0] == '<') {
+            continue; /* V8's own, without a name: the native frame says more */
+        }
+        ret_frames[count].run = count;
+        ret_native[count++] = i;
+    }
+    *ret_count = count;
+    return NULL;
+}

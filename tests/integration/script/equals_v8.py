@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of Node.js tells its stack, then blocks in the same calls; sonde must show the same
+functions, files and lines.
+
+equals_v8.py SONDE NODE PROGRAM [ARGUMENT...]
+"""
+import itertools
+import json
+import subprocess
+import sys
+import time
+
+
+def shown(sonde, pid):
+    """The script frames of the main thread, once it is blocked in them."""
+    for _ in range(200):
+        out = subprocess.run([sonde, "stacks", "--json", "--no-network", str(pid)],
+                             capture_output=True, text=True)
+        thread = next(t for t in json.loads(out.stdout)["threads"] if t.get("main"))
+        frames = [(f["function"], f.get("file", ""), f.get("line", 0))
+                  for f in thread["frames"] if f.get("kind") == "script"]
+        if thread.get("syscall", {}).get("name") == "futex" and frames:
+            return frames, thread
+        time.sleep(0.05)
+    sys.exit(f"the program does not block: {out.stdout[:3000]}{out.stderr}")
+
+
+def main():
+    sonde, command = sys.argv[1], sys.argv[2:]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        told = [(f or "<anonymous>", file, line)
+                for f, file, line in json.loads(child.stdout.readline())[1:]]
+        frames, thread = shown(sonde, child.pid)
+    finally:
+        child.kill()
+    differ = [pair for pair in itertools.zip_longest(told, frames) if pair[0] != pair[1]]
+    for pair in differ:
+        print("V8: %s  sonde: %s" % pair)
+    print(len(told), "frames;", thread.get("note"))
+    sys.exit(1 if differ or len(told) < 8 or "note" in thread else 0)
+
+
+main()

