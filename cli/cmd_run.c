@@ -237,11 +237,6 @@ static int check(const struct sonde__cli_command *command, const struct request 
         return sonde__cli_usage_error(
             command, "--blocks and --spool cannot be combined: --report writes a report");
     }
-    if (request->json != NULL && request->watch.follow) {
-        return sonde__cli_usage_error(command,
-                                      "--json and --follow cannot be combined yet: --report "
-                                      "writes a report of each program");
-    }
     if (instead != NULL && request->watch.follow) {
         return sonde__cli_usage_error(command, "%s and --follow cannot be combined yet", instead);
     }
@@ -341,7 +336,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return sonde__cli_usage_error(command, "--follow and --no-follow: give one");
     }
     if (!o->stay) {
-        fill_follow(o, request.json != NULL ? NULL : o->report_name);
+        fill_follow(o, o->report_name);
     }
     if (o->root == 0 && (exit_code = look_for_program(command, o)) != 0) {
         return exit_code;
@@ -385,8 +380,8 @@ const struct sonde__cli_command sonde__cmd_run = {
              "Not followed are children that first wait after PROGRAM has ended (daemons),\n"
              "programs executed by descriptor (fexecve()), by a direct system call (Go) or by\n"
              "posix_spawn() of a relative path with file actions, and programs that cannot\n"
-             "carry the probe. With --report each of these processes with a stall writes\n"
-             "FILE.PID. --timeout applies to PROGRAM only.\n"
+             "carry the probe. With --report or --json each of the followed processes that\n"
+             "has a stall writes FILE.PID. --timeout applies to PROGRAM only.\n"
              "\n"
              "--record LIST: who calls the functions in the file LIST (one name per line),\n"
              "and how often. Each distinct stack is printed with its count at the end of\n"

@@ -86,7 +86,7 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
         add(&w, "--scrub-rules=%s", o->scrub);
     }
     if (o->report_base != NULL) {
-        add(&w, "--report=%s", o->report_base);
+        add(&w, o->report_json ? "--json=%s" : "--report=%s", o->report_base);
     }
     if (o->spool != NULL) {
         add(&w, "--spool=%s", o->spool);

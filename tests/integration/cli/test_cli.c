@@ -59,7 +59,6 @@ TEST(wrong_usage_is_one_line_and_2)
         {"export", "which report?"},
         {"export a b", "one report at a time, not also b"},
         {"run --json a --report b c", "--json and --report: give one"},
-        {"run --json a --follow c", "--json and --follow cannot be combined yet"},
         {"export --style svg a", "not folded, json, sonde, callstack, bs or glibc: svg"},
         {"export --format otlp a",
          "otlp-1.10, perfetto, apple, bs, glibc, json, text or sarif: otlp"},

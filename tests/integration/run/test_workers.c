@@ -55,6 +55,28 @@ TIMED_TEST(what_the_process_becomes_is_watched, 60)
     test_run_done(&run);
 }
 
+/* JSON is written for each process, as reports are. */
+TIMED_TEST(json_of_the_programs_that_are_followed, 60)
+{
+    static const char *const programs[] = {
+        "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20'",
+        "sh -c '$LOOP idle:20 burn:$((600 * SLACK)) idle:20; true'"};
+    for (unsigned i = 0; i < 2; i++) {
+        char script[500];
+        snprintf(
+            script, sizeof script,
+            "rm -f $FOLDER/j*; $SONDE run --stall $STALL %s --json $FOLDER/j -- %s\n"
+            "python3 -c 'import glob, json, sys\n"
+            "first, own = (json.load(open(f)) for f in sorted(glob.glob(sys.argv[1] + \"*\")))\n"
+            "print(len(first[\"stalls\"]), len(own[\"stalls\"]), own[\"stalls\"][0][\"kind\"])'"
+            " $FOLDER/j",
+            i == 0 ? "" : "--follow", programs[i]);
+        struct test_run run = run_script(script);
+        CHECK_CONTAINS(run.out, "0 1 loop\n");
+        test_run_done(&run);
+    }
+}
+
 /* Of the files FILE.PID, only reports of that process from this run are named. */
 TIMED_TEST(other_reports_of_the_run_are_named, 60)
 {
