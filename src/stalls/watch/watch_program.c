@@ -11,12 +11,13 @@
 #include "host_run.h"
 #include "os.h"
 
-enum { PT_DYNAMIC_ = 2, PT_INTERP_ = 3, PT_LOAD_ = 1 };
+enum { PT_DYNAMIC_ = 2, PT_INTERP_ = 3, PT_LOAD_ = 1, PT_NOTE_ = 4 };
 enum { DT_NEEDED_ = 1, DT_STRTAB_ = 5 };
 /* More program headers than any linker writes. Further ones are ignored. */
 #define HEADERS_MAX 128u
 #define NEEDED_MAX  64u
 #define DYNAMIC_MAX 512u
+#define NOTES_MAX   1024u /* bytes of a segment of notes */
 
 struct reader {
     sonde__watch_read read;
@@ -162,6 +163,25 @@ static bool needs_sanitizer(const struct reader *r, const struct headers *header
     return false;
 }
 
+/* Go's linker leaves its build id in a note (cmd/link, "note.go.buildid": owner "Go", type 4). */
+static bool has_go_note(const struct reader *r, const struct segment *notes)
+{
+    static const uint8_t owner[] = {4, 0, 0, 0, 'G', 'o', 0, 0};
+    uint8_t bytes[NOTES_MAX];
+    size_t size = r->read(r->ctx, notes->offset, bytes,
+                          notes->filesz < NOTES_MAX ? (size_t)notes->filesz : NOTES_MAX);
+    for (size_t at = 0; size >= 16 && at <= size - 16;) { /* sizes of owner and text, type, owner */
+        struct sonde__bytes b;
+        sonde__base_bytes_init(&b, bytes + at, 8);
+        uint64_t name = sonde__base_bytes_u32(&b), text = sonde__base_bytes_u32(&b);
+        if (name == 4 && memcmp(bytes + at + 8, owner, sizeof owner) == 0) {
+            return true;
+        }
+        at += (size_t)(12 + (name + 3) / 4 * 4 + (text + 3) / 4 * 4);
+    }
+    return false;
+}
+
 static void parse_elf(const struct reader *r, const uint8_t *head, size_t size,
                       struct sonde__watch_image *image)
 {
@@ -186,6 +206,9 @@ static void parse_elf(const struct reader *r, const uint8_t *head, size_t size,
     read_segments(r, image, phoff, count, &headers);
     read_interpreter(r, &headers, image);
     image->sanitizer = image->is64 && needs_sanitizer(r, &headers);
+    for (uint32_t i = 0; i < headers.count && !image->is_go; i++) {
+        image->is_go = headers.at[i].type == PT_NOTE_ && has_go_note(r, &headers.at[i]);
+    }
 }
 
 void sonde__watch_parse_image(sonde__watch_read read, void *ctx, struct sonde__watch_image *ret)
@@ -260,6 +283,7 @@ void sonde__watch_inspect(const char *path, struct sonde__watch_program *ret)
 {
     struct sonde__watch_image image;
     ret->carry = SONDE__WATCH_NOT_A_PROGRAM;
+    ret->is_go = false;
     strncpy(ret->binary, path, sizeof ret->binary - 1);
     ret->binary[sizeof ret->binary - 1] = '\0';
     for (int level = 0; level <= SONDE__WATCH_SCRIPT_LEVELS; level++) {
@@ -269,6 +293,7 @@ void sonde__watch_inspect(const char *path, struct sonde__watch_program *ret)
         }
         if (!image.script) {
             ret->carry = judge(ret->binary, &image);
+            ret->is_go = image.is_go;
             return;
         }
         memcpy(ret->binary, image.interpreter, sizeof ret->binary);

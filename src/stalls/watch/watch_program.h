@@ -31,6 +31,7 @@ struct sonde__watch_program {
     enum sonde__watch_carry carry;
     char binary[SONDE__WATCH_PATH_MAX]; /* the ELF file that will run: the program or its script
                                            interpreter */
+    bool is_go;                         /* it is a Go program */
 };
 
 /* One file, parsed. */
@@ -41,6 +42,7 @@ struct sonde__watch_image {
     char interpreter[SONDE__WATCH_PATH_MAX]; /* PT_INTERP, or the path after #!; "": none */
     char argument[256];                      /* the rest of the #! line */
     bool sanitizer;
+    bool is_go; /* linked by Go's linker */
 };
 
 /* Reads up to `size` bytes at `offset`; returns the number of bytes read. */

@@ -11,6 +11,7 @@
 #include "probe_scope.h"
 #include "report_turns.h"
 #include "watch_outside.h"
+#include "watch_program.h"
 #include "watch_writer.h"
 
 #define MS 1000000u
@@ -168,7 +169,12 @@ static void print_outside(struct sonde__watch_session *s)
 
 static bool is_go(const struct sonde__watch_session *s)
 {
-    return s->outside != NULL && sonde__watch_outside_counts(s->outside).is_go;
+    static struct sonde__watch_program program;
+    if (s->outside != NULL || s->options.path == NULL) {
+        return s->outside != NULL && sonde__watch_outside_counts(s->outside).is_go;
+    }
+    sonde__watch_inspect(s->options.path, &program);
+    return program.is_go;
 }
 
 static void print_nothing_found(struct sonde__watch_session *s, const struct summary *sum)
@@ -186,10 +192,14 @@ static void print_nothing_found(struct sonde__watch_session *s, const struct sum
         return;
     }
     sonde__watch_count_text(sum->waits, waits);
-    sonde__watch_print(s->writer, "no event loop was found in %u thread%s: %s waited %s time%s, %s",
-                       (unsigned)sum->threads, sum->threads == 1 ? "" : "s",
-                       sum->threads == 1 ? "it" : "one", waits, sum->waits == 1 ? "" : "s",
-                       describe_wait(sum->most));
+    /* threads beside the main one that wait for other threads and for time have no slot */
+    sonde__watch_print(
+        s->writer, "no event loop was found in %u thread%s: %s waited %s time%s, %s%s",
+        (unsigned)sum->threads, sum->threads == 1 ? "" : "s", sum->threads == 1 ? "it" : "one",
+        waits, sum->waits == 1 ? "" : "s", describe_wait(sum->most),
+        s->outside == NULL ? "; threads that wait only for work or for time are "
+                             "no loops, except the main one"
+                           : "");
     if (sum->most->candidates[0].kind == SONDE__PROBE_CHILD && s->outside == NULL &&
         !s->options.follow && s->options.root == 0) {
         sonde__watch_print(s->writer,

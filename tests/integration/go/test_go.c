@@ -54,6 +54,18 @@ TEST_TIMEOUT(goroutines_are_still_stopped, 400)
     test_run_done(&run);
 }
 
+/* With C, so it is linked dynamically and carries the probe; but its waits are made by Go's
+ * runtime. */
+TEST_TIMEOUT(a_watch_says_why_nothing_is_watched, 400)
+{
+    char commands[1024];
+    snprintf(commands, sizeof commands, "go build -o program; '%s/cli/sonde' run ./program 2>&1",
+             test_build_dir());
+    struct test_run run = build_and_run(commands);
+    CHECK_CONTAINS(run.out, "nothing was watched: the process is a Go program");
+    test_run_done(&run);
+}
+
 /* Go's runtime in a C program: its threads in snapshots, and C that it calls, on a thread of ours
  * and on one of its own. */
 static void check_library(const char *commands)

@@ -68,7 +68,7 @@ static size_t make_elf(uint8_t *raw, bool is64, uint16_t machine, const char *in
         p[0] = 3; /* PT_INTERP */
         memcpy(p + (is64 ? 8 : 4), &at, 4);
         memcpy(p + (is64 ? 32 : 16), &size, 4);
-        memcpy(raw + at, interpreter, size);
+        snprintf((char *)raw + at, 512 - at, "%s", interpreter);
         return at + size;
     }
     return header;
@@ -99,6 +99,33 @@ TEST(static_program)
     uint8_t raw[512];
     size_t size = make_elf(raw, true, own_machine(), NULL);
     CHECK_EQ(carry_of(write_program("static", raw, size)), SONDE__WATCH_STATIC);
+}
+
+/* Two notes as readelf -n shows them: GNU's build id and, behind it, Go's. */
+TEST(program_of_gos_linker)
+{
+    static const uint8_t notes[] = {4, 0, 0, 0, 5, 0, 0,   0,   3, 0, 0,   0,   'G', 'N', 'U',
+                                    0, 1, 2, 3, 4, 5, 0,   0,   0, 4, 0,   0,   0,   3,   0,
+                                    0, 0, 4, 0, 0, 0, 'G', 'o', 0, 0, 'a', 'b', 'c', 0};
+    uint8_t raw[512];
+    for (unsigned is64 = 0; is64 < 2; is64++) {
+        size_t size = make_elf(raw, is64 != 0, own_machine(), "x");
+        uint8_t *header = raw + (is64 ? 64 : 52);
+        uint32_t at = (uint32_t)size, bytes = sizeof notes;
+        header[0] = 4; /* PT_NOTE */
+        memcpy(header + (is64 ? 8 : 4), &at, 4);
+        memcpy(header + (is64 ? 32 : 16), &bytes, 4);
+        memcpy(raw + size, notes, sizeof notes);
+        CHECK(parse(raw, size + sizeof notes).is_go);
+        for (size_t cut = 0; cut < sizeof notes - 8; cut++) {
+            CHECK(!parse(raw, size + cut).is_go);
+        }
+        raw[size + 24] = 0xff; /* the owner's size */
+        CHECK(!parse(raw, size + sizeof notes).is_go);
+        raw[size + 24] = 4;
+        raw[size + 4] = raw[size + 7] = 0xff; /* a note that is larger than its segment */
+        CHECK(!parse(raw, size + sizeof notes).is_go);
+    }
 }
 
 TEST(program_of_another_libc)
