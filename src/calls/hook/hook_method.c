@@ -14,6 +14,7 @@ struct runtime {
     const char *(*name_of)(void *selector);
     void *(*implementation)(void *method);
     void *(*set_implementation)(void *method, void *implementation);
+    void (*update_tables)(void *class); /* GNU: also those of its subclasses */
     void *const *no_table; /* GNU: what a class has instead of a table before its first message */
 };
 
@@ -33,6 +34,8 @@ static bool find_runtime(struct runtime *ret)
     ret->implementation = (void *(*)(void *))dlsym(RTLD_DEFAULT, "method_getImplementation");
     ret->set_implementation =
         (void *(*)(void *, void *))dlsym(RTLD_DEFAULT, "method_setImplementation");
+    ret->update_tables =
+        (void (*)(void *))dlsym(RTLD_DEFAULT, "__objc_update_dispatch_table_for_class");
     ret->no_table = (void *const *)dlsym(RTLD_DEFAULT, "__objc_uninstalled_dtable");
     return ret->copy_methods != NULL && ret->selector_of != NULL && ret->name_of != NULL &&
            ret->implementation != NULL && ret->set_implementation != NULL;
@@ -96,7 +99,8 @@ enum { CLASS_NAME_MAX = 255 };
 
 /* Before a class's first message its methods are in lists only; the first message builds the
  * table from them, after +initialize. GNU's function would write into the table that all such
- * classes have in common: +initialize would never be sent. */
+ * classes have in common: +initialize would never be sent. It also leaves the tables of subclasses
+ * as they are, which may have been built already. */
 static void set_implementation(const struct runtime *runtime, void *class, void *method,
                                uint64_t to)
 {
@@ -104,6 +108,9 @@ static void set_implementation(const struct runtime *runtime, void *class, void 
         __atomic_store_n((uint64_t *)method + METHOD_IMPLEMENTATION, to, __ATOMIC_RELEASE);
     } else {
         (void)runtime->set_implementation(method, (void *)(uintptr_t)to);
+        if (runtime->update_tables != NULL) {
+            runtime->update_tables(class);
+        }
     }
 }
 
@@ -167,7 +174,7 @@ void sonde__hook_methods_restore(struct sonde__hook_method *methods, uint32_t co
     for (uint32_t i = 0; i < count; i++) {
         if (atomic_load(&methods[i].state) == SONDE__HOOK_METHOD_HOOKED &&
             (uint64_t)(uintptr_t)runtime.implementation(methods[i].method) == methods[i].thunk) {
-            (void)runtime.set_implementation(methods[i].method, (void *)(uintptr_t)methods[i].old);
+            set_implementation(&runtime, methods[i].class, methods[i].method, methods[i].old);
         }
     }
 }

@@ -94,6 +94,51 @@ TEST_TIMEOUT(records_methods_by_name, 100)
     test_run_done(&run);
 }
 
+static struct test_run run_sonde(const char *const arguments[5])
+{
+    char sonde[600];
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    const char *const argv[] = {sonde,        arguments[0], arguments[1], arguments[2],
+                                arguments[3], arguments[4], NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    return run;
+}
+
+/* Classes that were there when an app began its audit, and had been used. */
+TEST_TIMEOUT(an_app_audits_its_methods, 100)
+{
+    char options[2048], text[4096] = "", ini[600], rules[600], report[600];
+    snprintf(options, sizeof options, "-I'%s/include' '%s/src/libsonde.so' -Wl,-rpath,'%s/src'",
+             test_source_dir(), test_build_dir(), test_build_dir());
+    build("audited.m", "audited", options);
+    for (unsigned i = 0; i < METHODS; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "[rule \"r%u\"]\napi = %s\n", i,
+                 methods[i].name);
+    }
+    snprintf(ini, sizeof ini, "%s/rules.ini", test_folder());
+    snprintf(rules, sizeof rules, "%s/rules.audit", test_folder());
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    test_write_file(ini, text, strlen(text));
+    struct test_run run = run_sonde((const char *const[5]){"audit", "compile", ini, "-o", rules});
+    test_run_done(&run);
+    const char *const argv[] = {built("audited"), rules, report, NULL};
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    run = run_sonde((const char *const[5]){"show", report});
+    for (unsigned i = 0; i < METHODS; i++) {
+        char rule[64];
+        unsigned calls = 0;
+        snprintf(rule, sizeof rule, "\nwarning  r%u  pack rules\n  ", i);
+        const char *at = strstr(run.out, rule);
+        CHECK((at != NULL) == (methods[i].calls != 0));
+        CHECK(at == NULL || sscanf(at + strlen(rule), "%u call", &calls) == 1);
+        CHECK_EQ(calls, methods[i].calls);
+    }
+    test_run_done(&run);
+}
+
 static unsigned counts[METHODS];
 
 static uint64_t count(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
