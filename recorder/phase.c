@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finds the copies of libsonde in the program (record_told.h). Notes are the program's: a pointer
- * is set only in a segment of the same image that can be written. */
+ * is set only in memory of the same image that can be written. */
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "linux/hook_object.h"
 #include "os.h"
@@ -21,8 +22,8 @@ static void begin_phase(const char *name, uint32_t consent)
 static void set_pointer(const struct sonde__hook_object *object, uint64_t at, int64_t distance)
 {
     uint64_t address = at + (uint64_t)distance;
-    const ElfW(Phdr) *segment = sonde__hook_segment(object, address);
-    if (segment != NULL && (segment->p_flags & PF_W) != 0 && address % sizeof(void *) == 0) {
+    if (sonde__hook_segment(object, address) != NULL && address % sizeof(void *) == 0 &&
+        (sonde__hook_protection(object, address) & PROT_WRITE) != 0) {
         _Atomic(sonde__record_told *) *pointer = (void *)(uintptr_t)address;
         atomic_store_explicit(pointer, begin_phase, memory_order_release);
     }
