@@ -152,22 +152,29 @@ static __attribute__((noinline)) enum truth test_address(const struct sonde__whe
         compare(node, (node->flags & SONDE__WHEN_FAMILY) != 0 ? address.family : address.port));
 }
 
+/* Of an argument that is a number itself. */
+static bool is_of_number(const struct sonde__when_node *node)
+{
+    return node->test <= SONDE__WHEN_LESS &&
+           (node->flags & (SONDE__WHEN_FAMILY | SONDE__WHEN_PORT)) == 0;
+}
+
 static enum truth test(const struct sonde__when *when, const struct sonde__when_node *node,
                        const uint64_t *arguments, struct subject *subject)
 {
-    if (node->test == SONDE__WHEN_NET ||
-        (node->flags & (SONDE__WHEN_FAMILY | SONDE__WHEN_PORT)) != 0) {
-        return test_address(when, node, arguments);
+    if (is_of_number(node)) {
+        return truth_of(compare(node, arguments[node->argument]));
     }
     if (node->test == SONDE__WHEN_GLOB || node->test == SONDE__WHEN_PATH) {
         return matches(when, node, arguments, subject);
     }
-    return truth_of(compare(node, arguments[node->argument]));
+    return test_address(when, node, arguments);
 }
 
-/* What is unknown goes on as a part that does not hold, and so is never a reason to accept. */
-enum sonde__when_result sonde__when_holds(const struct sonde__when *when, uint32_t node,
-                                          const uint64_t arguments[SONDE__WHEN_ARGUMENTS])
+/* What is unknown goes on as a part that does not hold, and so is never a reason to accept. Not
+ * inlined: numbers would pay for the frame with the text. */
+static __attribute__((noinline)) enum sonde__when_result
+holds(const struct sonde__when *when, uint32_t node, const uint64_t *arguments)
 {
     struct subject subject;
     bool is_unread = false;
@@ -182,4 +189,18 @@ enum sonde__when_result sonde__when_holds(const struct sonde__when *when, uint32
     return node == SONDE__WHEN_ACCEPT ? SONDE__WHEN_YES
            : is_unread                ? SONDE__WHEN_UNREAD
                                       : SONDE__WHEN_NO;
+}
+
+/* Numbers come first in most conditions, and decide most calls. */
+enum sonde__when_result sonde__when_holds(const struct sonde__when *when, uint32_t node,
+                                          const uint64_t arguments[SONDE__WHEN_ARGUMENTS])
+{
+    while (node < SONDE__WHEN_REJECT) {
+        const struct sonde__when_node *n = &when->nodes[node];
+        if (!is_of_number(n)) {
+            return holds(when, node, arguments);
+        }
+        node = compare(n, arguments[n->argument]) ? n->yes : n->no;
+    }
+    return node == SONDE__WHEN_ACCEPT ? SONDE__WHEN_YES : SONDE__WHEN_NO;
 }
