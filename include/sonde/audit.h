@@ -143,7 +143,7 @@ struct sonde_audit_run;
  * new stacks and writes the file in the spool folder; what it calls itself is not counted. A
  * descriptor stays open, by which `sonde mark` begins phases. A fork child is not recorded. An
  * audit runs once in the life of a process, because a thread may be inside of it when it is
- * finished: some memory is never given back (550 MB of addresses, of which 1.3 MB and what was
+ * finished: some memory is never given back (550 MiB of addresses, of which 1.3 MB and what was
  * counted are in memory).
  *
  * Returns    OK | USAGE | CORRUPT (these are no rules; ret_error->at is an offset) | LIMIT |

@@ -55,6 +55,7 @@ struct sonde_audit_run {
     pthread_t thread;
     int32_t pid;
     _Atomic uint32_t stop;
+    _Atomic uint64_t teller; /* the tid of the thread in on_found; 0: none */
     char callers[TEXT];
     size_t callers_used;
 };
@@ -92,7 +93,9 @@ static void tell(void *ctx, const struct sonde__audit_new *found)
         .sdk = sonde__report_text(report, found->call->sdk),
         .tid = (uint64_t)found->call->tid,
     };
+    atomic_store(&run->teller, sonde__os_tid());
     run->options.on_found(run->options.ctx, &public);
+    atomic_store(&run->teller, 0);
 }
 
 static void tell_all(struct sonde_audit_run *run)
@@ -412,7 +415,7 @@ static enum sonde_status finish(struct sonde_audit_run *run)
 enum sonde_status sonde_audit_finish(struct sonde_audit_run *run, struct sonde_error *ret_error)
 {
     if (run == NULL || run->pid != sonde__os_pid() ||
-        (has_thread(run) && pthread_equal(pthread_self(), run->thread))) {
+        atomic_load(&run->teller) == sonde__os_tid()) {
         return SONDE_OK;
     }
     sonde__record_inside_enter();

@@ -5,7 +5,8 @@
  *   phases  phases by `SONDE mark`, and by sonde_watch_phase()
  *   fork    a child calls, too
  *   load    calls in a library that is loaded later
- *   wait    goes on only when the first new call was told
+ *   wait    goes on only when the first new call was told; the callback tries to finish the audit
+ *   exec    a child lists its descriptors
  *   full    the report is larger than the limit of file sizes
  *   begun   the audit begins in a phase
  *   again   what cannot be started */
@@ -31,6 +32,8 @@ static unsigned char rules[1 << 16];
 static size_t rules_size;
 static _Atomic unsigned told;
 static struct sonde_error error;
+static struct sonde_audit_run *run;
+static bool finishes_inside;
 
 static void print_found(void *ctx, const struct sonde_audit_found *found)
 {
@@ -39,6 +42,9 @@ static void print_found(void *ctx, const struct sonde_audit_found *found)
            found->phase, found->sdk, found->tid == (uint64_t)getpid() ? "main" : "other");
     fflush(stdout);
     (void)!getenv("INSIDE"); /* not counted */
+    if (finishes_inside && sonde_audit_finish(run, &error) != SONDE_OK) {
+        exit(1);
+    }
     atomic_fetch_add((_Atomic unsigned *)ctx, 1);
 }
 
@@ -91,7 +97,11 @@ static void mark(char **argv)
     execl(argv[4], argv[4], "mark", pid, "consent", (char *)NULL);
 }
 
-static struct sonde_audit_run *run;
+static void list(char **argv)
+{
+    (void)argv;
+    execl("/bin/ls", "ls", "-l", "/proc/self/fd/", (char *)NULL);
+}
 
 static void call_in_child(char **argv)
 {
@@ -130,6 +140,15 @@ static int again(struct sonde_audit_options *options)
     options->on_found = NULL;
     printf("nothing %s\n",
            sonde_status_name(sonde_audit_begin(rules, rules_size, options, &second, &error)));
+    options->on_found = print_found;
+    options->tag_count = 65;
+    printf("tags %s\n",
+           sonde_status_name(sonde_audit_begin(rules, rules_size, options, &second, &error)));
+    options->tags = NULL;
+    options->tag_count = 1;
+    printf("none %s\n",
+           sonde_status_name(sonde_audit_begin(rules, rules_size, options, &second, &error)));
+    options->tag_count = 0;
     return 0;
 }
 
@@ -196,6 +215,10 @@ static __attribute__((noinline)) int act(char **argv, struct sonde_audit_options
         run_child(call_in_child, argv);
         return 0;
     }
+    if (strcmp(mode, "exec") == 0) {
+        run_child(list, argv);
+        return 0;
+    }
     if (strcmp(mode, "load") == 0) {
         return load(argv[4]);
     }
@@ -204,6 +227,7 @@ static __attribute__((noinline)) int act(char **argv, struct sonde_audit_options
         return 0;
     }
     if (strcmp(mode, "wait") == 0) {
+        finishes_inside = true; /* before the call that is told */
         ask(1);
         while (atomic_load(&told) == 0) {
             usleep(1000);

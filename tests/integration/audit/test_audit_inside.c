@@ -108,6 +108,8 @@ TEST(an_app_finds_what_a_run_finds)
         CHECK_STR(json_text(json_need(report, "tags")->first->next, "key"), "case");
         CHECK_STR(json_text(json_need(report, "tags")->first->next, "value"), "7");
         CHECK_CONTAINS(run.out, "functions recorded, ");
+        CHECK_CONTAINS(json_need(report, "notes")->first->text, "functions recorded, ");
+        CHECK_CONTAINS(json_text(json_need(report, "processes")->first, "executable"), "/inside_");
         json_free(report);
         test_run_done(&run);
     }
@@ -206,6 +208,19 @@ TEST(a_fork_child_is_not_recorded)
     }
 }
 
+/* The audit keeps one open, for sonde mark. */
+TEST(executed_programs_inherit_no_descriptor)
+{
+    compile(phases);
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        struct test_run run = run_inside(programs[i], "exec", NULL);
+        CHECK_CONTAINS(run.out, " 0 -> ");
+        CHECK(strstr(run.out, "memfd") == NULL);
+        CHECK(strstr(run.out, "audit.sonde") == NULL);
+        test_run_done(&run);
+    }
+}
+
 TEST(libraries_that_are_loaded_later_are_hooked)
 {
     compile("[rule \"library\"]\napi = getenv\nfrom = module:libruled_late.so\n");
@@ -224,7 +239,9 @@ TEST(what_cannot_start_is_refused)
     compile(phases);
     for (unsigned i = 0; i < PROGRAMS; i++) {
         struct test_run run = run_inside(programs[i], "again", NULL);
-        CHECK_CONTAINS(run.out, "again BUSY\ndamaged CORRUPT\nnowhere OS\nnothing USAGE\n");
+        CHECK_CONTAINS(run.out,
+                       "again BUSY\ndamaged CORRUPT\nnowhere OS\nnothing USAGE\ntags USAGE\n"
+                       "none USAGE\n");
         CHECK_CONTAINS(run.out, "\nrefused\n");
         json_free(read_report());
         test_run_done(&run);
