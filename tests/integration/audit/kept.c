@@ -56,6 +56,17 @@ static void ask(void)
     for (unsigned i = 0; i < LONG_NAMES; i++) {
         (void)!getenv(name);
     }
+    memset(name, 'y', EDGE_SIZE + 1);
+    memcpy(name, "EDGE_", 5);
+    name[EDGE_SIZE + 1] = '\0'; /* one too long */
+    (void)!getenv(name);
+    name[EDGE_SIZE] = '\0';
+    (void)!getenv(name);
+    for (unsigned i = 0; i < WEIGHTS * (WEIGHTS + 1) / 2; i++) {
+        static const char order[] = "1223334444";
+        snprintf(name, sizeof name, "WEIGHT_%c", order[i]);
+        (void)!getenv(name);
+    }
     (void)!getenv("ODD_\n\x1b[31m\xff");
     (void)!getenv("");
     (void)!getenv("SECRET_token=hush");
@@ -67,6 +78,8 @@ static void connect_sockets(void)
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(8)};
     struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "/no/such/socket"};
     struct sockaddr_un abstract = {.sun_family = AF_UNIX, .sun_path = "\0hidden"};
+    struct sockaddr_un parts = {.sun_family = AF_UNIX, .sun_path = "\0two\0parts"};
+    struct sockaddr other = {.sa_family = AF_NETLINK};
     in.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1, of documentation (RFC 5737) */
     in6.sin6_addr = in6addr_loopback;
     for (unsigned i = 0; i < IP_CONNECTS; i++) {
@@ -76,6 +89,11 @@ static void connect_sockets(void)
     (void)!connect(-1, (const struct sockaddr *)&un, sizeof un);
     (void)!connect(-1, (const struct sockaddr *)&abstract,
                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 7));
+    (void)!connect(-1, (const struct sockaddr *)&parts,
+                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 10));
+    (void)!connect(-1, (const struct sockaddr *)&un, sizeof un.sun_family);
+    (void)!connect(-1, &other, sizeof other);
+    (void)!lseek(-1, (off_t)0x123456789a, -7);
     (void)!connect(-1, NULL, 0);
     (void)!connect(-1, (const struct sockaddr *)(uintptr_t)8, sizeof in); /* NOLINT: on purpose */
 }

@@ -9,6 +9,8 @@ enum {
     FOLDER_OPENS = 4, /* of "full" from the folder /dev */
     MANY_NAMES = 40,  /* different names of getenv(), each once, at one place */
     LONG_NAMES = 2,   /* of 600 characters */
+    EDGE_SIZE = 239,  /* the longest text that is kept whole */
+    WEIGHTS = 4,      /* names of getenv() at one place, number i of them i times */
     IP_CONNECTS = 2,  /* to 192.0.2.1:9 */
     BAD_ACCESSES =
         5, /* each of a null pointer, of a pointer to nothing, and of a text without end */

@@ -131,7 +131,8 @@ static const char values[] =
     "[rule \"from-folder\"]\napi = openat\nwhen = file ~ full\nkeep = path, file\n"
     "[rule \"numbers\"]\napi = syscall:openat\nwhen = path ~ /dev/null\nkeep = path\n"
     "[rule \"number-limit\"]\napi = syscall:openat\nlimit = 2/10h\n"
-    "[rule \"sockets\"]\napi = connect\nkeep = addr, addr.port\n"
+    "[rule \"sockets\"]\napi = connect\nkeep = addr, addr.port, addr.family\n"
+    "[rule \"sizes\"]\napi = lseek\nwhen = arg1 == -1\nkeep = arg2.long, arg3\n"
     "[rule \"limited\"]\napi = open:1\nwhen = path ~ /dev/null\nlimit = 1/10h\nkeep = arg\n";
 
 TEST(values_are_kept)
@@ -162,6 +163,14 @@ TEST(values_are_kept)
     CHECK_EQ(calls_of(report, "sockets", "addr", "[::1]:8"), 1);
     CHECK_EQ(calls_of(report, "sockets", "addr", "/no/such/socket"), 1);
     CHECK_EQ(calls_of(report, "sockets", "addr", "@hidden"), 1);
+    CHECK_EQ(calls_of(report, "sockets", "addr", "@two@parts"), 1);
+    CHECK_EQ(calls_of(report, "sockets", "addr", "(unnamed)"), 1);
+    CHECK_EQ(calls_of(report, "sockets", "addr", "(an address of family 16)"), 1);
+    CHECK_EQ(calls_of(report, "sockets", "addr.family", "16"), 1);
+    CHECK_EQ(calls_of(report, "sockets", "addr.family", "2"), IP_CONNECTS);
+    CHECK_EQ(calls_of(report, "sockets", "addr.port", "(none)"), 6); /* without IP */
+    CHECK_EQ(calls_of(report, "sizes", "arg2.long", "0x123456789a"), 1);
+    CHECK_EQ(calls_of(report, "sizes", "arg3", "-7"), 1);
     CHECK_EQ(calls_of(report, "sockets", "addr", "(none)"), 1);
     CHECK_EQ(calls_of(report, "sockets", "addr", "(could not be read)"), 1);
     CHECK_EQ(calls_of(report, "sockets", "addr.port", "9"), IP_CONNECTS);
@@ -178,9 +187,43 @@ TEST(values_are_kept)
 static const char many[] =
     "[rule \"many\"]\napi = getenv\nwhen = name ~ MANY_*\nkeep = name\n"
     "[rule \"long\"]\napi = getenv\nwhen = name ~ LONG_*\nkeep = name\n"
+    "[rule \"edge\"]\napi = getenv\nwhen = name ~ EDGE_*\nkeep = name\n"
+    "[rule \"weights\"]\napi = getenv\nwhen = name ~ WEIGHT_*\nkeep = name\n"
     "[rule \"odd\"]\napi = getenv\nwhen = name ~ ODD_*\nkeep = name\n"
     "[rule \"empty\"]\napi = getenv:1\nwhen = name !~ ?*\nkeep = arg\n"
     "[rule \"threads\"]\napi = getenv\nwhen = name ~ THREAD_*\nkeep = name\n";
+
+/* A text that just fits, and one that is a byte longer. */
+static void check_edge(const struct json *arguments)
+{
+    unsigned whole = 0, cut = 0;
+    JSON_EACH(argument, arguments)
+    {
+        const char *value = json_text(argument, "value");
+        whole += strlen(value) == EDGE_SIZE && value[EDGE_SIZE - 1] == 'y';
+        cut += strlen(value) == EDGE_SIZE + 3 && strcmp(value + EDGE_SIZE, "...") == 0;
+    }
+    CHECK_EQ(whole, 1);
+    CHECK_EQ(cut, 1);
+}
+
+/* Of a finding, the most frequent value comes first. */
+static void check_order(const struct json *report, const char *rule)
+{
+    unsigned findings = 0;
+    JSON_EACH(call, json_need(report, "calls"))
+    {
+        int64_t count = WEIGHTS;
+        if (strcmp(json_text(call, "rule_name"), rule) == 0) {
+            JSON_EACH(argument, json_need(call, "arguments"))
+            {
+                CHECK_EQ(json_int(argument, "count"), count--);
+            }
+            findings++;
+        }
+    }
+    CHECK_EQ(findings, 1);
+}
 
 TEST(many_values_are_bounded_and_counted)
 {
@@ -197,6 +240,8 @@ TEST(many_values_are_bounded_and_counted)
     size_t size = strlen(json_text(longest, "value"));
     CHECK(size > 200 && size < 250);
     CHECK_STR(json_text(longest, "value") + size - 3, "...");
+    check_edge(json_need(rule_named(report, "edge"), "arguments"));
+    check_order(report, "weights");
     CHECK_EQ(json_int(json_need(rule_named(report, "odd"), "arguments")->first, "count"), 1);
     CHECK_EQ(calls_of(report, "empty", "arg", "\"\""), 1);
     for (unsigned i = 0; i < 10; i++) {
@@ -263,7 +308,7 @@ TEST(sarif_has_the_values)
         rules += json_get(json_need(rule, "properties"), "arguments") != NULL;
     }
     CHECK(results >= 5);
-    CHECK_EQ(rules, 5);
+    CHECK_EQ(rules, 6);
     json_free(report);
     test_run_done(&exported);
 }

@@ -75,6 +75,24 @@ TEST(a_full_table_keeps_what_it_has)
     CHECK_EQ(read, added);
 }
 
+/* A value that found no room takes none of the places of its argument. */
+TEST(values_without_room_take_no_place)
+{
+    char value[SONDE__KEPT_VALUE] = "";
+    memset(value, 'x', sizeof value);
+    for (uint32_t number = 0; atomic_load(&kept.used) <= SONDE__KEPT_BYTES - (uint32_t)sizeof value;
+         number++) {
+        memcpy(value, &number, sizeof number);
+        (void)sonde__kept_add(&kept, number, 0, (const uint8_t *)value, sizeof value);
+    }
+    CHECK(atomic_load(&kept.used) < SONDE__KEPT_BYTES - 4);
+    for (uint32_t i = 0; i < 2 * SONDE__KEPT_EACH; i++) {
+        memcpy(value, &i, sizeof i);
+        CHECK(!sonde__kept_add(&kept, UINT32_MAX - 1, 0, (const uint8_t *)value, sizeof value));
+    }
+    CHECK(add(UINT32_MAX - 1, 0, "yes"));
+}
+
 enum { THREADS = 8, ROUNDS = 20000, VALUES = 40 };
 static _Atomic uint64_t kept_calls;
 

@@ -16,9 +16,33 @@
 #include "host_pin.h"
 #include "host_process.h"
 #include "host_ptrace.h"
+#include "host_self.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "test.h"
+
+static void *take_mask(void *mask)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, mask);
+    return NULL;
+}
+
+/* The program's signals go to its own threads. */
+TEST(our_threads_receive_no_signal)
+{
+    static const int signals[] = {SIGTERM, SIGUSR1, SIGPROF, SIGCHLD, SIGPIPE};
+    sigset_t before, inside, after;
+    pthread_t thread;
+    sigemptyset(&inside);
+    take_mask(&before);
+    CHECK_OK(sonde__host_start_thread(&thread, take_mask, &inside));
+    CHECK_OK(pthread_join(thread, NULL));
+    take_mask(&after);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        CHECK_EQ(sigismember(&inside, signals[i]), 1);
+        CHECK_EQ(sigismember(&after, signals[i]), sigismember(&before, signals[i]));
+    }
+}
 
 TEST(stat_texts)
 {
