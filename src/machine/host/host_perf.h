@@ -28,6 +28,7 @@ struct sonde__host_perf {
     bool waits;      /* switch events: the thread waits, by the last record */
     uint64_t off_ns; /* switch events: when it lost its processor to others; 0: it has one */
     bool is_once;    /* the kernel pauses the event with its next sample */
+    bool is_on;      /* it samples, unless the kernel has paused it */
     uint64_t period_ns, asked_ns; /* as opened; of now */
 };
 
@@ -60,8 +61,11 @@ uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf);
 void sonde__host_perf_restart(struct sonde__host_perf *perf);
 /* Pause or resume sampling (an open event samples). */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause);
-/* Drop samples not taken, and take one sample when the thread has run for period_ns from now on. */
+/* Drop samples not taken, and take one sample when the thread has run for period_ns from now on.
+ * After a restart, the first period may be shorter. */
 void sonde__host_perf_once(struct sonde__host_perf *perf, uint64_t period_ns);
+/* Is that sample still to come? Drops all other records. */
+bool sonde__host_perf_awaits(struct sonde__host_perf *perf);
 void sonde__host_perf_close(struct sonde__host_perf *perf);
 
 /* When a thread's waits began and ended, from the scheduler's records: the first and the last such
@@ -102,6 +106,14 @@ SONDE_NODISCARD enum sonde_status sonde__host_perf_open_switches(int32_t pid, ui
 SONDE_NODISCARD enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
                                                               struct sonde__host_perf *ret_perf,
                                                               int32_t *ret_os_error);
+/* What the records since the last call of _switches() or _restart() tell. */
+struct sonde__host_moves {
+    uint32_t waits; /* begun: those that the kernel counts as voluntary */
+    uint32_t outs;  /* how often the thread left its processor, these included */
+    bool runs;      /* it has a processor, or lacks only that, by the last record of all */
+};
+/* Takes nothing. False: records are, or may be, missing. */
+bool sonde__host_perf_peek(const struct sonde__host_perf *perf, struct sonde__host_moves *ret);
 /* Has the thread lost its processor to others, and neither run nor waited since? Takes nothing. */
 bool sonde__host_perf_is_off(const struct sonde__host_perf *perf);
 /* Get the switches and ticks since the last call or restart, up to until_ns; later ones remain for

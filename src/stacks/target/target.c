@@ -180,10 +180,10 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
     }
 }
 
-void sonde__target_expect(struct sonde__target *target, uint64_t tid)
+void sonde__target_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns)
 {
     if (target->ops->expect != NULL) {
-        target->ops->expect(target, tid);
+        target->ops->expect(target, tid, after_ns);
     }
 }
 

@@ -27,7 +27,7 @@ struct sonde__target_ops {
                        uint64_t *ret_size);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
-    void (*expect)(struct sonde__target *target, uint64_t tid);
+    void (*expect)(struct sonde__target *target, uint64_t tid, uint64_t after_ns);
     bool (*met)(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
                 struct sonde__capture *ret_capture);
     void (*pause)(struct sonde__target *target);

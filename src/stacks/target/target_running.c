@@ -10,7 +10,6 @@
 
 enum {
     PERF_PERIOD_NS = 200000,
-    PERF_EXPECT_NS = 1000000, /* what ends a wait, and leads to the next work, takes less */
     PERF_SLICE_NS = 10000000,
     PERF_WAIT_NS = 300000000, /* a runnable thread gets a CPU by then, even on a busy machine */
 };
@@ -122,12 +121,14 @@ static enum outcome take_sample(struct sonde__target_process *p, struct taking *
     }
     p->expects = false;
     t->seen = SEEN;
-    sonde__host_perf_restart(&p->perf);
+    if (t->script) { /* the event goes on after the sample, to show whether the thread does */
+        sonde__host_perf_restart(&p->perf);
+    } else {
+        sonde__host_perf_once(&p->perf, PERF_PERIOD_NS);
+    }
     enum outcome outcome = await_sample(p, t->tid, &p->perf);
     if (outcome == DONE && t->script) {
         read_waiting(p, t);
-    }
-    if (outcome == DONE) {
         sonde__host_perf_pause(&p->perf, true);
     }
     sonde__host_unpin(&pin);
@@ -177,13 +178,18 @@ enum outcome sonde__target_capture_running(struct sonde__target_process *p, uint
     return DONE;
 }
 
-void sonde__target_process_expect(struct sonde__target *target, uint64_t tid)
+void sonde__target_process_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns)
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
-    if ((p->ways & SONDE__TARGET_BY_PERF) != 0 && start_event(p, tid, NULL) == SONDE_OK) {
-        sonde__host_perf_once(&p->perf, PERF_EXPECT_NS);
-        p->expects = true;
+    if ((p->ways & SONDE__TARGET_BY_PERF) == 0 ||
+        (p->expects && p->perf_tid == tid && p->after_ns == after_ns &&
+         sonde__host_perf_awaits(&p->perf)) ||
+        start_event(p, tid, NULL) != SONDE_OK) {
+        return;
     }
+    sonde__host_perf_once(&p->perf, after_ns);
+    p->after_ns = after_ns;
+    p->expects = true;
 }
 
 bool sonde__target_process_met(struct sonde__target *target, uint64_t tid,

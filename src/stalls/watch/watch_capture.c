@@ -192,17 +192,25 @@ static bool take_thread(struct sonde__watch_sampler *sampler, const struct sonde
     return sonde__sample_keep(ret_sample);
 }
 
-bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
-                       struct sonde__sample *ret_sample)
+bool sonde__watch_find(struct sonde__watch_sampler *sampler, uint64_t tid,
+                       struct sonde__thread *ret_thread)
 {
-    struct sonde__thread thread;
-    return sonde__target_thread(sampler->target, tid, &thread) == SONDE_OK &&
-           take_thread(sampler, &thread, ret_sample);
+    return sonde__target_thread(sampler->target, tid, ret_thread) == SONDE_OK;
 }
 
-void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid)
+bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
+                       const struct sonde__thread *known, struct sonde__sample *ret_sample)
 {
-    sonde__target_expect(sampler->target, tid);
+    struct sonde__thread thread;
+    if (known == NULL && !sonde__watch_find(sampler, tid, &thread)) {
+        return false;
+    }
+    return take_thread(sampler, known != NULL ? known : &thread, ret_sample);
+}
+
+void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid, uint64_t after_ns)
+{
+    sonde__target_expect(sampler->target, tid, after_ns);
 }
 
 bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,

@@ -40,13 +40,16 @@ void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler);
 /* Read the list of images again; libraries may have been loaded. */
 void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler);
 
-/* Sample one thread. False: the thread has ended, or memory ran out. Ownership:
- * sonde__sample_done(). */
+/* Read one thread, to sample it at once or not at all. False: it has ended. */
+bool sonde__watch_find(struct sonde__watch_sampler *sampler, uint64_t tid,
+                       struct sonde__thread *ret_thread);
+/* Sample one thread. known: the thread that was just found; null: find it. False: the thread has
+ * ended, or memory ran out. Ownership: sonde__sample_done(). */
 bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
-                       struct sonde__sample *ret_sample);
-/* Let a thread that waits be sampled when it runs again, where that is possible
+                       const struct sonde__thread *known, struct sonde__sample *ret_sample);
+/* Let a thread be sampled when it has run for after_ns, where that is possible
  * (sonde__target_expect()). */
-void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid);
+void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid, uint64_t after_ns);
 /* Take that sample. False: there is none, or memory ran out. Ownership: sonde__sample_done(). */
 bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,
                            struct sonde__sample *ret_sample);

@@ -35,22 +35,48 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
            ((epoll || timer) && now == SONDE__HOST_OTHER);
 }
 
-/* Has the thread been blocked since the last look, without running? Then nothing has changed: a
- * stop, or a debugger that stops it, would have made it run. Only a supervisor (s->waiter) keeps
- * the file open. */
-static bool has_slept_on(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+/* Has the thread not run since the last look? Only a supervisor (s->waiter) keeps the file open. */
+static bool has_not_run(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__os_schedstat before = loop->clock.stat;
     return s->waiter != NULL && sonde__watch_clock_read(&loop->clock, s->pid, loop->tid) &&
-           sonde__os_schedstat_is_same(&before, &loop->clock.stat) && !loop->is_old &&
-           (loop->latest.state == 'S' || loop->latest.state == 'D');
+           sonde__os_schedstat_is_same(&before, &loop->clock.stat);
 }
 
-/* has_slept_on() has read the counters. A supervisor keeps the thread's files open; they stay those
+/* A sampled thread that has run since the last look: what `status` would tell is known by the
+ * scheduler's records (loop->sampled is of their begin), and its state is in a shorter file. A
+ * debugger stops a thread when it comes; that it has gone, and a filter, are found by the looks
+ * that read it all. */
+static bool look_by_trace(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                          uint64_t now_ns, struct sonde__host_thread_look *ret)
+{
+    struct sonde__host_moves moves;
+    if (s->waiter == NULL || s->sampler == NULL || now_ns - loop->status_ns >= loop->threshold_ns ||
+        loop->latest.tracer != 0 || loop->stall.count == 0 || !loop->clock.is_open ||
+        !sonde__watch_trace_peek(&s->trace, loop, &moves) ||
+        (!moves.runs && !sonde__watch_find(s->sampler, loop->tid, &loop->found))) {
+        return false;
+    }
+    char letter = moves.runs ? 'R' : loop->found.letter;
+    if (letter == 'Z' || letter == 'X' || letter == 't') {
+        return false;
+    }
+    *ret = loop->sampled;
+    ret->voluntary += moves.waits;
+    ret->switches += moves.outs;
+    ret->state = letter;
+    ret->tracer = 0;
+    ret->cpu_ns = loop->clock.stat.cpu_ns;
+    ret->runqueue_ns = loop->clock.stat.runqueue_ns;
+    return true;
+}
+
+/* has_not_run() has read the counters. A supervisor keeps the thread's files open; they stay those
  * of the thread when another one gets its number. False: no such thread runs. */
 static bool read_status(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                        struct sonde__host_thread_look *ret)
+                        uint64_t now_ns, struct sonde__host_thread_look *ret)
 {
+    loop->status_ns = now_ns;
     if (s->waiter != NULL && loop->clock.is_open &&
         sonde__watch_clock_look(&loop->clock, s->pid, loop->tid, ret)) {
         return true;
@@ -73,21 +99,24 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
         return false;
     }
     loop->turns_seen = turns;
-    if (has_slept_on(s, loop)) {
-        *ret = loop->latest;
+    bool rests = has_not_run(s, loop);
+    loop->found.tid = 0;
+    if (rests && !loop->is_old && (loop->latest.state == 'S' || loop->latest.state == 'D')) {
+        *ret = loop->latest; /* a stop, or a debugger that stops it, would have made it run */
         look->slept = true;
         look->still = s->trace.who == loop;
         return true;
     }
     if (!look->busy && loop->decision.phase == SONDE__WATCH_IDLE && loop->clock.is_open &&
         loop->latest.state != '\0') {
-        *ret = loop->latest; /* it turns, so only its time matters, which has_slept_on() has read */
+        *ret = loop->latest; /* it turns, so only its time matters, which has_not_run() has read */
         ret->cpu_ns = loop->clock.stat.cpu_ns;
         ret->runqueue_ns = loop->clock.stat.runqueue_ns;
         loop->is_old = true;
         return true;
     }
-    if (!read_status(s, loop, ret)) {
+    if ((rests || !look_by_trace(s, loop, look->now_ns, ret)) &&
+        !read_status(s, loop, look->now_ns, ret)) {
         look->busy = false; /* the thread has ended */
         atomic_compare_exchange_strong(&loop->slot->tid, &tid, 0);
         return false;

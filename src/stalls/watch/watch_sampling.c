@@ -13,6 +13,9 @@
 #include "watch_outside.h"
 #include "watch_sampler.h"
 
+/* What ends a wait, and leads to the next work, takes less CPU time. */
+#define MEET_AFTER_NS 1000000u
+
 /* From here on the probe records the end of the turn, which may fall between two looks. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
@@ -48,7 +51,7 @@ void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch
                loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_trace_await(&s->trace, loop, s->pid, loop->tid);
         if (s->trace.who == loop) {
-            sonde__watch_expect(s->sampler, loop->tid);
+            sonde__watch_expect(s->sampler, loop->tid, MEET_AFTER_NS);
         }
     }
 }
@@ -212,7 +215,7 @@ static void expect_move(struct sonde__watch_session *s, const struct sonde__watc
     const struct sonde__watch_stall *stall = &loop->stall;
     if (s->sampler != NULL && s->trace.who == loop && stall->count > 0 &&
         is_wait(&stall->samples[stall->count - 1].sample)) {
-        sonde__watch_expect(s->sampler, loop->tid);
+        sonde__watch_expect(s->sampler, loop->tid, MEET_AFTER_NS);
     }
 }
 
@@ -273,11 +276,12 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
         return;
     }
     /* it may have waited since the first look, but was met before that, elsewhere */
+    const struct sonde__thread *known = met || loop->found.tid == 0 ? NULL : &loop->found;
     gap.moved_ns = met ? UINT64_MAX : gap.moved_ns;
     if (!sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
         return;
     }
-    if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, &sample)) {
+    if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, known, &sample)) {
         loop->unread = true;
         return;
     }

@@ -51,6 +51,8 @@ struct sonde__watch_loop {
     struct sonde__watch_clock clock;        /* of its thread */
     struct sonde__host_thread_look latest;  /* the last look */
     bool is_old;                            /* the thread has turned since */
+    uint64_t status_ns;                     /* when all of its status was read last */
+    struct sonde__thread found;             /* it, if this look read it; else tid is 0 */
     struct sonde__host_thread_look look;    /* the last one in this turn */
     struct sonde__host_thread_look sampled; /* the last one before a sample */
     struct sonde__watch_account account;

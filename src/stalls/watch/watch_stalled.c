@@ -108,7 +108,7 @@ static void notify_begin(struct sonde__watch_session *s, const struct sonde__wat
         return;
     }
     sonde__watch_stall_init(&threads);
-    if (s->sampler != NULL && sonde__watch_take(s->sampler, loop->tid, &sample)) {
+    if (s->sampler != NULL && sonde__watch_take(s->sampler, loop->tid, NULL, &sample)) {
         threads.threads = calloc(1, sizeof sample);
         if (threads.threads == NULL || !sonde__watch_is_still_busy(loop)) {
             sonde__sample_done(&sample);

@@ -18,7 +18,7 @@ static void start(struct sonde__watch_trace *trace, const void *who, int32_t pid
         trace->who = who;
         trace->perf.period_ns =
             trace->is_crowded ? SONDE__WATCH_CROWDED_TICK_NS : SONDE__WATCH_TICK_NS;
-        sonde__host_perf_restart(&trace->perf);
+        sonde__host_perf_restart(&trace->perf); /* no system call, if the trace awaits a turn */
         trace->perf.waits = !runs; /* else the end of a preemption would be that of a wait */
     }
 }
@@ -71,6 +71,13 @@ void sonde__watch_trace_forget(struct sonde__watch_trace *trace, uint64_t tid)
 bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who)
 {
     return trace->who != NULL && trace->who == who && sonde__host_perf_is_off(&trace->perf);
+}
+
+bool sonde__watch_trace_peek(const struct sonde__watch_trace *trace, const void *who,
+                             struct sonde__host_moves *ret_moves)
+{
+    return trace->who != NULL && trace->who == who && !trace->awaits &&
+           sonde__host_perf_peek(&trace->perf, ret_moves);
 }
 
 bool sonde__watch_trace_read(struct sonde__watch_trace *trace, const void *who, uint64_t until_ns,

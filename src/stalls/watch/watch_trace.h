@@ -36,6 +36,9 @@ void sonde__watch_trace_rest(struct sonde__watch_trace *trace, const void *who);
 /* Could the thread run, and has it had no processor since it ran last? It has not waited since the
  * last call of _read(). */
 bool sonde__watch_trace_is_off(const struct sonde__watch_trace *trace, const void *who);
+/* What has the thread done since the last call of _read()? Takes nothing. False: not known. */
+bool sonde__watch_trace_peek(const struct sonde__watch_trace *trace, const void *who,
+                             struct sonde__host_moves *ret_moves);
 void sonde__watch_trace_close(struct sonde__watch_trace *trace);
 /* Thread `tid` has ended. Another one may get its number, and the event would not see it. */
 void sonde__watch_trace_forget(struct sonde__watch_trace *trace, uint64_t tid);

@@ -105,6 +105,7 @@ static enum sonde_status open_event(struct perf_event_attr *attr, int32_t pid, u
     *ret_perf = (struct sonde__host_perf){.fd = fd,
                                           .ring = ring,
                                           .ring_size = ring_size,
+                                          .is_on = attr->disabled == 0,
                                           .period_ns = attr->sample_period,
                                           .asked_ns = attr->sample_period};
     return SONDE_OK;
@@ -160,8 +161,10 @@ enum sonde_status sonde__host_perf_open_wakes(int32_t pid, uint64_t tid,
     return open_event(&attr, pid, tid, 0, ret_perf, ret_os_error);
 }
 
+/* Each of these calls interrupts the processor that the thread runs on. */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)
 {
+    perf->is_on = !pause;
     (void)ioctl(perf->fd, pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -180,15 +183,19 @@ static void set_period(struct sonde__host_perf *perf, uint64_t period_ns)
     }
 }
 
-/* The kernel adds up how often it is asked for one sample. */
+/* The kernel adds up how often it is asked for one sample. A sample that came has ended its
+ * period; to enable the event again without asking would let it sample for ever. */
 void sonde__host_perf_once(struct sonde__host_perf *perf, uint64_t period_ns)
 {
+    perf->is_once = perf->is_once && !sonde__host_perf_has_sample(perf);
     drop_records(perf);
-    set_period(perf, period_ns);
-    if (perf->is_once) {
+    if (perf->is_once || perf->asked_ns != period_ns) {
+        set_period(perf, period_ns);
+    }
+    if (perf->is_once && !perf->is_on) {
         sonde__host_perf_pause(perf, false);
-    } else {
-        perf->is_once = ioctl(perf->fd, PERF_EVENT_IOC_REFRESH, 1) == 0;
+    } else if (!perf->is_once) {
+        perf->is_once = perf->is_on = ioctl(perf->fd, PERF_EVENT_IOC_REFRESH, 1) == 0;
     }
 }
 
@@ -200,7 +207,9 @@ void sonde__host_perf_restart(struct sonde__host_perf *perf)
     }
     perf->waits = true; /* it may be waiting now; the first record then ends that wait */
     perf->off_ns = 0;
-    sonde__host_perf_pause(perf, false);
+    if (!perf->is_on || perf->is_once) {
+        sonde__host_perf_pause(perf, false);
+    }
 }
 
 void sonde__host_perf_close(struct sonde__host_perf *perf)
@@ -307,6 +316,7 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
         r.end = next;
         if (header.type == PERF_RECORD_SAMPLE) {
             found = take_sample(&r, ret);
+            perf->is_on = perf->is_on && !perf->is_once;
             perf->is_once = false;
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t lost[2];
@@ -328,11 +338,28 @@ bool sonde__host_perf_has_sample(const struct sonde__host_perf *perf)
     return header.type == PERF_RECORD_SAMPLE;
 }
 
+bool sonde__host_perf_awaits(struct sonde__host_perf *perf)
+{
+    struct perf_event_mmap_page *page = perf->ring;
+    struct ring r = ring_of(perf);
+    struct perf_event_header header;
+    bool awaits = perf->is_once && perf->is_on;
+    while (awaits && take_header(&r, &header, &r.at)) {
+        awaits = header.type != PERF_RECORD_SAMPLE && header.type != PERF_RECORD_LOST;
+    }
+    if (awaits) {
+        __atomic_store_n(&page->data_tail, r.at, __ATOMIC_RELEASE);
+    }
+    return awaits;
+}
+
+/* In a ring with less room, a record may be missing. */
+#define SWITCH_ROOM 64u
+
 /* The kernel writes PERF_RECORD_SWITCH when the thread leaves a processor and before it runs
  * again. */
 uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf)
 {
-    enum { ROOM = 64 }; /* in a full ring, a record may be missing */
     struct ring r = ring_of(perf);
     uint64_t tail = r.at;
     bool is_off = false;
@@ -345,7 +372,26 @@ uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf)
             is_off = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
         }
     }
-    return is_off && r.size - (size_t)(r.end - tail) >= ROOM ? r.end : 0;
+    return is_off && r.size - (size_t)(r.end - tail) >= SWITCH_ROOM ? r.end : 0;
+}
+
+bool sonde__host_perf_peek(const struct sonde__host_perf *perf, struct sonde__host_moves *ret)
+{
+    struct ring r = ring_of(perf);
+    struct perf_event_header header;
+    bool is_whole = r.size - (size_t)(r.end - r.at) >= SWITCH_ROOM;
+    *ret = (struct sonde__host_moves){.runs = !perf->waits};
+    while (is_whole && take_header(&r, &header, &r.at)) {
+        bool out = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+        bool waits = out && (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) == 0;
+        is_whole = header.type != PERF_RECORD_LOST;
+        if (header.type == PERF_RECORD_SWITCH) {
+            ret->outs += out;
+            ret->waits += waits;
+            ret->runs = !waits;
+        }
+    }
+    return is_whole;
 }
 
 static void note_switch(struct sonde__host_perf *perf, uint32_t misc, uint64_t time_ns,

@@ -61,6 +61,7 @@ static enum sonde_status list_process(struct sonde__target *target, struct sonde
     struct sonde__thread *threads;
     uint32_t count;
     SONDE_TRY(sonde__host_threads_read(target->pid, &found, &count, ret_error));
+    process_of(target)->files.is_fresh = false; /* it is older than the list */
     threads = sonde__mem_alloc_array((size_t)count + 1, sizeof *threads);
     if (threads == NULL) {
         sonde__mem_free(found);

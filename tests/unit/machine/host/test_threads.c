@@ -277,7 +277,7 @@ static void let_run(pid_t child)
     }
 }
 
-/* Also if it is asked for again before it came. */
+/* Also if it is asked for again before it came, or when it came and was not taken. */
 TEST(one_sample_is_taken_of_a_thread_that_runs_on)
 {
     enum { PERIOD_NS = 20000000 };
@@ -290,13 +290,19 @@ TEST(one_sample_is_taken_of_a_thread_that_runs_on)
         SKIP("perf events are refused here");
     }
     sonde__host_perf_pause(&perf, true);
-    for (unsigned round = 0; round < 3; round++) {
+    for (unsigned round = 0; round < 4; round++) {
         sonde__host_perf_once(&perf, PERIOD_NS);
+        CHECK(sonde__host_perf_awaits(&perf));
         if (round == 1) {
+            sonde__host_perf_once(&perf, PERIOD_NS);
+        } else if (round == 2) {
+            let_run(child);
+            CHECK(sonde__host_perf_has_sample(&perf));
             sonde__host_perf_once(&perf, PERIOD_NS);
         }
         while (!sonde__host_perf_has_sample(&perf)) {
         }
+        CHECK(!sonde__host_perf_awaits(&perf));
         CHECK(sonde__host_perf_next(&perf, &sample)); /* at once: the ring has no room for two */
         CHECK_EQ(sample.tid, child);
         let_run(child);
@@ -338,6 +344,7 @@ TEST(switches_tell_when_a_thread_waited)
 {
     struct sonde__host_perf perf;
     struct sonde__host_switches is;
+    struct sonde__host_moves moves;
     int32_t os_error = 0;
     int pipes[4];
     uint64_t times[2];
@@ -355,6 +362,9 @@ TEST(switches_tell_when_a_thread_waited)
     CHECK_EQ(write(pipes[1], "x", 1), 1);
     CHECK_EQ(read(pipes[2], times, sizeof times), (ssize_t)sizeof times);
     await_sleep(child);
+    CHECK(sonde__host_perf_peek(&perf, &moves)); /* nothing is taken: it slept, then read */
+    CHECK_EQ(moves.waits, 2);
+    CHECK(moves.outs >= 2 && !moves.runs);
     /* it woke, slept */
     sonde__host_perf_switches(&perf, (times[0] + times[1]) / 2, &is, NULL);
     CHECK(!is.lost);
@@ -368,6 +378,8 @@ TEST(switches_tell_when_a_thread_waited)
     CHECK(is.last_ns >= times[1]);
     sonde__host_perf_switches(&perf, UINT64_MAX, &is, NULL);
     CHECK_EQ(is.count, 0);
+    CHECK(sonde__host_perf_peek(&perf, &moves));
+    CHECK(moves.outs == 0 && !moves.runs); /* by the last record that was taken */
     sonde__host_perf_close(&perf);
     CHECK_EQ(write(pipes[1], "x", 1), 1);
     CHECK_EQ(waitpid(child, NULL, 0), child);
