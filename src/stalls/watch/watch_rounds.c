@@ -228,6 +228,10 @@ static void read_replacement(struct sonde__watch_session *s)
  * has no probe, or one of its own. */
 static bool has_replaced_itself(struct sonde__watch_session *s)
 {
+    if (s->program_mark != 0 && s->outside == NULL && s->stirred_ns > s->marked_ns) {
+        s->marked_ns = s->stirred_ns; /* the page is in use: the next check may find it */
+        return false;
+    }
     uint64_t mark = sonde__host_program_mark(s->pid);
     if (s->program_mark == 0) {
         s->program_mark = mark;
@@ -266,9 +270,10 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
         return;
     }
     s->unaccounted = 0;
-    uint64_t cpu_ns = sonde__host_cpu_ns(), spent_ns = cpu_ns - s->cpu_ns;
     uint64_t delay_ns = delay_of(&s->own, 0);
-    if (s->waiter != NULL) {
+    uint64_t cpu_ns = s->own.is_open ? s->own.stat.cpu_ns : sonde__host_cpu_ns();
+    uint64_t spent_ns = sonde__base_minus(cpu_ns, s->cpu_ns);
+    if (s->waiter != NULL && !on_time) { /* it only runs to end a sleep */
         delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
     }
     s->own_ns = spent_ns + delay_ns;
