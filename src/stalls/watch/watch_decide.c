@@ -201,6 +201,14 @@ uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *d, uint64_t 
     return d->counted_ns < d->arm_ns ? sonde__base_min(d->arm_ns - d->counted_ns, period_ns(d)) : 0;
 }
 
+/* As sonde__watch_stall_wants() decides at each look. */
+uint64_t sonde__watch_next_sample(const struct sonde__watch_decision *d)
+{
+    uint64_t step = sonde__base_max(d->sample_ns, 1);
+    uint64_t least = sonde__base_minus(d->apart_ns, step / 2);
+    return sonde__base_max((least + step - 1) / step, 1) * step;
+}
+
 uint64_t sonde__watch_idle_period(uint64_t threshold_ns)
 {
     return sonde__base_min(sonde__base_max(threshold_ns / 16, SONDE__WATCH_SAMPLE_FIRST_NS),

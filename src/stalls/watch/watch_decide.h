@@ -117,6 +117,9 @@ struct sonde__watch_missed {
 uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *missed, uint64_t threshold_ns);
 /* Time until the next look is due; UINT64_MAX: the thread is idle. */
 uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *decision, uint64_t now_ns);
+/* Time from one sample to the next of a thread that keeps running: some looks in between find that
+ * it is too soon. */
+uint64_t sonde__watch_next_sample(const struct sonde__watch_decision *decision);
 /* How often to check an idle thread: a turn must be seen before its first sample is due. */
 uint64_t sonde__watch_idle_period(uint64_t threshold_ns);
 #endif

@@ -9,12 +9,18 @@
 #include "image_cfi.h"
 #include "probe_turn.h"
 #include "report_model.h"
+#include "target_script.h"
 #include "watch_cause.h"
 #include "watch_outside.h"
 #include "watch_sampler.h"
 
 /* What ends a wait, and leads to the next work, takes less CPU time. */
 #define MEET_AFTER_NS 1000000u
+/* So much CPU time before a look a thread that runs on is sampled, so that the look finds the
+ * sample; and the time until then is rounded to so many parts of a power of two. */
+#define RUN_ON_LEAD_NS 1000000u
+#define RUN_ON_PARTS   8u
+#define RUN_ON_UNIT_NS 65536u
 
 /* From here on the probe records the end of the turn, which may fall between two looks. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
@@ -208,21 +214,40 @@ static void find_borders(struct sonde__watch_session *s, const struct sonde__wat
     }
 }
 
+/* The CPU time in which a thread that runs on comes close to its next sample. Few different times,
+ * because each change costs a system call. */
+static uint64_t run_on_ns(const struct sonde__watch_decision *d)
+{
+    uint64_t due_ns = sonde__watch_next_sample(d), unit_ns = RUN_ON_UNIT_NS;
+    while (unit_ns * 2 * RUN_ON_PARTS <= due_ns) {
+        unit_ns *= 2;
+    }
+    return sonde__base_minus(due_ns, RUN_ON_LEAD_NS) / unit_ns * unit_ns;
+}
+
 /* If the thread waits, it is sampled when it runs again: it may have gone on by the next look. The
- * switch records then tell what that sample covers. */
+ * switch records then tell what that sample covers. If it runs, it is sampled right before the look
+ * at which the next sample is due: to wait for one at that look costs more. That is not possible
+ * where it runs a script, whose frames must be read at the same instant, and where it may lack a
+ * processor for long. */
 static void expect_move(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
     const struct sonde__watch_stall *stall = &loop->stall;
-    if (s->sampler != NULL && s->trace.who == loop && stall->count > 0 &&
-        is_wait(&stall->samples[stall->count - 1].sample)) {
-        sonde__watch_expect(s->sampler, loop->tid, MEET_AFTER_NS);
+    if (s->sampler == NULL || s->trace.who != loop || stall->count == 0) {
+        return;
+    }
+    bool waits = is_wait(&stall->samples[stall->count - 1].sample);
+    uint64_t after_ns = waits ? MEET_AFTER_NS : run_on_ns(&loop->decision);
+    if (waits || (after_ns > 0 && !s->trace.is_crowded &&
+                  !sonde__target_has_script(sonde__watch_sampler_target(s->sampler)))) {
+        sonde__watch_expect(s->sampler, loop->tid, after_ns);
     }
 }
 
 /* Add what the thread did when it ran, up to until_ns. at_ns: when the decision counted
- * counted_ns. False: it is not known. */
+ * counted_ns. runs_on: it has not waited since the last sample. False: it is not known. */
 static bool add_met(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                    uint64_t until_ns, uint64_t at_ns, uint64_t counted_ns)
+                    uint64_t until_ns, uint64_t at_ns, uint64_t counted_ns, bool runs_on)
 {
     struct sonde__watch_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
@@ -236,7 +261,7 @@ static bool add_met(struct sonde__watch_session *s, struct sonde__watch_loop *lo
         sonde__sample_done(&sample); /* of another turn */
         return false;
     }
-    gap.moved_ns = UINT64_MAX; /* it waited until then */
+    gap.moved_ns = runs_on ? gap.moved_ns : UINT64_MAX; /* it waited until then */
     find_borders(s, loop, &sample, met_ns, counted_ns - ago_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns - ago_ns, &gap);
     return true;
@@ -267,8 +292,9 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     struct sonde__watch_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
     bool stays = loop->stall.count > 0 && gap.moved_ns == 0;
+    bool runs_on = gap.moved_ns != UINT64_MAX && loop->look.state == 'R' && loop->stall.count > 0;
     bool met = !stays && has_run(loop, gap.step_ns) && sonde__watch_is_still_busy(loop) &&
-               add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns);
+               add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns, runs_on);
     if (stays || (loop->stall.count > 0 && lacks_processor(s, loop, gap.moved_ns))) {
         sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
         loop->sampled = stays ? loop->look : loop->sampled;
@@ -277,8 +303,13 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     }
     /* it may have waited since the first look, but was met before that, elsewhere */
     const struct sonde__thread *known = met || loop->found.tid == 0 ? NULL : &loop->found;
-    gap.moved_ns = met ? UINT64_MAX : gap.moved_ns;
+    gap.moved_ns = met && !runs_on ? UINT64_MAX : gap.moved_ns;
     if (!sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
+        if (met) { /* the sample is of just now */
+            loop->sampled = loop->look;
+            loop->unread = false;
+            expect_move(s, loop);
+        }
         return;
     }
     if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, known, &sample)) {
@@ -327,7 +358,7 @@ void sonde__watch_end_samples(struct sonde__watch_session *s, struct sonde__watc
     const struct sonde__watch_decision *d = &loop->decision;
     uint64_t end_ns = d->since_ns + duration_ns + d->excluded_ns;
     if (gap.moved_ns != 0 && duration_ns > loop->stall.last_ns + gap.step_ns) {
-        (void)add_met(s, loop, end_ns, end_ns, duration_ns);
+        (void)add_met(s, loop, end_ns, end_ns, duration_ns, false);
     }
     find_borders(s, loop, NULL, end_ns, duration_ns, &gap);
     sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
