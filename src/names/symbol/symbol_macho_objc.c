@@ -299,3 +299,21 @@ void sonde__macho_objc_senders(struct sonde__macho_objc *objc,
         }
     }
 }
+
+void sonde__macho_objc_selectors(struct sonde__macho_objc *objc,
+                                 bool (*each)(void *ctx, const struct sonde__macho_sender *word),
+                                 void *ctx)
+{
+    struct sonde__macho_section section;
+    bool wants_more = true;
+    for (uint32_t i = 0; wants_more && sonde__macho_section(objc->macho, i, &section); i++) {
+        bool is_words = strcmp(section.name, "__objc_selrefs") == 0 &&
+                        section.vaddr <= UINT64_MAX - section.size;
+        for (uint64_t at = 0; is_words && wants_more && section.size - at >= 8; at += 8) {
+            struct sonde__macho_sender word = {.start = section.vaddr + at,
+                                               .end = section.vaddr + at + 8};
+            word.selector = text_at(objc, follow(objc, word.start));
+            wants_more = spend(objc, 1) && (word.selector == NULL || each(ctx, &word));
+        }
+    }
+}

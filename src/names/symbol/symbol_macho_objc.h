@@ -57,5 +57,9 @@ struct sonde__macho_sender {
 void sonde__macho_objc_senders(struct sonde__macho_objc *objc,
                                bool (*each)(void *ctx, const struct sonde__macho_sender *sender),
                                void *ctx);
+/* The words from which code loads the selectors of messages. */
+void sonde__macho_objc_selectors(struct sonde__macho_objc *objc,
+                                 bool (*each)(void *ctx, const struct sonde__macho_sender *word),
+                                 void *ctx);
 
 #endif

@@ -8,6 +8,8 @@
  * table, or with an unknown one. Any uncertainty (an unknown distance at a jump out, undecodable
  * code) makes the function open. */
 
+#include <string.h>
+
 #include "arch_flow.h"
 #include "arch_regs.h"
 #include "arch_stack.h"
@@ -16,6 +18,7 @@
 #include "mem_sort.h"
 #include "tail_message.h"
 #include "tail_scan.h"
+#include "tail_selector.h"
 
 /* Larger functions are open. The largest of Chromium and of interpreters have half this size. */
 #define FUNCTION_BYTES_MAX ((uint32_t)1 << 20)
@@ -66,6 +69,8 @@ struct macho_scan {
     struct block *blocks; /* not followed yet */
     size_t block_count, block_capacity;
     struct place table; /* state at a jump through a table; PLACE_NEW: none */
+    /* bits for the function's bytes: instructions reached, targets of branches */
+    uint8_t starts[FUNCTION_BYTES_MAX / 8 + 1], targets[FUNCTION_BYTES_MAX / 8 + 1];
 };
 
 static void open_range(struct macho_scan *m)
@@ -279,6 +284,11 @@ static bool arrive(struct place *there, struct place *coming, bool is_guess)
     return changed;
 }
 
+static void set_bit(uint8_t *map, uint32_t at)
+{
+    map[at >> 3] |= (uint8_t)(1u << (at & 7));
+}
+
 /* Follow instructions from a block until control leaves or known code is reached. */
 static void follow_block(struct macho_scan *m, struct block *block)
 {
@@ -304,8 +314,10 @@ static void follow_block(struct macho_scan *m, struct block *block)
             return;
         }
         apply(&place, &effect);
+        set_bit(m->starts, at);
         if ((flow.kind == SONDE__FLOW_JUMP || flow.kind == SONDE__FLOW_BRANCH) &&
             flow.target >= m->vaddr && flow.target < m->vaddr + m->size) {
+            set_bit(m->targets, (uint32_t)(flow.target - m->vaddr));
             add_block(m, (uint32_t)(flow.target - m->vaddr), &place, block->is_guess);
         }
         if (flow.kind == SONDE__FLOW_JUMP_INDIRECT || flow.kind == SONDE__FLOW_JUMP_TABLE) {
@@ -384,12 +396,25 @@ static bool find_rest(struct macho_scan *m, uint32_t *ret_at)
 
 /* --- jumps out of the function --- */
 
-static void add_call(struct macho_scan *m, uint64_t back, uint64_t to)
+/* What a message enters that the instruction at `at` sends: the word of its selector. 0: unknown,
+ * or no method of the image has the selector. */
+static uint64_t entry_of_message(const struct macho_scan *m, uint32_t at)
+{
+    const struct tail_flow flow = {m->s.arch, m->bytes, m->vaddr, m->starts, m->targets};
+    uint64_t word = tail_selector(&flow, at), offset = word - m->code->base;
+    size_t range =
+        word != 0 && offset < UINT32_MAX ? tail_range_at(&m->s, (uint32_t)offset) : TAIL_NO_RANGE;
+    return range != TAIL_NO_RANGE && m->s.ranges[range].start == offset ? word : 0;
+}
+
+/* kind: of the stub or word that the call goes through. */
+static void add_call(struct macho_scan *m, uint32_t at, uint64_t back, uint64_t to,
+                     enum stub_kind kind)
 {
     struct tail_scan *s = &m->s;
     uint64_t base = m->code->base;
-    if (to - base < UINT32_MAX && find_stub(m, to) == STUB_NONE &&
-        TAIL_ROOM(s, calls, call_count, call_capacity)) {
+    to = kind == STUB_MESSAGE ? entry_of_message(m, at) : kind == STUB_NONE ? to : 0;
+    if (to != 0 && to - base < UINT32_MAX && TAIL_ROOM(s, calls, call_count, call_capacity)) {
         s->calls[s->call_count++] =
             (struct tail_entry_call){(uint32_t)(back - base), (uint32_t)(to - base)};
     }
@@ -404,23 +429,28 @@ static uint8_t marks_of_stub(enum stub_kind kind, bool is_clean)
                                               : TAIL_MARK_OPEN;
 }
 
-static void add_exit(struct macho_scan *m, uint32_t at, uint64_t to)
+/* stub: of the jump's target, or of the word that it goes through */
+static void add_exit(struct macho_scan *m, uint32_t at, uint64_t to, enum stub_kind stub)
 {
     struct tail_scan *s = &m->s;
     uint64_t base = m->code->base, pc = m->vaddr + at;
-    enum stub_kind stub = find_stub(m, to);
     bool is_clean = m->places[at].depth == 0;
     if (stub != STUB_NONE || to - base >= UINT32_MAX) {
         m->range->marks |= marks_of_stub(stub, is_clean);
-    } else if (TAIL_ROOM(s, exits, exit_count, exit_capacity)) {
+        to = stub == STUB_MESSAGE && is_clean ? entry_of_message(m, at) : 0;
+    }
+    if (to == 0) {
+        return;
+    }
+    if (TAIL_ROOM(s, exits, exit_count, exit_capacity)) {
         s->exits[s->exit_count++] =
             (struct tail_exit){m->range->start, (uint32_t)(to - base), (uint32_t)(pc - base),
                                is_clean ? TAIL_EXIT_CLEAN : TAIL_EXIT_INSIDE};
     }
 }
 
-/* jmp *word(%rip) */
-static void add_slot_exit(struct macho_scan *m, uint32_t at, uint64_t cell)
+/* Of the word that a call or jump goes through: never NONE. */
+static enum stub_kind kind_of_word(const struct macho_scan *m, uint64_t cell)
 {
     struct sonde__macho_section section;
     enum stub_kind kind = STUB_NONE;
@@ -429,7 +459,7 @@ static void add_slot_exit(struct macho_scan *m, uint32_t at, uint64_t cell)
          i++) {
         kind = stub_at(m, &section, cell);
     }
-    m->range->marks |= marks_of_stub(kind, m->places[at].depth == 0);
+    return kind != STUB_NONE ? kind : STUB_UNKNOWN;
 }
 
 static void take_flow(struct macho_scan *m, uint32_t at, const struct sonde__flow *flow,
@@ -437,16 +467,19 @@ static void take_flow(struct macho_scan *m, uint32_t at, const struct sonde__flo
 {
     switch (flow->kind) {
     case SONDE__FLOW_CALL:
-        add_call(m, m->vaddr + at + flow->length, flow->target);
+        add_call(m, at, m->vaddr + at + flow->length, flow->target, find_stub(m, flow->target));
+        break;
+    case SONDE__FLOW_CALL_SLOT:
+        add_call(m, at, m->vaddr + at + flow->length, 0, kind_of_word(m, flow->target));
         break;
     case SONDE__FLOW_JUMP:
     case SONDE__FLOW_BRANCH:
         if (flow->target < m->vaddr || flow->target >= m->vaddr + m->size) {
-            add_exit(m, at, flow->target);
+            add_exit(m, at, flow->target, find_stub(m, flow->target));
         }
         break;
     case SONDE__FLOW_JUMP_SLOT:
-        add_slot_exit(m, at, flow->target);
+        add_exit(m, at, 0, kind_of_word(m, flow->target));
         break;
     case SONDE__FLOW_JUMP_INDIRECT:
         if (!is_sum && m->places[at].depth <= 0) {
@@ -499,6 +532,8 @@ static void scan_range(struct macho_scan *m, struct tail_range *range)
     for (uint32_t i = 0; i < m->size; i++) {
         m->places[i].depth = PLACE_NEW;
     }
+    memset(m->starts, 0, m->size / 8 + 1);
+    memset(m->targets, 0, m->size / 8 + 1);
     add_block(m, 0, &entry, false);
     follow_blocks(m);
     while (!m->s.no_memory && find_rest(m, &rest)) {

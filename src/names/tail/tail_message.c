@@ -41,13 +41,17 @@ static int by_selector(const void *a, const void *b)
     return order != 0 ? order : SONDE__ORDER(x, y, code);
 }
 
+static size_t first_method(const struct senders *senders, const char *selector)
+{
+    return SONDE__SEARCH(0, senders->count, k, strcmp(senders->methods[k].selector, selector) < 0);
+}
+
 static bool see_sender(void *ctx, const struct sonde__macho_sender *sender)
 {
     struct senders *senders = ctx;
     struct tail_scan *s = senders->s;
     uint64_t start = sender->start - senders->base, end = sender->end - senders->base;
-    size_t i = SONDE__SEARCH(0, senders->count, k,
-                             strcmp(senders->methods[k].selector, sender->selector) < 0);
+    size_t i = first_method(senders, sender->selector);
     if (end >= UINT32_MAX || start >= end || !TAIL_ROOM(s, ranges, range_count, range_capacity)) {
         return !s->no_memory;
     }
@@ -68,6 +72,15 @@ static bool see_sender(void *ctx, const struct sonde__macho_sender *sender)
     return true;
 }
 
+/* A selector that no method of the image has says nothing. */
+static bool see_word(void *ctx, const struct sonde__macho_sender *word)
+{
+    const struct senders *senders = ctx;
+    size_t i = first_method(senders, word->selector);
+    return i == senders->count || strcmp(senders->methods[i].selector, word->selector) != 0 ||
+           see_sender(ctx, word);
+}
+
 void tail_add_senders(struct tail_scan *s, const struct sonde__macho *image, uint64_t base)
 {
     struct senders senders = {.s = s, .base = base};
@@ -80,6 +93,9 @@ void tail_add_senders(struct tail_scan *s, const struct sonde__macho *image, uin
             qsort(senders.methods, senders.count, sizeof *senders.methods, by_selector);
         }
         sonde__macho_objc_senders(&objc, see_sender, &senders);
+        if (!s->no_memory) {
+            sonde__macho_objc_selectors(&objc, see_word, &senders);
+        }
     }
     sonde__macho_objc_close(&objc);
     sonde__mem_free(senders.methods);

@@ -7,7 +7,8 @@
 #include "tail_scan.h"
 
 /* Add the image's stubs that send one message ("objc_msgSend$count") as outlined code that jumps to
- * each method with that selector, and to unknown places. base: vaddr of offset 0. */
+ * each method with that selector, and to unknown places; also each word with the selector of such a
+ * method, as if a call with that selector entered it. base: vaddr of offset 0. */
 void tail_add_senders(struct tail_scan *s, const struct sonde__macho *image, uint64_t base);
 
 /* Does a function of this name (as in a Mach-O) send the message that its arguments say? */

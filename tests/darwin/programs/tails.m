@@ -98,6 +98,11 @@ CALLER(passed)
 CALLER(shared)
 CALLER(kept)
 
+__attribute__((noinline)) static long messages_handed(Worker *to)
+{
+    return [to handed:5] + calls;
+}
+
 /* --- the answers --- */
 
 static struct sonde__tail_graph tails;
@@ -165,6 +170,8 @@ int main(int argc, char **argv)
     }
     calls_handed(worker);
     check("handed", 0, SONDE__TAIL_POSSIBLE, (const void *)finish_more, handed_code);
+    messages_handed(worker);
+    check("handed, without a stub", 0, SONDE__TAIL_POSSIBLE, (const void *)finish_more, handed_code);
     calls_passed(worker);
     check("passed", 1, SONDE__TAIL_POSSIBLE, passed_code, NULL);
     calls_shared(worker);

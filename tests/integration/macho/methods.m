@@ -185,6 +185,18 @@ __attribute__((noinline)) int sends_handed(Shape *shape)
     return send_handed(shape) + 1;
 }
 
+/* The same without stubs. */
+__attribute__((noinline)) int messages_handed(Shape *shape)
+{
+    return [shape handed] + 1;
+}
+
+/* Which of two selectors is sent, the code does not say. */
+__attribute__((noinline)) int messages_either(Shape *shape, int x)
+{
+    return (x > 5 ? [shape handed] : [shape shared]) + 1;
+}
+
 __attribute__((noinline)) int sends_passed(Shape *shape)
 {
     return send_passed(shape) + 1;

@@ -70,14 +70,20 @@ static void check_jump(const struct library *l, uint32_t offset, const char *stu
 }
 
 /* What a call of `symbol`, the only one in a function that is never inlined, enters. */
+static bool find_call(const struct library *l, const char *symbol, uint32_t *ret_entry)
+{
+    uint32_t calls = offset_of(l, symbol);
+    bool is_main, is_known = false;
+    for (uint32_t at = calls; at < calls + 36 && !is_known; at++) {
+        is_known = sonde__tail_site(&l->tails, at, ret_entry, &is_main);
+    }
+    return is_known;
+}
+
 static uint32_t entry_of_call(const struct library *l, const char *symbol)
 {
-    uint32_t calls = offset_of(l, symbol), found = 0;
-    bool is_main, is_known = false;
-    for (uint32_t at = calls; at < calls + 40 && !is_known; at++) {
-        is_known = sonde__tail_site(&l->tails, at, &found, &is_main);
-    }
-    CHECK(is_known);
+    uint32_t found = 0;
+    CHECK(find_call(l, symbol, &found));
     return found;
 }
 
@@ -105,6 +111,10 @@ static void check_behind_messages(const struct library *l)
                  "-[Shape(Handing) handed]", NULL);
     check_behind(l, "_sends_passed", "-[Square area]", SONDE__TAIL_POSSIBLE,
                  "-[Shape(Handing) passed]", NULL);
+    check_behind(l, "_messages_handed", "_finish", SONDE__TAIL_POSSIBLE, "_finish_more",
+                 "-[Shape(Handing) handed]");
+    uint32_t entry;
+    CHECK(!find_call(l, "_messages_either", &entry));
     /* two methods have the selector */
     check_behind(l, "_sends_shared", "_finish", SONDE__TAIL_POSSIBLE, NULL, NULL);
     /* the method itself, and a function that no method jumps to */
@@ -128,12 +138,14 @@ static void check(const char *triple, const char *lflags, bool is_stripped)
         CHECK(found.count == 1 && found.frames[0].entry == offset_of(&l, "_ends_by_area"));
         check_jump(&l, found.frames[0].place, "objc_msgSend$area");
     }
-    /* another method, a selector that no method of this image has, a selector that the code gives:
-     * the function has gone, the way is not known */
+    CHECK(between(&l, "_ends_by_message", methods[1], &found) == SONDE__TAIL_FRAMES);
+    CHECK(found.count == 1 && found.frames[0].entry == offset_of(&l, "_ends_by_message"));
+    /* another method, a selector that no method of this image has: the function has gone, the way
+     * is not known */
     static const char *const ways[][2] = {{"_ends_by_area", "-[Shape(Printing) print]"},
                                           {"_ends_by_area", "_exported"},
                                           {"_ends_by_unknown", "-[Shape area]"},
-                                          {"_ends_by_message", "-[Shape area]"}};
+                                          {"_ends_by_message", "-[Shape(Printing) print]"}};
     for (unsigned i = 0; i < 4; i++) {
         CHECK(between(&l, ways[i][0], ways[i][1], &found) == SONDE__TAIL_SEVERAL);
         CHECK(found.count == 1 && found.frames[0].entry == offset_of(&l, ways[i][0]));
