@@ -6,12 +6,9 @@ SONDE__ENTRY(sonde_stack_capture_whole, sonde__api_stack_capture_whole, 2)
 SONDE__ENTRY(sonde_thread_capture, sonde__api_thread_capture, 4)
 SONDE__ENTRY(sonde_threads_capture, sonde__api_threads_capture, 4)
 SONDE__ENTRY(sonde_threads_snapshot, sonde__api_threads_snapshot, 5)
-SONDE__ENTRY(sonde_report_write, sonde__api_report_write, 4)
 SONDE__ENTRY(sonde_thread_write, sonde__api_thread_write, 5)
 SONDE__ENTRY(sonde_threads_write, sonde__api_threads_write, 4)
 SONDE__ENTRY(sonde_callstack_symbols, sonde__api_callstack_symbols, 2)
 SONDE__ENTRY(sonde_callstack_strings, sonde__api_callstack_strings, 2)
-SONDE__ENTRY(sonde_stacks_print, sonde__api_stacks_print, 0)
-SONDE__ENTRY(sonde_report_write_fd, sonde__api_report_write_fd, 3)
 
     SONDE__ASM_FILE_END

@@ -10,6 +10,7 @@ set(sources
     api_debug_stacks.c
     api_depot.c
     api_entry.S
+    api_entry_report.S
     api_image.c
     api_index.c
     api_lines.c

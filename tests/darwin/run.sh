@@ -109,7 +109,7 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
     case_ "who awaits in functions of Swift's kind: $flags" 0 '0 mistakes' run async
 done
 
-"$here/build.sh" "$arch" "$out" "$headers" port "-O1 -I$here/../../src/machine/os" \
+"$here/build.sh" "$arch" "$out" "$headers" port "-O1 $uses" \
     "$out/libsonde.a" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
 case_ "memory, regions and images by the port" 0 'done' run port
 

@@ -47,6 +47,7 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/host_blocks.c darwin/host_file_port.c darwin/host_memory_port.c
-        darwin/host_objc.c darwin/host_scratch.c darwin/host_thread.c)
+    list(APPEND sources darwin/host_blocks.c darwin/host_clock.c darwin/host_file_port.c
+        darwin/host_kept.c darwin/host_loader.c darwin/host_memory_port.c darwin/host_objc.c
+        darwin/host_scratch.c darwin/host_thread.c)
 endif()

@@ -14,6 +14,8 @@ set(sources
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources
         darwin/darwin_code.c
+        darwin/darwin_context.c
+        darwin/darwin_files.c
         darwin/darwin_images.c
         darwin/darwin_memory.c
         darwin/darwin_self.c

@@ -2,9 +2,12 @@
 /* The port's answers about memory and images, where the truth is known: memory made here, and
  * images that the simulated dyld reports. */
 #include <mach-o/dyld.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/ucontext.h>
 
 #include "os.h"
+#include "os_context.h"
 
 enum { PAGES = 1 << 14 };
 
@@ -90,12 +93,35 @@ static void check_thread(void)
     CHECK(sonde__os_tid() == (uint64_t)sonde__os_pid()); /* on Linux's main thread both are equal */
 }
 
+/* Each register has its own value. */
+static void check_context(void)
+{
+    struct __darwin_mcontext64 registers = {0};
+    ucontext_t context = {.uc_mcontext = &registers};
+    uint64_t *words = (uint64_t *)&registers.__ss;
+    struct sonde__regs regs;
+    for (unsigned i = 0; i < sizeof registers.__ss / sizeof *words; i++) {
+        words[i] = 0x1000 + i;
+    }
+    sonde__os_context_regs(&context, &regs);
+#if defined(__x86_64__)
+    CHECK(regs.pc == registers.__ss.__rip && regs.r[0] == registers.__ss.__rax);
+    CHECK(regs.r[6] == registers.__ss.__rbp && regs.r[7] == registers.__ss.__rsp);
+    CHECK(regs.r[3] == registers.__ss.__rbx && regs.r[15] == registers.__ss.__r15);
+#else
+    CHECK(regs.pc == registers.__ss.__pc && regs.r[0] == registers.__ss.__x[0]);
+    CHECK(regs.r[28] == registers.__ss.__x[28] && regs.r[29] == registers.__ss.__fp);
+    CHECK(regs.r[30] == registers.__ss.__lr && regs.r[31] == registers.__ss.__sp);
+#endif
+}
+
 int main(void)
 {
     check_memory();
     check_code();
     check_images();
     check_thread();
+    check_context();
     printf("done\n");
     return mistakes != 0;
 }

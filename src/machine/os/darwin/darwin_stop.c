@@ -4,9 +4,9 @@
 #include <mach/kern_return.h>
 #include <mach/thread_act.h>
 #include <mach/thread_info.h>
-#include <mach/thread_status.h>
 
 #include "base_mem.h"
+#include "darwin_regs.h"
 #include "os_stop.h"
 
 /* A port whose thread has ended is a dead name, or refers to a terminated thread. */
@@ -34,55 +34,22 @@ void sonde__os_stop_end(const struct sonde__os_stop *stop)
     (void)thread_resume(stop->port);
 }
 
-#if defined(__x86_64__)
-
 static kern_return_t read_regs(thread_act_t thread, struct sonde__regs *regs)
 {
-    x86_thread_state64_t state;
-    mach_msg_type_number_t count = x86_THREAD_STATE64_COUNT;
+    struct darwin_state state;
+    mach_msg_type_number_t count = sizeof state / sizeof(natural_t);
     kern_return_t result =
-        thread_get_state(thread, x86_THREAD_STATE64, (thread_state_t)&state, &count);
+        thread_get_state(thread, DARWIN_STATE_FLAVOR, (thread_state_t)&state, &count);
     if (result == KERN_SUCCESS) {
-        const uint64_t by_number[] = {state.__rax, state.__rdx, state.__rcx, state.__rbx,
-                                      state.__rsi, state.__rdi, state.__rbp, state.__rsp,
-                                      state.__r8,  state.__r9,  state.__r10, state.__r11,
-                                      state.__r12, state.__r13, state.__r14, state.__r15};
-        for (unsigned i = 0; i < sizeof by_number / sizeof *by_number; i++) {
-            sonde__regs_set(regs, i, by_number[i]);
-        }
-        regs->pc = state.__rip;
+        darwin_regs_of(&state, regs);
     }
     return result;
 }
-
-#else
-
-static kern_return_t read_regs(thread_act_t thread, struct sonde__regs *regs)
-{
-    arm_thread_state64_t state;
-    mach_msg_type_number_t count = ARM_THREAD_STATE64_COUNT;
-    kern_return_t result =
-        thread_get_state(thread, ARM_THREAD_STATE64, (thread_state_t)&state, &count);
-    if (result == KERN_SUCCESS) {
-        for (unsigned i = 0; i < SONDE__AARCH64_FP; i++) {
-            sonde__regs_set(regs, i, state.__x[i]);
-        }
-        sonde__regs_set(regs, SONDE__AARCH64_FP, arm_thread_state64_get_fp(state));
-        sonde__regs_set(regs, SONDE__AARCH64_LR, arm_thread_state64_get_lr(state));
-        sonde__regs_set(regs, SONDE__AARCH64_SP, arm_thread_state64_get_sp(state));
-        regs->pc = arm_thread_state64_get_pc(state);
-    }
-    return result;
-}
-
-#endif
 
 enum sonde_status sonde__os_stop_regs(const struct sonde__os_stop *stop,
                                       struct sonde__regs *ret_regs)
 {
     struct sonde__regs regs;
-    sonde__base_mem_set(&regs, 0, sizeof regs);
-    regs.arch = SONDE__ARCH_HOST;
     enum sonde_status status = status_of(read_regs(stop->port, &regs));
     if (status == SONDE_OK) {
         *ret_regs = regs;

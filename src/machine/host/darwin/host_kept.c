@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* This port keeps no files for later programs: an app's folders belong to the app. So there is no
+ * folder of the user, and no file is written or found unfinished. */
+#include <errno.h>
+
+#include "host_replace.h"
+#include "host_self.h"
+
+const char *sonde__host_own_folder(const char *name, const char **below)
+{
+    (void)name;
+    (void)below;
+    return NULL;
+}
+
+int sonde__host_file_replace(const char *path, const void *data, size_t size, unsigned permissions)
+{
+    (void)path;
+    (void)data;
+    (void)size;
+    (void)permissions;
+    return ENOTSUP;
+}
+
+bool sonde__host_may_be_unfinished(const char *name)
+{
+    (void)name;
+    return false;
+}
+
+bool sonde__host_remove_unfinished(int folder_fd, const char *name)
+{
+    (void)folder_fd;
+    (void)name;
+    return false;
+}
+
+void sonde__host_folders_above(const char *path)
+{
+    (void)path;
+}
