@@ -13,7 +13,7 @@ Stages:
   lint      format and house rules
   layers    the build refuses a wrong include and an unsafe call in handler code
   ports     the portable files compile for macOS, arm64 and x86-64, against Apple's headers; nothing is linked
-  darwin    Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64,
+  darwin    the package for apps; Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64,
             and arm64 under qemu-user
   gcc       build with gcc -Werror, bench programs too; no circles of files; unit and integration tests
   clang     build with clang -Werror; unit tests
@@ -142,6 +142,11 @@ stage_darwin() {
     SONDE_LONG=${long#0} tests/darwin/platforms.sh "$SONDE_DARWIN_HEADERS" >build/platforms.log 2>&1 || rc=$?
     [ $rc = 0 ] || sed 's/^/    /' build/platforms.log
     tally "darwin: all of sonde compiles for $(grep -c '^ok ' build/platforms.log) more platforms" $rc
+    rc=0
+    tests/darwin/package.sh "$PWD/build/darwin/package" "$SONDE_DARWIN_HEADERS" >build/package.log 2>&1 || rc=$?
+    [ $rc = 0 ] || sed 's/^/    /' build/package.log
+    grep '^darwin\.size' build/package.log | sed 's/^/    /' || true
+    tally "darwin: the package for apps" $rc
     for arch in x86_64 arm64; do
         (compile "darwin-$arch") || { tally "darwin $arch: build" 1; continue; }
         mkdir -p "build/darwin/$arch"

@@ -1,0 +1,96 @@
+#!/bin/sh
+# package.sh OUT HEADERS: builds what Package.swift lists for iOS, as Xcode would, without a Mac: a line "ok NAME" or "not ok NAME"
+# for each check, and "darwin.size.app_kb N kB". Returns 0 if all are ok.
+# - It calls exactly the functions of package.allow, all of which Apple's list of libSystem's symbols has. Each is declared in a
+#   public header: an app that calls others is refused by the App Store.
+# - An app grows by at most SIZE_MAX_KB with it, when the linker strips dead code.
+# - The module map is valid, and its headers need no others.
+# - The privacy manifest is a property list, and gives a reason for the functions that need one.
+set -eu
+SIZE_MAX_KB=400
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+out=$1 headers=$2 failed=0
+target=arm64-apple-ios12
+tbd=$out/libSystem.tbd
+
+say() { if [ "$1" = 0 ]; then echo "ok package: $2"; else echo "not ok package: $2"; failed=1; fi; }
+# listed NAME: the strings of an array of Package.swift
+listed() { sed -n "/^let $1 = \[/,/^]/s/^ *\"\(.*\)\".*/\1/p" "$root/Package.swift"; }
+
+rm -rf "$out"
+mkdir -p "$out/objects"
+listed excluded >"$out/excluded"
+folders=$({ listed modules; listed files | sed 's#/[^/]*$##; s#/darwin$##' | sort -u; } | sed "s#^#-I$root/#; s#.*#& &/darwin#" | tr '\n' ' ')
+common="clang-19 --target=$target -nostdlibinc -isystem $headers -D_GNU_SOURCE -I$root/include $folders -fno-color-diagnostics -Werror"
+
+# The compiler puts objects beside their sources, so it is given links.
+for folder in $(listed modules); do
+    find "$root/$folder" -name '*.[cS]' | sed "s#^$root/##"
+done | awk 'NR == FNR {excluded[$0] = 1; next} {path = $0
+        while (path != "" && !(path in excluded)) if (!sub("/[^/]*$", "", path)) path = ""
+        if (path == "") print}' "$out/excluded" - >"$out/sources"
+listed files >>"$out/sources"
+while read -r source; do ln -s "$root/$source" "$out/objects/"; done <"$out/sources"
+cd "$out/objects"
+first=base_status.c
+# shellcheck disable=SC2086 # flags are several words
+one=$($common -Os -std=gnu11 -c -### $first 2>&1 | grep -e '"-cc1"' | sed 's/"-o" "[^"]*"//')
+eval "$one $(find . -name '*.c' ! -name $first | tr '\n' ' ')" >"$out/log" 2>&1 &&
+    for source in *.S; do $common -c "$source" -o "$source.o" >>"$out/log" 2>&1 || exit 1; done || { cat "$out/log"; say 1 'it compiles for iOS'; exit 1; }
+llvm-ar-19 rcs "$out/libCSonde.a" ./*.o
+say 0 "it compiles for iOS, $(wc -l <"$out/sources") files"
+
+# what it calls
+symbols() { llvm-nm-19 "$1" --extern-only --format=just-symbols "$out/libCSonde.a" | grep '^_' | sort -u; }
+symbols --defined-only >"$out/defined"
+symbols --undefined-only | comm -23 - "$out/defined" >"$out/called"
+sed 's/ *#.*//' "$here/package.allow" | grep . | sort -u >"$out/allowed"
+rc=0
+comm -3 "$out/called" "$out/allowed" | grep . && { echo '    (first column: called and not in package.allow; second column: not called)'; rc=1; }
+say $rc "it calls the $(wc -l <"$out/allowed") functions of package.allow and no other"
+
+# every name is Apple's, also of what no program here uses. The list has macOS only: the same names are taken for iOS
+sed -E 's/(targets: +\[ *)/\1arm64-ios, /' "$headers/../../darwin/libSystem.tbd" >"$tbd"
+app() {
+    name=$1
+    shift
+    $common -Os -c "$here/programs/app.c" "$@" -o "$out/$name.o" &&
+        ld64.lld-19 -arch arm64 -platform_version ios 12 12 -dead_strip "$out/$name.o" "$out/libCSonde.a" "$tbd" -o "$out/$name"
+}
+rc=0
+$common -Os -c "$here/programs/app.c" -o "$out/all.o" &&
+    ld64.lld-19 -arch arm64 -platform_version ios 12 12 -all_load "$out/all.o" "$out/libCSonde.a" "$tbd" -o "$out/all" || rc=1
+say $rc 'an app with all of it links with Apple'"'"'s libSystem'
+
+# size
+rc=0
+{ app without && app with -DWITH_SONDE && llvm-strip-19 "$out/without" "$out/with"; } || rc=1
+say $rc 'a minimal app links'
+kb=$((($(stat -c %s "$out/with") - $(stat -c %s "$out/without") + 512) / 1024))
+echo "darwin.size.app_kb $kb kB"
+[ "$kb" -le $SIZE_MAX_KB ] || rc=1
+say $rc "an app grows by at most $SIZE_MAX_KB kB"
+
+# the module
+printf '@import CSonde;\nint take(struct sonde_stack *stack);\nint take(struct sonde_stack *stack) { return (int)stack->count; }\n' >"$out/import.m"
+rc=0
+$(echo "$common" | sed "s/-isystem/-idirafter/") -fmodules -fmodules-cache-path="$out/modules" -fmodule-map-file="$root/include/module.modulemap" -fsyntax-only "$out/import.m" || rc=1
+say $rc 'the module is valid'
+
+# the manifest: Apple asks for reasons for some functions ("Describing use of required reason API"). Those that are called:
+rc=0
+manifest=$root/share/apple/PrivacyInfo.xcprivacy
+python3 -c 'import plistlib, sys; plistlib.load(open(sys.argv[1], "rb"))' "$manifest" || rc=1
+sed 's/\$.*//' "$out/called" >"$out/names"
+category() {
+    if grep -qxE "_($2)" "$out/names" && ! grep -q "APICategory$1<" "$manifest"; then
+        echo "    no reason for $1"
+        rc=1
+    fi
+}
+category FileTimestamp 'f?stat|lstat|fstatat|getattrlist|fgetattrlist|getattrlistat|getattrlistbulk'
+category SystemBootTime 'mach_absolute_time'
+category DiskSpace 'f?statfs|f?statvfs'
+say $rc 'the privacy manifest has its reasons'
+exit $failed
