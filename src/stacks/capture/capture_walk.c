@@ -99,6 +99,7 @@ void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__
     walk.infer = !walk.is_brief;
     walk.memo = pin.images != NULL ? memo : NULL;
     walk.image_is_still_loaded = sonde__capture_image_is_still_loaded;
+    walk.ret_fps = NULL;
     walk.scans = &sonde__capture_scans;
     if (trust != SONDE__CAPTURE_DOUBT) {
         walk.memory.plain_start = sp;
