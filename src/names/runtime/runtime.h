@@ -148,6 +148,11 @@ void sonde__runtime_read_stack(struct sonde__runtime *runtime, uint64_t tid,
                                const struct sonde__runtime_native *native,
                                struct sonde__script *ret_script);
 
+/* The last read was by another walk of the same stack: find its frames in this one. False: one is
+ * not in it. */
+bool sonde__runtime_place(struct sonde__runtime *runtime, uint32_t run_count,
+                          const struct sonde__runtime_native *native);
+
 /* If the last read thread runs an event loop and none of its tasks, find all tasks of this loop.
  * They are added to *script, the result of this read. The thread must not have run since. Takes
  * some 10 us for each task. */

@@ -48,3 +48,23 @@ void sonde__runtime_read_stack(struct sonde__runtime *runtime, uint64_t tid,
                                                  : SONDE__SCRIPT_NONE);
     *ret_script = script;
 }
+
+bool sonde__runtime_place(struct sonde__runtime *runtime, uint32_t run_count,
+                          const struct sonde__runtime_native *native)
+{
+    uint32_t i = 0, count = native->stack->count;
+    for (uint32_t run = 0; run < run_count; run++) {
+        uint64_t fp = runtime->frames[run].anchor;
+        while (i < count && native->fps[i] != fp) {
+            i++;
+        }
+        while (i + 1 < count && native->fps[i + 1] == fp) { /* the outermost one has made it */
+            i++;
+        }
+        if (i == count) {
+            return false;
+        }
+        runtime->natives[run] = i++;
+    }
+    return true;
+}

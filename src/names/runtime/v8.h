@@ -108,14 +108,21 @@ struct v8_lines {
     uint32_t *ends;
 };
 
-enum { V8_TEXT_MAX = 1024, V8_TEXTS = 1 << 17, V8_KNOWN = 512, V8_LINES = 32 };
+enum {
+    V8_TEXT_MAX = 1024,
+    V8_TEXTS = 1 << 17,
+    V8_KNOWN = 512,
+    V8_LINES = 32,
+    V8_SOURCES = 1 << 25
+};
 
 struct v8 {
     struct v8_layout layout;
     struct v8_known known[V8_KNOWN];
     struct v8_lines lines[V8_LINES];
     uint32_t age;
-    uint32_t used; /* bytes of `texts`, in the current look */
+    uint32_t used;        /* bytes of `texts`, in the current look */
+    uint32_t source_left; /* characters of sources that the current look may still read */
     char texts[V8_TEXTS];
 };
 

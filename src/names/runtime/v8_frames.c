@@ -183,6 +183,7 @@ const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
     const struct sonde_stack *stack = native->stack;
     uint32_t count = 0;
     v8->used = 0;
+    v8->source_left = V8_SOURCES;
     *ret_doubt = NULL;
     for (uint32_t i = 0; i < stack->count && count < capacity; i++) {
         struct frame frame;
@@ -198,13 +199,15 @@ const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
         if (!leads_on || !is_call(v8, view, &frame)) {
             continue;
         }
-        if ((stack->how[i] & SONDE_HOW_EXACT) != 0) { /* it may be about to make or leave a frame */
-            *ret_doubt = "the innermost function of JavaScript is not known: it runs";
-            continue;
-        }
         const char *why = name_call(v8, view, &frame, &ret_frames[count], &code);
         if (why != NULL) {
             return why;
+        }
+        if ((stack->how[i] & SONDE_HOW_EXACT) != 0 && code != OWN) {
+            /* While its code runs, the offset in the frame is that of an earlier call. It may also
+             * be about to enter a function that has no frame yet. */
+            ret_frames[count].line = 0;
+            *ret_doubt = "the line of the innermost function of JavaScript is not known: it runs";
         }
         if (code == COMPILED && *ret_doubt == NULL) {
             *ret_doubt = "functions that V8 compiled have no line here, and those in them no name";

@@ -166,6 +166,10 @@ static const struct v8_lines *lines_of(struct v8 *v8, struct sonde__view *view, 
             return lines;
         }
     }
+    if (source.length > v8->source_left) {
+        return NULL;
+    }
+    v8->source_left -= source.length;
     struct v8_lines *lines = room_for(v8);
     if (!list_ends(view, &source, lines)) {
         return NULL;

@@ -2,27 +2,44 @@
 #include "drain_script.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* Another drain of the report may have added it. */
+static bool has_note(const struct sonde__report *report, const char *text)
+{
+    for (uint32_t i = 0; i < sonde__report_note_count(report); i++) {
+        if (strcmp(sonde__report_note(report, i), text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 void drain_script_note(struct sonde__report *report, const struct sonde__script *script,
-                       struct drain_script_notes *notes)
+                       const char *reason, struct drain_script_notes *notes)
 {
     char text[192];
-    if (script->why == NULL) {
+    if (reason == NULL) {
         return;
     }
     for (uint32_t i = 0; i < notes->count; i++) {
-        if (notes->reasons[i] == script->why) {
+        if (notes->reasons[i] == reason) {
             return;
         }
     }
-    if (notes->count < sizeof notes->reasons / sizeof *notes->reasons) {
-        notes->reasons[notes->count++] = script->why;
-        if (script->language != NULL) {
-            snprintf(text, sizeof text, "%s functions of a thread are not shown: %s",
-                     script->language, script->why);
-        } else {
-            snprintf(text, sizeof text, "functions of scripts are not shown: %s", script->why);
-        }
+    if (notes->count == sizeof notes->reasons / sizeof *notes->reasons) {
+        return;
+    }
+    notes->reasons[notes->count++] = reason;
+    if (reason != script->why) {
+        snprintf(text, sizeof text, "%s", reason);
+    } else if (script->language == NULL) {
+        snprintf(text, sizeof text, "functions of scripts are not shown: %s", reason);
+    } else {
+        snprintf(text, sizeof text, "%s functions of a thread are not shown: %s", script->language,
+                 reason);
+    }
+    if (!has_note(report, text)) {
         sonde__report_add_note(report, text);
     }
 }

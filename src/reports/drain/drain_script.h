@@ -11,9 +11,10 @@ struct drain_script_notes {
     const char *reasons[16];
     uint32_t count;
 };
-/* If the script frames of a thread could not be read, add a note with the reason, once for each. */
+/* Add a note of why script frames are not shown (script->why) or of what is not shown of them
+ * (script->doubt), once for each reason; a null reason: nothing. */
 void drain_script_note(struct sonde__report *report, const struct sonde__script *script,
-                       struct drain_script_notes *notes);
+                       const char *reason, struct drain_script_notes *notes);
 
 /* Add the frames of one run inside `parent`, the node of the native frame that runs them. Returns
  * the innermost node, `parent` for an empty run, 0 without memory. */

@@ -5,6 +5,7 @@
  * because image ids do. If it cannot grow, frames are looked up again, with the same result. */
 #include "drain_stack.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arch_shape.h"
@@ -472,13 +473,35 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
     return add_stack(drain, images, stack, NULL);
 }
 
+static uint32_t add_sample(struct sonde__drain *drain, const struct sonde__image_set *images,
+                           const struct sonde__sample *sample, uint32_t *ret_script_stack)
+{
+    const struct sonde__target_script *script = &sample->script;
+    drain_script_note(drain->report, &script->script, script->script.why, &drain->script_notes);
+    *ret_script_stack = script->joined ? 0 : drain_script_all(drain->report, &script->script);
+    return add_stack(drain, images, &sample->stack, script->joined ? &script->script : NULL);
+}
+
 uint32_t sonde__drain_sample(struct sonde__drain *drain, const struct sonde__image_set *images,
                              const struct sonde__sample *sample, uint32_t *ret_script_stack)
 {
-    const struct sonde__target_script *script = &sample->script;
-    drain_script_note(drain->report, &script->script, &drain->script_notes);
-    *ret_script_stack = script->joined ? 0 : drain_script_all(drain->report, &script->script);
-    return add_stack(drain, images, &sample->stack, script->joined ? &script->script : NULL);
+    const struct sonde__script *script = &sample->script.script;
+    drain_script_note(drain->report, script, script->doubt, &drain->script_notes);
+    return add_sample(drain, images, sample, ret_script_stack);
+}
+
+/* What is said of a thread: of its stack, of its script frames. */
+static uint32_t note_of(struct sonde__drain *drain, const struct sonde__sample *sample)
+{
+    const char *note = sample->capture.note, *doubt = sample->script.script.doubt;
+    char both[sizeof sample->capture.note + 192];
+    if (doubt == NULL || *note == '\0') {
+        note = doubt != NULL ? doubt : note;
+    } else {
+        snprintf(both, sizeof both, "%s; %s", note, doubt);
+        note = both;
+    }
+    return *note != '\0' ? sonde__report_string(drain->report, note) : 0;
 }
 
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
@@ -501,13 +524,9 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     if (capture->waits_for[0] != '\0') {
         ret_thread->detail = sonde__report_string(drain->report, capture->waits_for);
     }
-    if (capture->note[0] != '\0') {
-        ret_thread->note = sonde__report_string(drain->report, capture->note);
-    } else if (sample->script.script.doubt != NULL) {
-        ret_thread->note = sonde__report_string(drain->report, sample->script.script.doubt);
-    }
+    ret_thread->note = note_of(drain, sample);
     if (capture->by != SONDE__CAPTURED_NOT) {
-        ret_thread->stack = sonde__drain_sample(drain, images, sample, &ret_thread->script_stack);
+        ret_thread->stack = add_sample(drain, images, sample, &ret_thread->script_stack);
         ret_thread->frame_count = stack->count;
         ret_thread->end = stack->end;
         ret_thread->end_at = stack->end_at;

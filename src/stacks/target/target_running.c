@@ -97,11 +97,28 @@ struct taking {
     enum { SEEN, SEEN_TORN, SEEN_BETWEEN } seen;
 };
 
+static struct sonde__runtime_moment moment_of(const struct sonde__host_perf_sample *sample)
+{
+    return (struct sonde__runtime_moment){
+        .regs = &sample->regs,
+        .stack = sample->stack,
+        .address = sample->stack_address,
+        .size = sample->stack_size,
+        .is_cut = sample->stack_size == sizeof sample->stack,
+    };
+}
+
 /* Read the script frames of the thread, which waits for the processor that we are on. */
 static void read_waiting(struct sonde__target_process *p, struct taking *t)
 {
     uint64_t off = sonde__host_perf_off(&p->perf);
-    sonde__target_read_script(&p->base, t->tid, NULL);
+    if (p->base.scripts.runtime != NULL && sonde__runtime_is_by_stack(p->base.scripts.runtime) &&
+        sonde__host_perf_peek(&p->perf, p->sample)) {
+        const struct sonde__runtime_moment moment = moment_of(p->sample);
+        sonde__target_read_sampled(&p->base, t->tid, &moment);
+    } else {
+        sonde__target_read_script(&p->base, t->tid, NULL);
+    }
     bool rested = off != 0 && sonde__host_perf_off(&p->perf) == off;
     bool fits = sonde__target_script(&p->base)->script.state != SONDE__SCRIPT_DAMAGED;
     t->seen = !rested ? SEEN_TORN : fits ? SEEN : SEEN_BETWEEN;
@@ -164,13 +181,7 @@ enum outcome sonde__target_capture_running(struct sonde__target_process *p, uint
         return outcome;
     }
     walk_sample(p, stack, capture);
-    const struct sonde__runtime_moment moment = {
-        .regs = &p->sample->regs,
-        .stack = p->sample->stack,
-        .address = p->sample->stack_address,
-        .size = p->sample->stack_size,
-        .is_cut = p->sample->stack_size == sizeof p->sample->stack,
-    };
+    const struct sonde__runtime_moment moment = moment_of(p->sample);
     if (t.seen == SEEN_TORN) {
         sonde__target_tear_script(&p->base);
     }

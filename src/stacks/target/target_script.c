@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base_bytes.h"
 #include "base_text.h"
 #include "host_process.h"
 #include "mem_heap.h"
@@ -11,6 +12,8 @@
 
 /* Pause after a search that found a runtime not ready, as a multiple of its time. */
 #define PAUSE_FACTOR 50u
+
+enum { SAMPLED_FRAMES = 512 };
 
 void sonde__target_scripts_done(struct sonde__target_scripts *scripts)
 {
@@ -188,11 +191,52 @@ static void read_by_stack(struct sonde__target_scripts *s, uint64_t tid,
         s->last.script = (struct sonde__script){
             .state = SONDE__SCRIPT_TORN,
             .language = "JavaScript",
-            .why = "it runs; those of threads that wait or are stopped are read",
+            .why = "it ran before they were read",
         };
     } else if (s->fps != NULL && stack->count <= s->fp_capacity) {
         sonde__runtime_read_stack(s->runtime, tid, &native, &s->last.script);
     }
+}
+
+/* The calls that are linked by frame pointers, from the innermost one. */
+static void walk_pointers(const struct sonde__runtime_moment *moment, struct sonde_stack *stack,
+                          uint64_t *fps)
+{
+    unsigned fp_number = sonde__arch_fp(moment->regs->arch);
+    uint64_t fp = sonde__regs_known(moment->regs, fp_number) ? moment->regs->r[fp_number] : 0;
+    uint64_t pc = moment->regs->pc, above = moment->address;
+    stack->count = 0;
+    while (stack->count < stack->capacity) {
+        uint64_t at = fp - moment->address;
+        uint32_t i = stack->count++;
+        stack->pcs[i] = pc;
+        stack->how[i] = i == 0 ? SONDE_HOW_EXACT : SONDE_FOUND_FP;
+        fps[i] = fp;
+        if (fp % 8 != 0 || fp < above || at > moment->size || moment->size - at < 16) {
+            break;
+        }
+        above = fp + 16;
+        pc = sonde__base_le64(moment->stack + at + 8);
+        fp = sonde__base_le64(moment->stack + at);
+    }
+    stack->lost_at = stack->count;
+}
+
+void sonde__target_read_sampled(struct sonde__target *target, uint64_t tid,
+                                const struct sonde__runtime_moment *moment)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    uint64_t pcs[SAMPLED_FRAMES], fps[SAMPLED_FRAMES];
+    uint8_t how[SAMPLED_FRAMES];
+    struct sonde_stack stack;
+    if (!sonde__target_has_script(target) || !sonde__runtime_is_by_stack(s->runtime)) {
+        sonde__target_read_script(target, tid, NULL);
+        return;
+    }
+    sonde_stack_init(&stack, pcs, how, SAMPLED_FRAMES, 0);
+    walk_pointers(moment, &stack, fps);
+    const struct sonde__runtime_native native = {&stack, fps};
+    sonde__runtime_read_stack(s->runtime, tid, &native, &s->last.script);
 }
 
 /* Python has the thread ids of the target's pid namespace. */
@@ -250,6 +294,12 @@ void sonde__target_join_script(struct sonde__target *target,
     memcpy(s->frames, last->script.frames, last->script.count * sizeof *s->frames);
     last->script.frames = s->frames;
     if (moment != NULL && !sonde__runtime_agrees(s->runtime, moment)) {
+        last->apart = "read later";
+        return;
+    }
+    const struct sonde__runtime_native native = {stack, s->fps};
+    if (moment != NULL && sonde__runtime_is_by_stack(s->runtime) &&
+        (s->fps == NULL || !sonde__runtime_place(s->runtime, last->script.run_count, &native))) {
         last->apart = "read later";
         return;
     }

@@ -55,9 +55,13 @@ void sonde__target_want_tasks(struct sonde__target *target, bool wanted);
  * stack of this capacity. Null: they are not wanted. */
 uint64_t *sonde__target_script_fps(struct sonde__target *target, uint32_t capacity);
 /* Read the script frames of a thread, which must not run meanwhile. stack: that was walked last;
- * null: none; then a runtime that reads by it says that it cannot */
+ * null: none; then a runtime that reads by it finds them torn */
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
                                const struct sonde_stack *stack);
+/* Read the script frames of a thread that was sampled, and does not run since, before its stack is
+ * walked: where the runtime reads by the stack, by the frame pointers in the sample. */
+void sonde__target_read_sampled(struct sonde__target *target, uint64_t tid,
+                                const struct sonde__runtime_moment *moment);
 /* The same for a thread that stays blocked or stopped: also read the tasks of its loop, if they are
  * wanted. */
 void sonde__target_read_resting(struct sonde__target *target, uint64_t tid,

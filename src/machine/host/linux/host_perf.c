@@ -329,6 +329,20 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
     return found;
 }
 
+bool sonde__host_perf_peek(const struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret)
+{
+    struct ring r = ring_of(perf);
+    struct perf_event_header header;
+    uint64_t next = 0;
+    while (take_header(&r, &header, &next)) {
+        if (header.type == PERF_RECORD_SAMPLE) {
+            return take_sample(&r, ret);
+        }
+        r.at = next;
+    }
+    return false;
+}
+
 bool sonde__host_perf_has_sample(const struct sonde__host_perf *perf)
 {
     struct ring r = ring_of(perf);
