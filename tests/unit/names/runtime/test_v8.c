@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* JavaScript functions from the recorded memory of real processes, Node.js 20 and 26: the same
+ * program, whose stack is as below. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorded_v8.h"
+#include "test.h"
+
+static const struct {
+    const char *function, *file;
+    uint32_t line;
+} stack[] = {
+    {"wait", "/tmp/srv/app.js", 3},
+    {"größe ☃", "/tmp/srv/app.js", 7},
+    {"get1", "/tmp/srv/app.js", 10},
+    {"get1", "/tmp/srv/app.js", 10},
+    {"get1", "/tmp/srv/app.js", 10},
+    {"get1", "/tmp/srv/app.js", 10},
+    {"each", "", 1},
+    {"forEach", "", 0},
+    {"eval", "", 1},
+    {"tick", "/tmp/srv/app.js", 14},
+};
+enum { DEPTH = sizeof stack / sizeof stack[0], FILE_MAX = 1 << 18 };
+
+static struct recorded_v8 recorded;
+
+static uint8_t *load(const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/fuzz/regress/v8/%s", test_source_dir(), name);
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    uint8_t *data = malloc(FILE_MAX);
+    CHECK(data != NULL);
+    size_t size = fread(data, 1, FILE_MAX, file);
+    fclose(file);
+    CHECK(recorded_v8_open(data, size, &recorded));
+    return data;
+}
+
+static struct sonde__runtime *open_recorded(void)
+{
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded.memory};
+    struct sonde__runtime *runtime = NULL;
+    CHECK_OK(sonde__runtime_open_v8(&recorded.stated, &memory, &runtime, NULL));
+    return runtime;
+}
+
+static struct sonde__script read_recorded(struct sonde__runtime *runtime)
+{
+    const struct sonde__runtime_native native = {&recorded.stack, recorded.fps};
+    struct sonde__script script;
+    sonde__runtime_read_stack(runtime, recorded.memory.tid, &native, &script);
+    return script;
+}
+
+static void check_recorded(const char *name, const char *version)
+{
+    uint8_t *data = load(name);
+    struct sonde__runtime *runtime = open_recorded();
+    CHECK_STR(sonde__runtime_name(runtime), version);
+    for (int again = 0; again < 2; again++) {
+        struct sonde__script script = read_recorded(runtime);
+        CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+        CHECK(script.doubt == NULL);
+        CHECK_EQ(script.count, DEPTH);
+        for (uint32_t i = 0; i < DEPTH && i < script.count; i++) {
+            CHECK_STR(script.frames[i].function, stack[i].function);
+            CHECK_STR(script.frames[i].file, stack[i].file);
+            CHECK_EQ(script.frames[i].line, stack[i].line);
+        }
+    }
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+TEST(functions_of_node_20)
+{
+    check_recorded("node20", "V8 11.3");
+}
+TEST(functions_of_node_26)
+{
+    check_recorded("node26", "V8 14.6");
+}
+
+/* The innermost native frame runs code: what the frame says of its line is old. */
+TEST(the_line_of_a_running_function_is_not_told)
+{
+    uint8_t *data = load("node20");
+    struct sonde__runtime *runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    recorded.how[runtime->natives[0]] |= SONDE_HOW_EXACT;
+    script = read_recorded(runtime);
+    CHECK_EQ(script.count, DEPTH);
+    CHECK_STR(script.frames[0].function, "wait");
+    CHECK_EQ(script.frames[0].line, 0);
+    CHECK_EQ(script.frames[1].line, 7);
+    CHECK(script.doubt != NULL);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* A native stack that is not that of the memory any more. */
+TEST(a_stack_that_changed_gives_a_reason)
+{
+    uint8_t *data = load("node20");
+    struct sonde__runtime *runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    recorded.pcs[runtime->natives[3] + 1] ^= 16;
+    script = read_recorded(runtime);
+    CHECK_EQ(script.state, SONDE__SCRIPT_DAMAGED);
+    CHECK_STR(script.why, "its native stack changed");
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* Frames that were read by the pointers of a sample are found in the walked stack, or not at all.
+ */
+TEST(frames_are_placed_by_their_pointers)
+{
+    uint8_t *data = load("node20");
+    struct sonde__runtime *runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    uint32_t first = runtime->natives[0], second = runtime->natives[1];
+    const struct sonde__runtime_native native = {&recorded.stack, recorded.fps};
+    memset(runtime->natives, 0xff, sizeof runtime->natives);
+    CHECK(sonde__runtime_place(runtime, script.run_count, &native));
+    CHECK_EQ(runtime->natives[0], first);
+    CHECK_EQ(runtime->natives[1], second);
+    recorded.fps[second] += 16;
+    CHECK(!sonde__runtime_place(runtime, script.run_count, &native));
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+TEST(an_unknown_version_is_refused)
+{
+    uint8_t *data = load("node20");
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded.memory};
+    struct sonde__runtime *runtime = NULL;
+    struct sonde_error error;
+    recorded.stated.values[V8_MINOR] = 4;
+    CHECK_EQ(sonde__runtime_open_v8(&recorded.stated, &memory, &runtime, &error),
+             SONDE_UNSUPPORTED);
+    CHECK_STR(error.what, "V8 11.4 is not known");
+    recorded.stated.values[V8_MINOR] = 3;
+    recorded.stated.has[V8_SHARED_NAME] = false;
+    CHECK_EQ(sonde__runtime_open_v8(&recorded.stated, &memory, &runtime, &error),
+             SONDE_UNSUPPORTED);
+    free(data);
+}
+
+/* With any byte damaged: names from the memory, or a reason for their absence. */
+TEST(damaged_memory_gives_functions_or_a_reason)
+{
+    static const char *const names[] = {"node20", "node26"};
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        uint8_t *data = load(names[n]);
+        size_t size = recorded.memory.size;
+        for (size_t at = RECORDED_HEAD; at < size; at += 5) {
+            struct sonde__runtime *runtime = NULL;
+            uint8_t kept = data[at];
+            data[at] ^= 0x18;
+            const struct sonde__runtime_memory memory = {recorded_read, &recorded.memory};
+            if (recorded_v8_open(data, size, &recorded) &&
+                sonde__runtime_open_v8(&recorded.stated, &memory, &runtime, NULL) == SONDE_OK) {
+                struct sonde__script script = read_recorded(runtime);
+                CHECK((script.why != NULL) == (script.state == SONDE__SCRIPT_DAMAGED));
+                CHECK(script.count <= recorded.stack.count);
+                sonde__runtime_close(runtime);
+            }
+            data[at] = kept;
+        }
+        free(data);
+    }
+}
