@@ -87,8 +87,8 @@ static bool keeps_rsi(const uint8_t *code)
 {
     uint8_t rex = (code[0] & 0xf0) == 0x40 ? *code++ : 0;
     uint8_t op = code[0], modrm = code[1];
-    unsigned reg = (modrm >> 3 & 7) | (rex & 4) << 1, rm = (modrm & 7) | (rex & 1) << 3;
-    unsigned low = (op & 7) | (rex & 1) << 3;
+    unsigned reg = (modrm >> 3 & 7) | (rex & 4u) << 1, rm = (modrm & 7) | (rex & 1u) << 3;
+    unsigned low = (op & 7) | (rex & 1u) << 3;
     switch (op) {
     case 0x01: /* add, sub, xor, cmp, test, mov to a register or memory */
     case 0x29:
