@@ -35,7 +35,7 @@ static uint64_t look(struct sonde__causes *causes, const struct sonde__sample *s
     return cause->owner_tid;
 }
 
-static const struct sonde__sample *sample_of(const struct sonde__watch_stall *stall, uint64_t tid)
+static struct sonde__sample *sample_of(const struct sonde__watch_stall *stall, uint64_t tid)
 {
     for (uint32_t i = 0; tid != 0 && i < stall->thread_count; i++) {
         if (stall->threads[i].thread.tid == tid) {
@@ -57,6 +57,7 @@ bool sonde__watch_cause_begin(struct sonde__watch_sampler *sampler,
     }
     free(stall->causes);
     stall->cause_count = stall->cause_looks = 0;
+    stall->cause_next_ns = 2 * stall->last_ns;
     stall->causes = calloc(SONDE__WATCH_CAUSES_MAX, sizeof *stall->causes);
     if (stall->causes == NULL) {
         return false;
@@ -65,7 +66,60 @@ bool sonde__watch_cause_begin(struct sonde__watch_sampler *sampler,
     while (sample != NULL) {
         sample = sample_of(stall, look(causes, sample, stall));
     }
-    return sonde__causes_circles(causes, stall->causes, stall->cause_count, ret_circle, 1) > 0;
+    stall->in_circle =
+        sonde__causes_circles(causes, stall->causes, stall->cause_count, ret_circle, 1) > 0;
+    return stall->in_circle;
+}
+
+static const struct sonde__cause *last_cause_of(const struct sonde__watch_stall *stall,
+                                                uint64_t tid)
+{
+    for (uint32_t i = stall->cause_count; i-- > 0;) {
+        if (stall->causes[i].tid == tid) {
+            return &stall->causes[i];
+        }
+    }
+    return NULL;
+}
+
+/* The last thread in the chain, which waited for no thread; 0: the stalled one itself. */
+static uint64_t end_of_chain(const struct sonde__watch_stall *stall)
+{
+    uint64_t own = stall->samples[stall->count - 1].sample.thread.tid, tid = own;
+    const struct sonde__cause *cause = last_cause_of(stall, tid);
+    for (uint32_t i = 0; cause != NULL && cause->owner_tid != 0 && i < SONDE__WATCH_CAUSES_MAX;
+         i++) {
+        tid = cause->owner_tid;
+        cause = last_cause_of(stall, tid);
+    }
+    return tid != own ? tid : 0;
+}
+
+bool sonde__watch_cause_again(struct sonde__watch_sampler *sampler,
+                              struct sonde__watch_stall *stall, uint64_t counted_ns,
+                              struct sonde__cause_circle *ret_circle)
+{
+    struct sonde__causes *causes;
+    if (stall->causes == NULL || stall->count == 0 || stall->in_circle ||
+        counted_ns < stall->cause_next_ns ||
+        (causes = sonde__watch_sampler_causes(sampler)) == NULL) {
+        return false;
+    }
+    uint32_t before = stall->cause_count;
+    stall->cause_next_ns = 2 * counted_ns;
+    for (uint64_t tid = end_of_chain(stall); tid != 0;) {
+        struct sonde__sample sample, *shown = sample_of(stall, tid);
+        if (shown == NULL || !sonde__watch_take(sampler, tid, &sample)) {
+            break;
+        }
+        sonde__sample_done(shown); /* its stack belongs to the wait that is shown */
+        *shown = sample;
+        tid = look(causes, shown, stall);
+    }
+    stall->in_circle =
+        stall->cause_count > before &&
+        sonde__causes_circles(causes, stall->causes, stall->cause_count, ret_circle, 1) > 0;
+    return stall->in_circle;
 }
 
 void sonde__watch_cause_change(struct sonde__watch_sampler *sampler,

@@ -23,6 +23,12 @@
 bool sonde__watch_cause_begin(struct sonde__watch_sampler *sampler,
                               struct sonde__watch_stall *stall, bool search,
                               struct sonde__cause_circle *ret_circle);
+/* Call it while the stall goes on: at each doubling of its length, examine the thread at the end of
+ * the chain again, which did not wait when the stall was confirmed, and follow the chain from
+ * there. So a circle that closes later is found. Returns true for a new circle. */
+bool sonde__watch_cause_again(struct sonde__watch_sampler *sampler,
+                              struct sonde__watch_stall *stall, uint64_t counted_ns,
+                              struct sonde__cause_circle *ret_circle);
 /* Call it after each further sample. Does nothing before _begin(). */
 void sonde__watch_cause_change(struct sonde__watch_sampler *sampler,
                                struct sonde__watch_stall *stall);

@@ -60,6 +60,8 @@ struct sonde__watch_stall {
     struct sonde__cause *causes; /* watch_cause.h; null: none were looked for */
     uint64_t cause_ns[SONDE__WATCH_CAUSES_MAX]; /* of the sample that each was found with */
     uint32_t cause_count, cause_looks;
+    uint64_t cause_next_ns;           /* when the end of the chain of owners is examined again */
+    bool in_circle;                   /* the chain is one, which was reported */
     struct sonde__watch_child *child; /* that the thread waits for; null: none, or not read */
     struct sonde__sample *threads;
     uint32_t thread_count, thread_total;

@@ -48,6 +48,15 @@ static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop
     }
 }
 
+static void find_later_causes(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    struct sonde__cause_circle circle;
+    if (s->sampler != NULL &&
+        sonde__watch_cause_again(s->sampler, &loop->stall, loop->decision.counted_ns, &circle)) {
+        sonde__watch_print(s->writer, "%s", circle.text);
+    }
+}
+
 /* missed: the turn, if no look saw it; else null. */
 static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
                                             const struct sonde__watch_loop *loop,
@@ -260,6 +269,7 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
             begin_stall(s, loop);
             sonde__watch_live_begin(s, loop);
         } else {
+            find_later_causes(s, loop);
             sonde__watch_live_go_on(s, loop);
         }
         break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An event loop that stalls for 600 ms, times argv[2]. argv[1]: "lock", which another thread holds;
  * "pipe", which a child writes to at the end of that; "child", which ends then; "deadlock", for
- * ever. Prints the truth: "TID
+ * ever; "late deadlock", which closes after that time. Prints the truth: "TID
  * RESOURCE OWNER". */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -18,13 +18,14 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int holds, owner;
-static unsigned stall_us;
+static unsigned stall_us, circle_after_us;
 
 static void *hold(void *forever)
 {
     pthread_mutex_lock(&mutex);
     owner = (int)syscall(SYS_gettid);
     holds = 1;
+    usleep(circle_after_us);
     if (forever != NULL) {
         pthread_mutex_lock(&second);
     }
@@ -91,6 +92,7 @@ int main(int argc, char **argv)
         return 2;
     }
     stall_us = 600000 * (unsigned)atoi(argv[2]);
+    circle_after_us = strcmp(argv[1], "late deadlock") == 0 ? stall_us : 0;
     struct pollfd polled = {.fd = wake[0], .events = POLLIN};
     for (int turn = 0; turn < 60; turn++) {
         (void)poll(&polled, 1, 10);
@@ -99,7 +101,7 @@ int main(int argc, char **argv)
         } else if (turn == 40 && strcmp(argv[1], "child") == 0) {
             stall_by_child();
         } else if (turn == 40) {
-            stall_by_lock(strcmp(argv[1], "deadlock") == 0 ? wake : NULL);
+            stall_by_lock(strstr(argv[1], "deadlock") != NULL ? wake : NULL);
         }
     }
     return 0;

@@ -80,11 +80,10 @@ TIMED_TEST(a_stall_by_a_pipe, 60)
     test_run_done(&run);
 }
 
-/* A deadlock has no end, so the report must come before. */
-TIMED_TEST(a_deadlock_of_a_loop, 60)
+static void check_deadlock(const char *how)
 {
     char tid[16], resource[32], owner[16], expected[200];
-    struct test_run run = watch("deadlock", tid, resource, owner);
+    struct test_run run = watch(how, tid, resource, owner);
     snprintf(expected, sizeof expected,
              "sonde run: deadlock: thread %s (cause_loop) waits for mutex %s, held by thread %s (",
              tid, resource, owner);
@@ -93,5 +92,18 @@ TIMED_TEST(a_deadlock_of_a_loop, 60)
     CHECK(end != NULL && said < end);
     snprintf(expected, sizeof expected, "; thread %s (cause_loop) waits for mutex ", owner);
     CHECK_CONTAINS(said, expected);
+    check_owner(run.err, owner, "pthread_mutex_lock");
     test_run_done(&run);
+}
+
+/* A deadlock has no end, so the report must come before. */
+TIMED_TEST(a_deadlock_of_a_loop, 60)
+{
+    check_deadlock("deadlock");
+}
+
+/* When the stall is confirmed, the owner of the lock does not wait for the other one yet. */
+TIMED_TEST(a_deadlock_that_closes_during_the_stall, 60)
+{
+    check_deadlock("'late deadlock'");
 }
