@@ -51,8 +51,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_perf_open(int32_t pid, uint64_t ti
 /* Is there a sample to take? Copies nothing. */
 bool sonde__host_perf_has_sample(const struct sonde__host_perf *perf);
 /* Copy the oldest sample, and leave it there. False: none. */
-bool sonde__host_perf_peek(const struct sonde__host_perf *perf,
-                           struct sonde__host_perf_sample *ret);
+bool sonde__host_perf_peek_sample(const struct sonde__host_perf *perf,
+                                  struct sonde__host_perf_sample *ret);
 /* Take the oldest sample. False: none. */
 bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret);
 /* Has the thread left its processor since the last sample taken, and not run again since? It may

@@ -113,7 +113,7 @@ static void read_waiting(struct sonde__target_process *p, struct taking *t)
 {
     uint64_t off = sonde__host_perf_off(&p->perf);
     if (p->base.scripts.runtime != NULL && sonde__runtime_is_by_stack(p->base.scripts.runtime) &&
-        sonde__host_perf_peek(&p->perf, p->sample)) {
+        sonde__host_perf_peek_sample(&p->perf, p->sample)) {
         const struct sonde__runtime_moment moment = moment_of(p->sample);
         sonde__target_read_sampled(&p->base, t->tid, &moment);
     } else {

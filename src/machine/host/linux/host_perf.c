@@ -329,7 +329,8 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
     return found;
 }
 
-bool sonde__host_perf_peek(const struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret)
+bool sonde__host_perf_peek_sample(const struct sonde__host_perf *perf,
+                                  struct sonde__host_perf_sample *ret)
 {
     struct ring r = ring_of(perf);
     struct perf_event_header header;
