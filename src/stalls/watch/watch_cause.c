@@ -109,7 +109,7 @@ bool sonde__watch_cause_again(struct sonde__watch_sampler *sampler,
     stall->cause_next_ns = 2 * counted_ns;
     for (uint64_t tid = end_of_chain(stall); tid != 0;) {
         struct sonde__sample sample, *shown = sample_of(stall, tid);
-        if (shown == NULL || !sonde__watch_take(sampler, tid, &sample)) {
+        if (shown == NULL || !sonde__watch_take(sampler, tid, NULL, &sample)) {
             break;
         }
         sonde__sample_done(shown); /* its stack belongs to the wait that is shown */
