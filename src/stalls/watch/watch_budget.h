@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The budget for sampling: nearly 1 % of a core, with a reserve for bursts. A pure function of
- * time.
+/* The budget for sampling: three quarters of 1 % of a core, with a reserve for bursts. A pure
+ * function of time.
  *
  * The reserve pays for some seconds of sampling at full rate. A single stall is sampled densely
- * from its begin; a program whose turns are all long costs no more than the 1 %. Context: any
- * thread. */
+ * from its begin; a program whose turns are all long costs less than 1 %. Context: any thread. */
 #ifndef SONDE_WATCH_BUDGET_H
 #define SONDE_WATCH_BUDGET_H
 
@@ -12,8 +11,8 @@
 
 #include "watch_decide.h"
 
-#define SONDE__WATCH_BUDGET_PART    111u /* 0.9 % of the time: what is not charged yet is late */
-#define SONDE__WATCH_BUDGET_RESERVE 30000000u /* ns of CPU time: 3 s worth of it */
+#define SONDE__WATCH_BUDGET_PART    133u      /* 0.75 % of the time: the reserve comes on top */
+#define SONDE__WATCH_BUDGET_RESERVE 22500000u /* ns of CPU time: 3 s worth of it */
 
 struct sonde__watch_budget {
     uint64_t now_ns;

@@ -140,7 +140,7 @@ uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint
     if (starting) {
         wait_ns = START_TICK_NS;
     } else if (runs && !may_wait_for_sample(s)) { /* no other turn wakes us */
-        wait_ns = sonde__watch_turns_pause(&s->turns, wait_ns);
+        wait_ns = sonde__watch_turns_pause(&s->turns, s->means, wait_ns);
     }
     if (s->outside != NULL) {
         return wait_outside(s, now_ns, wait_ns, limit_ns, idle);

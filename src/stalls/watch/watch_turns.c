@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_turns.h"
 
-#include "watch_decide.h"
-
 #define NS_PER_S 1000000000u
 /* The probe's clock has no finer steps on most kernels. */
 #define PERIOD_MIN_NS 4000000u
@@ -21,9 +19,13 @@ void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshol
     }
 }
 
-uint64_t sonde__watch_turns_pause(const struct sonde__watch_turns *turns, uint64_t due_ns)
+uint64_t sonde__watch_turns_pause(struct sonde__watch_turns *turns, enum sonde__watch_means means,
+                                  uint64_t due_ns)
 {
-    return due_ns <= turns->period_ns + turns->period_ns / STRETCH_PART ? due_ns : turns->period_ns;
+    bool rarely = means == SONDE__WATCH_POOR && turns->frame_ns == 0;
+    uint64_t period_ns = rarely ? 2 * turns->period_ns : turns->period_ns;
+    turns->is_rare = turns->is_rare || rarely;
+    return due_ns <= period_ns + period_ns / STRETCH_PART ? due_ns : period_ns;
 }
 
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns)
@@ -49,7 +51,7 @@ void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sond
     end->turn_count_count = 0;
     for (uint32_t i = 0; i < SONDE__WATCH_TURN_BUCKETS; i++, from_ns *= 2) {
         bool last = i + 1 == SONDE__WATCH_TURN_BUCKETS;
-        if (turns->counts[i] != 0) {
+        if (turns->counts[i] != 0 && (i > 0 || !turns->is_rare)) {
             ret_counts[end->turn_count_count++] = (struct sonde__report_turn_count){
                 .from_ns = from_ns, .to_ns = last ? 0 : 2 * from_ns, .count = turns->counts[i]};
         }

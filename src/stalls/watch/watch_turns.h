@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "report_model.h"
+#include "watch_decide.h"
 
 /* Buckets of lengths from two periods on, each twice as long as the one before: 20 ms to 20 s. */
 #define SONDE__WATCH_TURN_BUCKETS 11u
@@ -19,6 +20,7 @@
 struct sonde__watch_turns {
     uint64_t period_ns; /* between looks while the loop turns */
     uint64_t frame_ns;  /* of the refresh rate; 0: none */
+    bool is_rare;       /* the period was twice as long for a time: turns of two are not counted */
     uint64_t counts[SONDE__WATCH_TURN_BUCKETS];
     uint64_t frames;
 };
@@ -26,8 +28,11 @@ struct sonde__watch_turns {
 /* fps: a refresh rate; 0: none. */
 void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshold_ns, uint32_t fps);
 /* The pause until the next look, if a sample is due in due_ns (UINT64_MAX: none): at most a period,
- * or a little longer to look only once. Turns of two periods are still seen. */
-uint64_t sonde__watch_turns_pause(const struct sonde__watch_turns *turns, uint64_t due_ns);
+ * or a little longer to look only once. Turns of two periods are still seen. With an overspent
+ * budget (means), the first sample of a turn is due later, and so is the look that finds the turn,
+ * unless frames are counted. */
+uint64_t sonde__watch_turns_pause(struct sonde__watch_turns *turns, enum sonde__watch_means means,
+                                  uint64_t due_ns);
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns);
 /* Fill the end's turn_counts (from `ret_counts`), frame_ns and frames_dropped. */
 void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sonde__report_end *end,

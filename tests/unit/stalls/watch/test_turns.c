@@ -41,13 +41,30 @@ TEST(looks_at_other_turns_wait_for_a_sample_that_is_due_soon)
     sonde__watch_turns_init(&turns, 250 * MS, 0);
     CHECK_EQ(turns.period_ns, 15625000);
     /* the step of a thread that stays where it is: one look in 20 ms, not two */
-    CHECK_EQ(sonde__watch_turns_pause(&turns, 20 * MS), 20 * MS);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, 10 * MS), 10 * MS);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, 21 * MS), 15625000);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, UINT64_MAX), 15625000);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 20 * MS), 20 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 10 * MS), 10 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 21 * MS), 15625000);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX), 15625000);
     for (uint64_t due_ns = 0; due_ns < 100 * MS; due_ns += MS) {
-        CHECK(sonde__watch_turns_pause(&turns, due_ns) < turns.period_ns * 3 / 2);
+        CHECK(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, due_ns) <
+              turns.period_ns * 3 / 2);
     }
+}
+
+/* The first sample of a turn is then due after a quarter of the threshold. */
+TEST(an_overspent_watch_looks_half_as_often_and_does_not_count_what_it_may_miss)
+{
+    struct sonde__watch_turns turns;
+    sonde__watch_turns_init(&turns, 160 * MS, 0);
+    sonde__watch_turns_add(&turns, 20 * MS);
+    sonde__watch_turns_add(&turns, 40 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX), 10 * MS);
+    check_text(&turns, "long turns: 1 of 20 ms to 40 ms, 1 of 40 ms to 80 ms");
+    uint64_t pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX);
+    CHECK(pause_ns > 10 * MS && pause_ns <= 160 * MS / 4);
+    check_text(&turns, "long turns: 1 of 40 ms to 80 ms");
+    sonde__watch_turns_init(&turns, 250 * MS, 60);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX), turns.period_ns);
 }
 
 TEST(frames_that_are_dropped)

@@ -427,7 +427,8 @@ void world_play(struct world *w)
     while (progress(w, w->ended_at_ns) < length(w)) {
         w->ended_at_ns += length(w) - progress(w, w->ended_at_ns);
     }
-    uint64_t period = sonde__watch_idle_period(w->threshold_ns);
+    uint64_t period =
+        sonde__watch_idle_period(w->threshold_ns) * (w->means == SONDE__WATCH_POOR ? 2 : 1);
     uint64_t now_ns = world_random(w, period), late_ns = 0;
     while (now_ns < w->ended_at_ns + 1000 * MS && w->ended == 0) {
         now_ns += look(w, &at, now_ns, late_ns);
