@@ -15,7 +15,7 @@ struct sonde__report_copy {
     uint32_t *nodes;                         /* id in `from` -> id in `to`; 0: not copied yet */
     uint32_t *frames;                        /* likewise */
     uint32_t *path;                          /* of one stack, innermost first */
-    void *arrays[SONDE__MESSAGE_FIELDS_MAX]; /* of the last stall, by its field */
+    void *arrays[SONDE__MESSAGE_FIELDS_MAX]; /* of the last stall or call, by its field */
 };
 
 static uint32_t *make_ids(uint32_t count)
@@ -197,19 +197,19 @@ static uint32_t copy_process(struct sonde__report_copy *copy, uint32_t id)
     return sonde__report_add_process(copy->to, &process);
 }
 
-/* Copy a stall's arrays and their texts. Other ids in the elements still refer to the old
- * report. */
-static bool copy_arrays(struct sonde__report_copy *copy, struct sonde__report_stall *stall)
+/* Copy the arrays of a stall or a call, and their texts. Other ids in the elements still refer to
+ * the old report. */
+static bool copy_arrays(struct sonde__report_copy *copy, const struct sonde__message *message,
+                        void *object)
 {
-    const struct sonde__message *message = sonde__parts[SONDE__PART_STALLS].message;
     for (uint32_t i = 0; i < message->field_count; i++) {
         const struct sonde__field *field = &message->fields[i];
         if (field->kind != SONDE__FIELD_MESSAGES) {
             continue;
         }
         const size_t size = sonde__field_element_bytes(field);
-        const uint32_t count = *sonde__field_count(field, stall);
-        void **elements = sonde__field_elements(field, stall);
+        const uint32_t count = *sonde__field_count(field, object);
+        void **elements = sonde__field_elements(field, object);
         char *array = sonde__mem_alloc_array((size_t)count + 1, size);
         if (array == NULL) {
             return false;
@@ -241,10 +241,11 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
 {
     struct sonde__report_stall stall = *sonde__report_stall(copy->from, index);
     drop_arrays(copy);
-    if (!copy_arrays(copy, &stall)) {
+    const struct sonde__message *message = sonde__parts[SONDE__PART_STALLS].message;
+    if (!copy_arrays(copy, message, &stall)) {
         return false;
     }
-    copy_texts(copy, sonde__parts[SONDE__PART_STALLS].message, &stall);
+    copy_texts(copy, message, &stall);
     struct sonde__report_sample *samples = (struct sonde__report_sample *)stall.samples; /* ours */
     for (uint32_t i = 0; i < stall.sample_count; i++) {
         samples[i].stack = copy_stack(copy, samples[i].stack);
@@ -264,5 +265,21 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
     stall.process = copy_process(copy, stall.process);
     stall.phase = copy_phase(copy, stall.phase);
     *ret_stall = stall;
+    return true;
+}
+
+bool sonde__report_copy_call(struct sonde__report_copy *copy, uint32_t index,
+                             struct sonde__report_call *ret_call)
+{
+    struct sonde__report_call call = *sonde__report_call(copy->from, index);
+    const struct sonde__message *message = sonde__parts[SONDE__PART_CALLS].message;
+    drop_arrays(copy);
+    if (!copy_arrays(copy, message, &call)) {
+        return false;
+    }
+    copy_texts(copy, message, &call);
+    call.stack = copy_stack(copy, call.stack);
+    call.phase = copy_phase(copy, call.phase);
+    *ret_call = call;
     return true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Copies stalls from one report to another, with all that they refer to. Context: any thread. */
+/* Copies stalls and recorded calls from one report to another, with all that they refer to.
+ * Context: any thread. */
 #ifndef SONDE_REPORT_COPY_H
 #define SONDE_REPORT_COPY_H
 
@@ -18,5 +19,9 @@ void sonde__report_copy_destroy(struct sonde__report_copy *copy);
  * arrays are valid until the next call. False: no memory. */
 bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
                               struct sonde__report_stall *ret_stall);
+
+/* Call `index`, likewise. Its rule and process have their old ids. */
+bool sonde__report_copy_call(struct sonde__report_copy *copy, uint32_t index,
+                             struct sonde__report_call *ret_call);
 
 #endif
