@@ -20,7 +20,9 @@
 struct sonde__probe_follow *preload_follow;
 bool preload_follow_all;
 static int seccomp_at_start;
+static bool traced_at_start;
 
+static bool is_traced(void);
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 void preload_learn_follow(int fd, const struct sonde__probe_page *page)
@@ -29,6 +31,7 @@ void preload_learn_follow(int fd, const struct sonde__probe_page *page)
                     (off_t)SONDE__PROBE_FOLLOW_OFFSET);
     if (at != MAP_FAILED) {
         seccomp_at_start = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+        traced_at_start = is_traced(); /* by what runs around sonde, which has seen it execute */
         preload_follow = at;
         preload_follow_all = page->follows == SONDE__PROBE_FOLLOWS_ALL;
     }
@@ -192,7 +195,7 @@ bool preload_may_follow(char *const envp[])
         preload_count_missed(SONDE__PROBE_FOR_LOADER);
         return false;
     }
-    if (is_traced()) {
+    if (!traced_at_start && is_traced()) {
         preload_count_missed(SONDE__PROBE_TRACED);
         return false;
     }
