@@ -36,7 +36,7 @@ struct request {
     struct sonde__cli_origin origin;
     struct sonde__cli_upload upload;
     const char *json;
-    const char *attend;
+    const char *join, *attend;
     enum sonde__cli_color color;
     bool blocks;
     uint64_t blocks_every_ns;
@@ -107,7 +107,9 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_flag, offsetof(struct request, blocks)},
     {"blocks-every", 0, "DUR", "with --blocks: show the changes every DUR, 100ms or more",
      sonde__cli_take_duration, offsetof(struct request, blocks_every_ns), BLOCKS_EVERY_MIN_NS},
-    {"follow", 'f', NULL, "also watch the programs that children of PROGRAM execute",
+    {"follow", 'f', NULL,
+     "also watch the programs that children of PROGRAM execute; with --record and --audit: also "
+     "record children and the programs that they execute",
      sonde__cli_take_flag, offsetof(struct request, watch.follow)},
     {"no-follow", 0, NULL,
      "do not watch programs that PROGRAM's process executes, or children that it forks",
@@ -121,6 +123,8 @@ static const struct sonde__cli_option options[] = {
     /* internal, of --follow: pid of the first program's supervisor; the operands are the file to
      * execute and its whole argv */
     {"followed", 0, "PID", NULL, sonde__cli_take_pid, offsetof(struct request, watch.root)},
+    /* internal, of --follow with --record or --audit: where the run is; operands as above */
+    {"join", 0, "PLACE", NULL, sonde__cli_take_text, offsetof(struct request, join)},
     /* internal: the supervisor of a forked child */
     {"attend", 0, "PLACE", NULL, sonde__cli_take_text, offsetof(struct request, attend)},
     {"scrub-rules", 0, "RULES", NULL, sonde__cli_take_scrub_rules, 0},
@@ -237,8 +241,8 @@ static int check(const struct sonde__cli_command *command, const struct request 
         return sonde__cli_usage_error(
             command, "--blocks and --spool cannot be combined: --report writes a report");
     }
-    if (instead != NULL && request->watch.follow) {
-        return sonde__cli_usage_error(command, "%s and --follow cannot be combined yet", instead);
+    if (request->blocks && request->watch.follow) {
+        return sonde__cli_usage_error(command, "--blocks and --follow cannot be combined yet");
     }
     if (record->list != NULL && record->rules != NULL) {
         return sonde__cli_usage_error(command, "--record and --audit: give one");
@@ -249,11 +253,13 @@ static int check(const struct sonde__cli_command *command, const struct request 
     return check_needed(command, request);
 }
 
+/* has_path: the first operand is the file to execute */
 static int take_program(const struct sonde__cli_command *command,
-                        const struct sonde__cli_operands *operands, struct sonde__watch_options *o)
+                        const struct sonde__cli_operands *operands, bool has_path,
+                        struct sonde__watch_options *o)
 {
     o->argv = operands->list;
-    if (o->root != 0 && operands->count > 0) {
+    if (has_path && operands->count > 0) {
         o->program = *o->argv++;
     }
     return o->argv[0] != NULL ? SONDE__CLI_GO_ON
@@ -287,7 +293,9 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
     o->envp = sonde__host_environ();
     o->probe = sonde__cli_find_probe();
     if (request->record.list != NULL || request->record.rules != NULL) {
-        failed = sonde__cli_prepare_record(command, &request->record, o);
+        struct sonde__cli_record record = request->record;
+        record.follow = o->follow;
+        failed = sonde__cli_prepare_record(command, &record, o);
     } else if (request->blocks) {
         failed = sonde__cli_prepare_blocks(command, request->blocks_every_ns, o);
     }
@@ -320,7 +328,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct sonde__cli_operands operands;
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = take_program(command, &operands, o);
+        exit_code = take_program(command, &operands, o->root != 0 || request.join != NULL, o);
+    }
+    if (exit_code == SONDE__CLI_GO_ON && request.join != NULL) {
+        return sonde__cli_join(command, request.join, o);
     }
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = check(command, &request);
@@ -392,7 +403,8 @@ const struct sonde__cli_command sonde__cmd_run = {
              "that name: by the C library's syscall(), and with --raw-syscalls by code of\n"
              "PROGRAM and its libraries, which is patched in memory (x86-64; each function\n"
              "of LIST then includes the system call of its name). --verbose lists blind spots\n"
-             "with reasons. Forked children are not recorded.\n"
+             "with reasons. Children are recorded with --follow: each process by itself, up to\n"
+             "64 at a time.\n"
              "\n"
              "--audit RULES: the same for the functions of a file of rules, by rule: names of\n"
              "other forms of a function are included (open64, __open_2). Rules have a class,\n"
@@ -414,6 +426,7 @@ const struct sonde__cli_command sonde__cmd_run = {
                 "  sonde run --follow -- ./start-servers.sh\n"
                 "  sonde run --record functions.txt -- curl https://example.org/\n"
                 "  sonde run --audit rules.ini --report audit.sonde -- ./server\n"
+                "  sonde run --audit rules.ini --follow --report audit.sonde -- make -j4\n"
                 "  sonde run --blocks --blocks-every 10s -- ./server\n"
                 "  sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,

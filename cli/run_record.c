@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "audit_join.h"
 #include "audit_run.h"
 #include "cli_library.h"
 #include "host_run.h"
+#include "host_self.h"
 #include "report_new.h"
 #include "rules_load.h"
 #include "watch_program.h"
@@ -36,6 +38,8 @@ const char *sonde__cli_find_binary(const char *name)
 
 /* How often new calls are looked for. */
 #define LIVE_NS 200000000u
+/* How often places of processes that are gone are freed (record_family.h). */
+#define FOLLOW_NS 50000000u
 
 struct live {
     const struct sonde__cli_command *command;
@@ -66,12 +70,12 @@ static void print_new(void *ctx, const struct sonde__audit_new *found)
 {
     struct live *live = ctx;
     if (live->options->report_json) {
-        sonde__report_json_new(found->report, found->call, found->phase,
+        sonde__report_json_new(found->report, found->call, found->phase, found->pid,
                                (struct sonde__report_sink){write_json, live});
         return;
     }
     live->used = 0;
-    sonde__report_text_new(found->report, found->call, found->phase,
+    sonde__report_text_new(found->report, found->call, found->phase, found->pid,
                            (struct sonde__report_sink){add_to_line, live});
     live->line[strcspn(live->line, "\n")] = '\0';
     sonde__cli_error(live->command, "new: %s", live->line);
@@ -104,11 +108,13 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
         return 125;
     }
     plugin = *as;
-    plugin.size =
-        sonde__audit_shared_size(from->nodes) + (from->blocks ? sonde__audit_registry_size() : 0);
+    plugin.size = sonde__audit_shared_size(from->nodes) +
+                  (from->blocks ? sonde__audit_registry_size() : 0) +
+                  (from->follow ? sonde__audit_family_size() : 0);
     plugin.ctx = audit;
     plugin.begin = sonde__audit_begin;
     plugin.end = sonde__audit_end;
+    plugin.supervise = from->follow ? sonde__audit_supervise : NULL;
     options->probe = library;
     options->plugin = &plugin;
     return 0;
@@ -122,6 +128,7 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
                                         .raw = request->raw,
                                         .keep_going = request->keep_going,
                                         .phase = request->phase,
+                                        .follow = request->follow,
                                         .nodes = request->frames};
     if (request->rules != NULL) {
         static struct sonde__rules_loaded loaded; /* lives as long as the process */
@@ -137,7 +144,9 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
     from.new_ctx = &live;
     options->report_lines = request->live;
     const struct sonde__watch_plugin plugin = {
-        .period_ns = request->live ? LIVE_NS : 0,
+        .period_ns = request->follow ? FOLLOW_NS
+                     : request->live ? LIVE_NS
+                                     : 0,
         .kind = from.rules != NULL ? SONDE__REPORT_AUDIT : SONDE__REPORT_CALLS,
         .app_only = request->app_only,
         .top = request->top,
@@ -145,6 +154,28 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command,
         .keep = sonde__audit_keep,
         .mark = request->phase != NULL ? sonde__audit_begin_marked : NULL};
     return prepare(command, &from, &plugin, options);
+}
+
+int sonde__cli_join(const struct sonde__cli_command *command, const char *place,
+                    const struct sonde__watch_options *options)
+{
+    static struct sonde__watch_program program;
+    struct sonde_error error = {0};
+    struct sonde__watch_options own = *options;
+    struct sonde__audit_join join;
+    own.envp = sonde__host_environ();
+    own.probe = sonde__cli_find_library("libsonde-record.so", "../recorder/");
+    if (!sonde__audit_parse_join(place, &join)) {
+        return sonde__cli_usage_error(command, "--join is for sonde itself");
+    }
+    sonde__watch_inspect(own.program, &program);
+    join.path = own.program;
+    join.unfit = own.probe == NULL ? "libsonde-record.so was not found beside sonde"
+                 : program.carry != SONDE__WATCH_CARRIES ? sonde__watch_carry_text(program.carry)
+                                                         : NULL;
+    int exit_code = sonde__watch_become(&own, own.program, sonde__audit_join(&join), &error);
+    (void)sonde__cli_fail(command, NULL, error.status, &error);
+    return exit_code;
 }
 
 int sonde__cli_prepare_blocks(const struct sonde__cli_command *command, uint64_t period_ns,

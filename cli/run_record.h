@@ -11,6 +11,7 @@ struct sonde__cli_record {
     const char *rules; /* path of a file of rules instead; null: none */
     const char *phase; /* with rules: that a signal begins; null: none */
     bool app_only, raw, keep_going;
+    bool follow;     /* also children and what they execute */
     bool live;       /* with rules: a line for each new call, as JSON if the report is */
     uint32_t top;    /* report_view.h */
     uint32_t frames; /* room for distinct frames; 0: the default */
@@ -25,6 +26,11 @@ const char *sonde__cli_find_binary(const char *name);
 int sonde__cli_prepare_record(const struct sonde__cli_command *command,
                               const struct sonde__cli_record *request,
                               struct sonde__watch_options *options);
+
+/* Become the program of `options`, recorded as a part of the run at `place` ("SUPERVISOR:FD").
+ * Returns only if that fails: the exit status. */
+int sonde__cli_join(const struct sonde__cli_command *command, const char *place,
+                    const struct sonde__watch_options *options);
 
 /* The same for the registry of blocks, which is read every period_ns (0: only at the end). */
 int sonde__cli_prepare_blocks(const struct sonde__cli_command *command, uint64_t period_ns,

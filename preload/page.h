@@ -4,6 +4,7 @@
 #ifndef SONDE_PRELOAD_PAGE_H
 #define SONDE_PRELOAD_PAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,10 +16,12 @@
 /* In memory that the kernel zeroes in a fork child (MADV_WIPEONFORK). */
 struct preload_guard {
     struct sonde__probe_page *page;
+    _Atomic uint32_t joins; /* enum preload_joins: a fork child gets a page of its own */
 };
+enum preload_joins { PRELOAD_JOINS_NOT, PRELOAD_JOINS_NOW, PRELOAD_JOINED };
 extern struct preload_guard *preload_guard;
 
-/* The page, or null: not started by `sonde run`, or in a fork child. */
+/* The page, or null: not started by `sonde run`, or in a fork child that has none. */
 static inline struct sonde__probe_page *preload_page(void)
 {
     struct preload_guard *guard = preload_guard;

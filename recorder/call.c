@@ -7,10 +7,17 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
 {
     uint64_t target = atomic_load_explicit(&hook->target, memory_order_relaxed);
     uint32_t function = hook->function;
-    if (preload_page() == NULL || recorder_busy != 0) { /* a fork child, or a call of ours */
+    if (recorder_busy != 0) { /* a call of ours */
         return target;
     }
-    if (function >= RECORDER_EVENT_FUNCTION) {
+    bool is_event = function >= RECORDER_EVENT_FUNCTION;
+    if (is_event && recorder_redirect != NULL) {
+        target = recorder_redirect(function - RECORDER_EVENT_FUNCTION, target);
+    }
+    if (preload_page() == NULL && (recorder_join == NULL || !recorder_join())) {
+        return target; /* a fork child */
+    }
+    if (is_event) {
         function = recorder_event(function - RECORDER_EVENT_FUNCTION, regs);
         if (function == RECORDER_NONE) {
             return target;

@@ -61,7 +61,7 @@ static __attribute__((noinline)) void keep_values(const struct sonde__when_entry
 static bool is_over_limit(const struct made *made, const struct sonde__when_entry *entry)
 {
     return entry->limit != 0 &&
-           (entry->phase == 0 || sonde__record_phase_is(&recorder_page->phases, made->phase,
+           (entry->phase == 0 || sonde__record_phase_is(recorder_phases, made->phase,
                                                         recorder_when.text + entry->phase - 1,
                                                         entry->before_phase != 0)) &&
            exceeds(entry->limit - 1u);
@@ -116,7 +116,7 @@ static void count_and_measure(struct made *made)
 {
     static __thread uint32_t calls;
     uint32_t weight = recorder_cost_weight(calls++);
-    made->phase = sonde__record_phase_now(&recorder_page->phases);
+    made->phase = sonde__record_phase_now(recorder_phases);
     uint64_t begin_ns = weight != 0 ? recorder_cost_now() : 0;
     count(made);
     if (weight != 0) {

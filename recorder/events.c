@@ -45,6 +45,13 @@ static void leave(void)
     pthread_mutex_unlock(&mutex);
 }
 
+void recorder_release_events(void)
+{
+    mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    is_inside = false;
+}
+
 void recorder_inspect_images(void)
 {
     int saved = errno;
@@ -136,10 +143,12 @@ static bool event_of_syscall(const struct sonde__regs *regs, enum sonde__record_
 static void count_process(enum sonde__record_event event, const struct sonde__regs *regs)
 {
     uint64_t flags = event == SONDE__RECORD_CLONE ? sonde__probe_hook_argument(regs, 2) : 0;
-    if (event == SONDE__RECORD_SYSCALL && !event_of_syscall(regs, &event, &flags)) {
+    bool is_by_number = event == SONDE__RECORD_SYSCALL;
+    if (is_by_number && !event_of_syscall(regs, &event, &flags)) {
         return;
     }
-    if ((flags & CLONE_THREAD) == 0 && is_own_process()) {
+    bool is_followed = recorder_redirect != NULL && (event < SONDE__RECORD_EXEC || !is_by_number);
+    if ((flags & CLONE_THREAD) == 0 && !is_followed && is_own_process()) {
         atomic_fetch_add_explicit(event >= SONDE__RECORD_EXEC ? &recorder_page->execs
                                                               : &recorder_page->children,
                                   1, memory_order_relaxed);

@@ -9,6 +9,7 @@ enum { TEXT_LOST = UINT32_MAX };
 
 /* How far the page is filled. The page's own counts are for its reader. */
 static uint32_t text_used, blind_count, site_count;
+static struct sonde__record_images known;
 
 /* Copy a text to the page and return its offset; the last byte of the page's text stays 0. */
 static uint32_t put_text(const char *text)
@@ -47,7 +48,6 @@ static bool add_image(void *ctx, struct sonde__record_image *logged,
 
 void recorder_log_images(void)
 {
-    static struct sonde__record_images known;
     struct sonde__record_page *page = recorder_page;
     known.images = page->images;
     known.most = sizeof page->images / sizeof page->images[0];
@@ -133,4 +133,30 @@ void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_resul
     }
     page->sites[site_count++] = (struct sonde__record_site){text, (uint32_t)result, vaddr};
     atomic_store_explicit(&page->site_count, site_count, memory_order_release);
+}
+
+/* Images that were unloaded before are of no node of the new depot. */
+void recorder_continue_log(const struct sonde__record_page *from)
+{
+    struct sonde__record_page *page = recorder_page;
+    memcpy(page->images, from->images, known.count * sizeof page->images[0]);
+    memcpy(page->blind_spots, from->blind_spots, blind_count * sizeof page->blind_spots[0]);
+    memcpy(page->sites, from->sites, site_count * sizeof page->sites[0]);
+    memcpy(page->text, from->text, text_used);
+    for (uint32_t i = 0; i < known.count; i++) {
+        page->images[i].first_node = SONDE__DEPOT_FIRST;
+        if (atomic_load(&page->images[i].closed_node) != 0) {
+            atomic_store(&page->images[i].closed_node, 1);
+        }
+    }
+    for (uint32_t i = 0; i < recorder_name_count; i++) {
+        atomic_store(&page->functions[i].method, atomic_load(&from->functions[i].method));
+    }
+    known.images = page->images;
+    page->own_start = from->own_start;
+    page->own_end = from->own_end;
+    page->text_used = text_used;
+    atomic_store(&page->site_count, site_count);
+    atomic_store(&page->blind_count, blind_count);
+    atomic_store(&page->image_count, known.count);
 }

@@ -75,7 +75,7 @@ void sonde__record_inside_end(void)
 void sonde__record_inside_phase(const char *name, uint32_t consent)
 {
     if (preload_page() != NULL) {
-        (void)sonde__record_phase_begin(&recorder_page->phases, name, strlen(name), consent,
+        (void)sonde__record_phase_begin(recorder_phases, name, strlen(name), consent,
                                         sonde__os_now_ns());
     }
 }

@@ -14,7 +14,7 @@
 static void begin_phase(const char *name, uint32_t consent)
 {
     if (preload_page() != NULL && recorder_hooks != NULL) { /* not in a fork child */
-        (void)sonde__record_phase_begin(&recorder_page->phases, name, strlen(name), consent,
+        (void)sonde__record_phase_begin(recorder_phases, name, strlen(name), consent,
                                         sonde__os_now_ns());
     }
 }

@@ -3,7 +3,8 @@
  * (`sonde run --record`).
  *
  * Invariant: it creates no thread, keeps no descriptor, writes no output, preserves errno, and
- * restores the environment. A fork child records nothing (page.h). A wild write of the program to
+ * restores the environment. A fork child records nothing (page.h), or into a place of its own
+ * (family.h). A wild write of the program to
  * the shared memory makes what is recorded wrong, and nothing else: no address, offset or bound is
  * taken from it after the start. */
 #ifndef SONDE_RECORDER_H
@@ -28,6 +29,7 @@
 
 extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
+extern struct sonde__record_phases *recorder_phases; /* of the page, or of the first process */
 extern struct sonde__hooks *recorder_hooks;
 /* Called when the loaded objects were looked through; null: nothing. One thread at a time. */
 extern void (*recorder_swept)(void);
@@ -52,9 +54,18 @@ enum recorder_way {
 /* count.c: count a call for all that conditions and rules say. Context: handler. */
 void recorder_count(const struct sonde__regs *regs, uint32_t function, enum recorder_way way);
 
-/* begin.c: use this memory, whose functions, names and conditions are set. False: no memory. */
+/* take.c: use this memory, whose functions, names and conditions are set. False: no memory.
+ * Context: handler. */
 bool recorder_take(struct sonde__record_page *page, void *record);
-/* Copy the conditions, which the program can write, and check the copy. False: they are damaged. */
+/* Children are recorded, too (family.h): what to do in a fork child, which has no page. It takes a
+ * place, and records into it from then on. False: there is none, and will be none. Preserves errno.
+ * Context: handler. Null: nothing. */
+extern bool (*recorder_join)(void);
+/* Instead of libc's function that executes a program or forks; null, or an element is: none.
+ * `target` is what the caller would call. */
+extern uint64_t (*recorder_redirect)(enum sonde__record_event event, uint64_t target);
+/* begin.c: copy the conditions, which the program can write, and check the copy. False: they are
+ * damaged. */
 bool recorder_take_conditions(void);
 /* Hook the functions and record; flags: of sonde__hook_start(), whose status it returns. */
 enum sonde_status recorder_begin(uint32_t flags);
@@ -84,6 +95,9 @@ bool recorder_count_syscall(const struct sonde__regs *regs);
  * RECORDER_NONE if it is not listed. Context: that of the function, any thread. */
 uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs);
 
+/* In a fork child with one thread: forget who was inside. */
+void recorder_release_events(void);
+
 /* Log images loaded or unloaded since the last time, and hook the new ones. */
 void recorder_inspect_images(void);
 /* Do so once more, then hook nothing any more. */
@@ -106,6 +120,8 @@ void recorder_start_blocks(void *memory);
 /* images.c: write images and blind spots to the page. One thread at a time. */
 void recorder_log_images(void);
 void recorder_log_blind_spots(void);
+/* In a fork child: copy the log of its parent to the page, which is new. Context: handler. */
+void recorder_continue_log(const struct sonde__record_page *from);
 
 /* phase.c, only in an unmodified program: find the copies of libsonde that are loaded, and have
  * their phases told. */

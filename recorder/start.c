@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder.h"
+#include "family.h"
 
 /* The functions that sanitizer runtimes interpose work only after the runtime has looked up libc's
  * own: start the runtimes before those are hooked. */
@@ -34,8 +34,9 @@ static void *map_part(int fd, size_t size, uint64_t offset)
 }
 
 /* Map the shared memory. False: missing or not suitable. */
-static bool map_plugin(int fd, uint64_t offset)
+static bool map_plugin(int fd, const struct sonde__probe_page *probe)
 {
+    uint64_t offset = probe->plugin;
     struct sonde__record_page *page = map_part(fd, sizeof *page, offset);
     if (page == NULL || page->version != SONDE__RECORD_PAGE_VERSION ||
         page->function_count > SONDE__RECORD_FUNCTIONS) {
@@ -53,6 +54,8 @@ static bool map_plugin(int fd, uint64_t offset)
     }
     if (!is_whole) {
         atomic_store(&page->state, SONDE__RECORD_FAILED);
+    } else if (page->family_at != 0) {
+        recorder_enter_family(fd, probe, memory);
     }
     return is_whole;
 }
@@ -68,7 +71,7 @@ static void start(int argc, char **argv, char **envp)
     }
     struct sonde__probe_page *page = preload_map_page(fd);
     bool is_shared = page != NULL && page->version == SONDE__PROBE_VERSION && page->plugin != 0 &&
-                     map_plugin(fd, page->plugin);
+                     map_plugin(fd, page);
     close(fd);
     if (!preload_guard_page(page)) {
         return;

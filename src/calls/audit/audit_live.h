@@ -9,9 +9,11 @@
 
 struct sonde__audit_live;
 
-/* reading: without page. It and symbols (may be null) must live as long. Null: out of memory.
+/* reading: without page. phases: the page that has them, if not that at reading->memory; null:
+ * that. What is given, and symbols (may be null), must live as long. Null: out of memory.
  * Ownership: sonde__audit_live_close(). */
 struct sonde__audit_live *sonde__audit_live_open(const struct sonde__audit_reading *reading,
+                                                 const void *phases,
                                                  struct sonde__symfile_cache *symbols);
 /* live: may be null */
 void sonde__audit_live_close(struct sonde__audit_live *live);

@@ -62,19 +62,40 @@ static enum sonde_status find_place(struct sonde__target *target, const struct s
     return SONDE_OK;
 }
 
+static struct sonde__record_page *page_of(void *memory, const struct place *place)
+{
+    return (struct sonde__record_page *)(void *)((char *)memory + place->plugin);
+}
+
+/* The phases of a run are those of its first process. Null: out of reach. */
+static void *open_first(const struct place *place, const struct sonde__record_page *member,
+                        size_t size)
+{
+    int32_t fd = sonde__host_shared_reach(place->supervisor, member->run_fd, false);
+    void *memory = fd >= 0 ? sonde__host_shared_map(fd, size) : NULL;
+    sonde__os_close(fd);
+    return memory;
+}
+
 static enum sonde_status mark_place(const struct place *place, const char *name,
                                     struct sonde_error *ret_error)
 {
-    void *memory;
+    void *memory, *first;
     size_t size = (size_t)place->plugin + sizeof(struct sonde__record_page);
     enum sonde_status status =
         sonde__host_shared_open(place->supervisor, place->inode, size, &memory);
+    if (status == SONDE_OK && page_of(memory, place)->version == SONDE__RECORD_PAGE_VERSION &&
+        page_of(memory, place)->is_member != 0) {
+        first = open_first(place, page_of(memory, place), size);
+        sonde__os_unmap(memory, size);
+        memory = first;
+        status = first != NULL ? SONDE_OK : SONDE_ABSENT;
+    }
     if (status != SONDE_OK) {
         return sonde__base_fail(ret_error, status, "the memory of its supervisor cannot be opened",
                                 NULL, 0, 0);
     }
-    status = mark_page((struct sonde__record_page *)(void *)((char *)memory + place->plugin), name,
-                       ret_error);
+    status = mark_page(page_of(memory, place), name, ret_error);
     sonde__os_unmap(memory, size);
     return status;
 }

@@ -190,7 +190,10 @@ void sonde__audit_print_unseen(const struct sonde__record_page *page,
                  " a process (fork, posix_spawn, system): calls of children are not recorded",
                  lines);
     print_number(atomic_load(&page->execs), "call", "calls",
-                 " of exec, with failed ones: calls of the new program are not recorded", lines);
+                 page->family_at != 0
+                     ? " of exec by its number: calls of the new program are not recorded"
+                     : " of exec, with failed ones: calls of the new program are not recorded",
+                 lines);
     print_number(atomic_load(&page->spaces), "call", "calls",
                  " of dlmopen: calls in other namespaces are not recorded", lines);
 }

@@ -41,6 +41,20 @@ static void check_images(struct sonde__record_page *page)
     }
 }
 
+static void end_names(struct sonde__record_page *page)
+{
+    for (uint32_t i = 0; i < SONDE__RECORD_PHASES; i++) {
+        page->phases.list[i].name[SONDE__RECORD_PHASE_NAME - 1] = '\0';
+    }
+}
+
+void sonde__audit_page_take_phases(struct sonde__record_page *page, const void *memory)
+{
+    const struct sonde__record_page *from = memory;
+    load(&page->phases, &from->phases, sizeof page->phases);
+    end_names(page);
+}
+
 /* The program writes text, then an entry that refers to it, then the count: so the counts are
  * loaded before the entries, and the text last. */
 static void copy(struct sonde__record_page *page, const void *memory)
@@ -48,9 +62,7 @@ static void copy(struct sonde__record_page *page, const void *memory)
     const struct sonde__record_page *from = memory;
     load(page, from, offsetof(struct sonde__record_page, functions));
     atomic_thread_fence(memory_order_acquire);
-    for (uint32_t i = 0; i < SONDE__RECORD_PHASES; i++) {
-        page->phases.list[i].name[SONDE__RECORD_PHASE_NAME - 1] = '\0';
-    }
+    end_names(page);
     page->function_count = at_most(page->function_count, COUNT_OF(page->functions));
     atomic_store(&page->image_count,
                  at_most(atomic_load(&page->image_count), COUNT_OF(page->images)));

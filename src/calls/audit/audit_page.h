@@ -24,6 +24,8 @@ enum { SONDE__AUDIT_TEXT_MAX = 4096 }; /* Linux' PATH_MAX, which counts the zero
  * OK | MEMORY. Ownership: sonde__audit_page_free(). */
 SONDE_NODISCARD enum sonde_status sonde__audit_page_copy(const void *memory,
                                                          struct sonde__record_page **ret_page);
+/* Let the copy have the phases of another page, which its program may be writing. */
+void sonde__audit_page_take_phases(struct sonde__record_page *page, const void *memory);
 /* page: may be null */
 void sonde__audit_page_free(struct sonde__record_page *page);
 

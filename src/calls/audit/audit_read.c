@@ -269,6 +269,12 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     }
 }
 
+/* Else their memory is not read: that would give it pages. */
+static bool keeps_arguments(const struct reader *r)
+{
+    return r->ruling != NULL && sonde__audit_ruling_when(r->ruling)->keep_count != 0;
+}
+
 enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
                                     struct sonde__symfile_cache *symbols,
                                     struct sonde__report *report,
@@ -293,7 +299,7 @@ enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
     status = SONDE_MEMORY;
     const struct sonde__record_page *shared = reading->memory;
     if (open_images(&r) == SONDE_OK && entries != NULL &&
-        (r.ruling == NULL || sonde__audit_keep_open(&shared->kept, &r.keep) == SONDE_OK) &&
+        (!keeps_arguments(&r) || sonde__audit_keep_open(&shared->kept, &r.keep) == SONDE_OK) &&
         sonde__drain_create(report, NULL, symbols, &r.drain) == SONDE_OK) {
         add_all(&r, entries, ret_totals);
         sonde__drain_destroy(r.drain);
@@ -450,11 +456,13 @@ uint32_t sonde__audit_stacks_function(struct sonde__audit_stacks *stacks, uint64
 struct sonde__audit_live {
     struct reader r;
     struct sonde__audit_reading reading;
+    const void *phases;           /* null: those of the page itself */
     uint8_t *told;                /* by number */
     struct sonde__mem_table keys; /* numbers of calls in the report: those that were told */
 };
 
 struct sonde__audit_live *sonde__audit_live_open(const struct sonde__audit_reading *reading,
+                                                 const void *phases,
                                                  struct sonde__symfile_cache *symbols)
 {
     struct sonde__audit_live *live = sonde__mem_alloc_zeroed(sizeof *live);
@@ -463,6 +471,7 @@ struct sonde__audit_live *sonde__audit_live_open(const struct sonde__audit_readi
     }
     struct reader *r = &live->r;
     live->reading = *reading;
+    live->phases = phases;
     live->told = sonde__mem_alloc_zeroed(reading->nodes);
     r->list = reading->list;
     r->ruling = reading->ruling;
@@ -516,7 +525,7 @@ static void tell(struct sonde__audit_live *live, const struct sonde__record_entr
         if (is_new(live, i)) {
             const struct sonde__audit_new found = {
                 r->report, sonde__report_call(r->report, i),
-                r->phases.names[entry->label / SONDE__RECORD_LABELS]};
+                r->phases.names[entry->label / SONDE__RECORD_LABELS], 0};
             each(ctx, &found);
         }
     }
@@ -571,6 +580,9 @@ enum sonde_status sonde__audit_live_look(struct sonde__audit_live *live, sonde__
     if (has_news(live)) {
         status = sonde__audit_page_copy(memory, &page);
         r->page = page;
+        if (status == SONDE_OK && live->phases != NULL) {
+            sonde__audit_page_take_phases(page, live->phases);
+        }
         if (status == SONDE_OK) {
             status = tell_all(live, each, ctx);
             close_images(r);

@@ -9,6 +9,7 @@
 #include "audit_alias.h"
 #include "audit_blocks.h"
 #include "audit_expand.h"
+#include "audit_family.h"
 #include "audit_fortified.h"
 #include "audit_libraries.h"
 #include "audit_list.h"
@@ -26,6 +27,7 @@
 #include "host_file.h"
 #include "mem_heap.h"
 #include "os.h"
+#include "record_family.h"
 #include "record_page.h"
 #include "registry_call.h"
 #include "report_out.h"
@@ -53,6 +55,8 @@ struct sonde__audit {
     } kept;
     struct sonde__audit_live *live; /* null: nothing was told yet */
     struct sonde__symfile_cache *live_symbols;
+    bool has_patterns;
+    struct sonde__audit_family *family; /* null: only one process is recorded */
 };
 
 static void print_flaw(void *ctx, uint64_t line, const char *what)
@@ -137,6 +141,9 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
                ? sonde__audit_libraries_loaded(audit->options.loaded, &libraries)
                : sonde__audit_libraries_open(audit->options.program, audit->options.envp,
                                              &libraries));
+    for (uint32_t i = 0; i < audit->list.count; i++) {
+        audit->has_patterns |= sonde__audit_list_is_pattern(audit->list.names[i]);
+    }
     status = sonde__audit_expand(&libraries, &audit->list, audit->expanded_text,
                                  sizeof audit->expanded_text, audit->options.lines, ret_error);
     if (audit->options.raw) {
@@ -218,6 +225,11 @@ uint64_t sonde__audit_registry_size(void)
     return sonde__registry_size(SONDE__REGISTRY_LINES);
 }
 
+uint64_t sonde__audit_family_size(void)
+{
+    return sizeof(struct sonde__family);
+}
+
 void sonde__audit_begin(void *ctx, void *memory)
 {
     struct sonde__audit *audit = ctx;
@@ -225,6 +237,7 @@ void sonde__audit_begin(void *ctx, void *memory)
     uint32_t used = 0;
     page->version = SONDE__RECORD_PAGE_VERSION;
     page->nodes = audit->options.nodes;
+    page->family_at = audit->options.follow ? sonde__audit_shared_size(audit->options.nodes) : 0;
     page->function_count = audit->list.count;
     page->syscall_function = audit->syscall_function;
     page->patches_raw = audit->options.raw;
@@ -234,7 +247,8 @@ void sonde__audit_begin(void *ctx, void *memory)
     if (audit->ruling != NULL) {
         page->when = *sonde__audit_ruling_when(audit->ruling);
     }
-    audit->blocks.start_ns = sonde__os_now_ns();
+    audit->blocks.start_ns =
+        audit->blocks.start_ns != 0 ? audit->blocks.start_ns : sonde__os_now_ns();
     audit->blocks.lines = SONDE__REGISTRY_LINES;
     audit->blocks.nodes = audit->options.nodes;
     for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */
@@ -336,11 +350,41 @@ static void print_blind_spots(const struct sonde__audit *audit,
     }
 }
 
-static void add_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
+static struct sonde__symfile_cache *open_symbols_of(void *audit)
+{
+    return open_symbols(audit);
+}
+
+void sonde__audit_supervise(void *ctx, void *memory, uint64_t at, int32_t fd)
+{
+    struct sonde__audit *audit = ctx;
+    const struct sonde__audit_family_source source = {
+        .memory = memory,
+        .at = at,
+        .fd = fd,
+        .size = sonde__audit_shared_size(audit->options.nodes),
+        .has_patterns = audit->has_patterns,
+        .reading = {.nodes = audit->options.nodes,
+                    .list = &audit->list,
+                    .ruling = audit->ruling,
+                    .start_ns = audit->blocks.start_ns},
+        .fill = sonde__audit_begin,
+        .ctx = audit,
+        .open_symbols = open_symbols_of,
+    };
+    if (audit->options.follow) {
+        audit->family = sonde__audit_family_open(&source);
+    }
+}
+
+static void add_calls(struct sonde__audit *audit, struct sonde__record_page *page,
                       const void *memory, struct sonde__symfile_cache *symbols,
                       struct sonde__report *report, struct sonde__report_lines lines)
 {
     struct sonde__audit_totals totals;
+    if (audit->family != NULL) {
+        sonde__audit_family_begin(audit->family, page);
+    }
     if (audit->ruling != NULL) {
         sonde__audit_ruling_report(audit->ruling, page, audit->blocks.start_ns, report);
     }
@@ -357,7 +401,13 @@ static void add_calls(struct sonde__audit *audit, const struct sonde__record_pag
      */
     bool by_rules = audit->ruling != NULL;
     sonde__audit_add_missed(page, &audit->list, by_rules ? 0 : audit->listed, by_rules, report);
+    if (audit->family != NULL) {
+        sonde__audit_family_add(audit->family, report, &totals);
+    }
     sonde__audit_print_totals(&audit->options, audit->listed, &totals, lines);
+    if (audit->family != NULL) {
+        sonde__audit_family_end(audit->family, lines);
+    }
     sonde__audit_print_cost(page, lines);
     if (by_rules) {
         sonde__audit_print_phases(page, audit->options.rules, lines);
@@ -370,7 +420,7 @@ static void add_calls(struct sonde__audit *audit, const struct sonde__record_pag
     }
 }
 
-static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
+static void read_calls(struct sonde__audit *audit, struct sonde__record_page *page,
                        const void *memory, struct sonde__report *report,
                        struct sonde__report_lines lines)
 {
@@ -384,8 +434,15 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
 
 static void tell_new(struct sonde__audit *audit, const void *memory)
 {
-    if (audit->options.on_new != NULL) {
+    struct sonde__audit_filter filter = {audit->family, audit->options.on_new,
+                                         audit->options.new_ctx};
+    if (audit->options.on_new != NULL && audit->family != NULL) {
+        sonde__audit_tell(audit, memory, sonde__audit_family_filter, &filter);
+    } else if (audit->options.on_new != NULL) {
         sonde__audit_tell(audit, memory, audit->options.on_new, audit->options.new_ctx);
+    }
+    if (audit->family != NULL) {
+        sonde__audit_family_look(audit->family, audit->options.on_new, audit->options.new_ctx);
     }
 }
 
@@ -468,7 +525,8 @@ bool sonde__audit_keep(void *ctx, const void *memory, bool again, struct sonde__
 {
     struct sonde__audit *audit = ctx;
     struct sonde__record_page *page;
-    bool is_new = is_news(&audit->kept, memory, memory, audit->options.nodes);
+    bool is_new = is_news(&audit->kept, memory, memory, audit->options.nodes) ||
+                  audit->family != NULL; /* which is not compared */
     if ((!is_new && !again) || sonde__audit_page_copy(memory, &page) != SONDE_OK) {
         return false;
     }
@@ -498,7 +556,7 @@ void sonde__audit_tell(struct sonde__audit *audit, const void *memory, sonde__au
                                                      .start_ns = audit->blocks.start_ns};
         audit->live_symbols =
             audit->live_symbols != NULL ? audit->live_symbols : open_symbols(audit);
-        audit->live = sonde__audit_live_open(&reading, audit->live_symbols);
+        audit->live = sonde__audit_live_open(&reading, NULL, audit->live_symbols);
     }
     if (audit->live != NULL) {
         (void)!sonde__audit_live_look(audit->live, each, ctx); /* the next look tells the rest */
@@ -518,6 +576,10 @@ void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__re
 {
     struct sonde__audit *audit = ctx;
     const struct sonde__record_page *page = memory;
+    if (audit->family != NULL && !all) {
+        tell_new(audit, memory);
+        return;
+    }
     if (atomic_load(&page->state) != SONDE__RECORD_RUNS) {
         return;
     }

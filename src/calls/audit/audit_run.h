@@ -34,6 +34,7 @@ struct sonde__audit_options {
     sonde__audit_on_new *on_new;      /* told what is new by looks and the end; null: nobody */
     void *new_ctx;
     bool blocks; /* a registry of blocks instead of the functions of a list */
+    bool follow; /* also record children and what they execute (audit_family.h) */
 };
 
 /* Reads the list. Returns OK | ABSENT | DENIED | CORRUPT (a line is no name) | LIMIT | MEMORY | OS.
@@ -55,7 +56,10 @@ bool sonde__audit_means(const struct sonde__audit *audit, size_t rule, uint32_t 
  * ended. `say` is given lines for people. */
 uint64_t sonde__audit_shared_size(uint32_t nodes); /* 0: SONDE__AUDIT_NODES */
 uint64_t sonde__audit_registry_size(void);         /* more, for blocks */
+uint64_t sonde__audit_family_size(void);           /* more, to follow */
 void sonde__audit_begin(void *audit, void *memory);
+/* To follow, in the supervisor, before the program starts. at: of `memory` in the file `fd`. */
+void sonde__audit_supervise(void *audit, void *memory, uint64_t at, int32_t fd);
 /* While the program runs: its live blocks; `all` false: only what has changed since the last
  * call. Of rules, `all` false tells what is new, and needs no report. */
 void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,

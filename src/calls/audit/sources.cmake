@@ -4,8 +4,11 @@ set(sources
     audit_blob_write.c
     audit_blocks.c
     audit_expand.c
+    audit_family.c
     audit_fortified.c
     audit_from.c
+    audit_gather.c
+    audit_join.c
     audit_keep.c
     audit_libraries.c
     audit_list.c

@@ -17,7 +17,7 @@
 #include "record_kept.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 9u
+#define SONDE__RECORD_PAGE_VERSION 10u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -98,6 +98,11 @@ struct sonde__record_page {
     uint32_t is_syscall_listed; /* it is also recorded itself */
     uint32_t patches_raw;       /* 1: record system calls that code makes itself */
     uint32_t keeps_seen;        /* 1: for rules: when calls are made, and by which threads */
+    uint32_t
+        is_member;  /* 1: of another process than the first; its phases are those of the first */
+    int32_t run_fd; /* of the first process' memory, in the supervisor */
+    uint64_t
+        family_at; /* record_family.h: from this page, in the first process' memory; 0: nowhere */
     /* What recording costs, measured for some of the calls: how many were measured, the calls that
      * they stand for, the time of these, and how many measurements were not used. */
     _Atomic uint64_t cost_samples, cost_calls, cost_ns, cost_left_out;

@@ -49,6 +49,19 @@ SONDE_NODISCARD enum sonde_status sonde__host_attend(int32_t pid, int32_t fd, si
  * supervisor) | USAGE (smaller) | OS. Ownership: sonde__os_unmap(). */
 SONDE_NODISCARD enum sonde_status sonde__host_shared_open(int32_t supervisor, uint64_t inode,
                                                           size_t size, void **ret_memory);
+/* Such memory that is not mapped yet; the descriptor ends at exec. -1: the system refuses. */
+int32_t sonde__host_shared_reserve(size_t size);
+/* Map the first `size` bytes of it. Null: it is smaller, or there is no memory. Ownership:
+ * sonde__os_unmap(). */
+void *sonde__host_shared_map(int32_t fd, size_t size);
+/* Zero it, and give its pages back. */
+void sonde__host_shared_clear(int32_t fd, size_t size);
+/* Open it as descriptor `fd` of process `supervisor`. stays: also after exec. -1: it is not there,
+ * or may not be opened. */
+int32_t sonde__host_shared_reach(int32_t supervisor, int32_t fd, bool stays);
+/* The pid of this process as /proc shows it: in a container it may be another one than its own. 0:
+ * there is no /proc. */
+int32_t sonde__host_shown_pid(void);
 /* Start a program that nobody waits for, in its own session, with /dev/null as its standard
  * streams, so that readers of our output see its end. Returns OK | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_spawn_apart(const char *const argv[]);

@@ -46,7 +46,7 @@ void sonde__report_text_own(const struct sonde__report *report, uint32_t stack,
 }
 
 void sonde__report_text_new(const struct sonde__report *report,
-                            const struct sonde__report_call *call, const char *phase,
+                            const struct sonde__report_call *call, const char *phase, int32_t pid,
                             struct sonde__report_sink sink)
 {
     struct sonde__report_out out;
@@ -68,13 +68,17 @@ void sonde__report_text_new(const struct sonde__report *report,
     }
     if (call->tid != 0) {
         sonde__report_out_print(&out, "%sthread %" PRId64, before, call->tid);
+        before = ", ";
+    }
+    if (pid != 0) {
+        sonde__report_out_print(&out, "%sprocess %d", before, pid);
     }
     sonde__report_out_str(&out, "\n");
     sonde__report_out_flush(&out);
 }
 
 void sonde__report_json_new(const struct sonde__report *report,
-                            const struct sonde__report_call *call, const char *phase,
+                            const struct sonde__report_call *call, const char *phase, int32_t pid,
                             struct sonde__report_sink sink)
 {
     struct sonde__report_out out;
@@ -97,6 +101,9 @@ void sonde__report_json_new(const struct sonde__report *report,
     sonde__report_json_number(&j, "first_ns", call->first_ns);
     if (call->tid != 0) {
         sonde__json_int(&j, "tid", call->tid);
+    }
+    if (pid != 0) {
+        sonde__json_int(&j, "pid", pid);
     }
     sonde__report_put_json_frames(&j, report, call->stack);
     sonde__json_close(&j);

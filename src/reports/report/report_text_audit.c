@@ -288,6 +288,49 @@ static void put_phases(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_str(out, sonde__report_phase_count(report) != 0 ? " after the start\n" : "");
 }
 
+/* What the processes of a run called, those with the most calls first. */
+static void put_processes(struct sonde__report_out *out, const struct sonde__report *report,
+                          uint32_t top)
+{
+    uint32_t count = sonde__report_process_count(report), shown = 0, first = 1;
+    struct finding *sums = sonde__mem_alloc_zeroed(((size_t)count + 1) * sizeof *sums);
+    if (sonde__report_header(report)->kind != SONDE__REPORT_AUDIT || count < 2 || sums == NULL) {
+        sonde__mem_free(sums);
+        return;
+    }
+    while (first < count && sonde__report_pid(report, first) != sonde__report_pid(report, 0)) {
+        first++;
+    }
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        uint32_t id = call->process != 0 ? call->process : first;
+        if (sonde__report_is_finding(report, call) && id <= count) {
+            sums[id - 1].count += call->count;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sums[i].call = i + 1;
+    }
+    qsort(sums, count, sizeof *sums, by_rule);
+    sonde__report_out_print(out, "\n%u processes:\n", count);
+    for (; shown < count && shown < top && sums[shown].count != 0 && !out->stopped; shown++) {
+        const struct sonde__report_process *p = sonde__report_process(report, sums[shown].call);
+        sonde__report_out_print(out, p->pid != 0 ? "  %d  " : "  ", p->pid);
+        put_text(out, report, "", p->executable);
+        sonde__report_out_print(out, "  %" PRIu64 " call%s", sums[shown].count,
+                                sonde__base_plural(sums[shown].count));
+        if (p->parent_pid != 0) {
+            sonde__report_out_print(out, "  started by %d", p->parent_pid);
+        }
+        sonde__report_out_str(out, "\n");
+    }
+    if (shown < count) {
+        sonde__report_out_print(out, "  and %u other%s\n", count - shown,
+                                sonde__base_plural(count - shown));
+    }
+    sonde__mem_free(sums);
+}
+
 static void put_missed(struct sonde__report_out *out, const struct sonde__report *report)
 {
     bool is_first = true;
@@ -329,6 +372,7 @@ void sonde__report_put_findings(struct sonde__report_out *out, const struct sond
     }
     put_unbroken(out, report, findings, found);
     put_phases(out, report);
+    put_processes(out, report, top);
     put_missed(out, report);
     sonde__mem_free(sums.rules);
     sonde__report_values_done(&sums.values);

@@ -96,6 +96,18 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
     return w.fits;
 }
 
+bool sonde__watch_fill_join(const struct sonde__watch_options *o, int32_t supervisor,
+                            int32_t page_fd, struct sonde__probe_follow *follow)
+{
+    struct words w = {follow, 0, o->self != NULL};
+    follow->words = 0;
+    add(&w, "%s", o->self != NULL ? o->self : "");
+    add(&w, "run");
+    add(&w, "--join=%d:%d", (int)supervisor, (int)page_fd);
+    add(&w, "--");
+    return w.fits;
+}
+
 bool sonde__watch_describe_missed(const struct sonde__probe_follow *follow, char *ret_text,
                                   size_t capacity)
 {

@@ -14,6 +14,10 @@
 /* False: the command line does not fit. supervisor: the pid of this watch's supervisor. */
 bool sonde__watch_fill_follow(const struct sonde__watch_options *options, int32_t supervisor,
                               struct sonde__probe_follow *follow);
+/* The same where a plugin records the programs: `sonde run --join`, which takes no supervisor of
+ * its own. page_fd: of the memory that the plugin shares, in this supervisor. */
+bool sonde__watch_fill_join(const struct sonde__watch_options *options, int32_t supervisor,
+                            int32_t page_fd, struct sonde__probe_follow *follow);
 /* "3 programs were started without being followed: ..."; false: all were followed. */
 bool sonde__watch_describe_missed(const struct sonde__probe_follow *follow, char *ret_text,
                                   size_t capacity);

@@ -136,7 +136,8 @@ void sonde__watch_who(const char *program, int32_t pid, char ret_who[SONDE__WATC
 static void fill_who(struct sonde__watch_output *output, int32_t pid)
 {
     const char *program = output->options->program;
-    if (output->options->follow || output->options->root != 0) {
+    if ((output->options->follow && output->options->plugin == NULL) ||
+        output->options->root != 0) {
         sonde__watch_who(program != NULL ? program : output->options->argv[0], pid, output->who);
     }
 }

@@ -143,6 +143,8 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
         session->plugin_memory = (char *)memory + plugin_at;
         plugin->begin(plugin->ctx, session->plugin_memory);
         session->page->plugin = plugin_at;
+        session->page->follows =
+            options->follow ? SONDE__PROBE_FOLLOWS_ALL : SONDE__PROBE_FOLLOWS_NONE;
     }
     session->worker_count = session->follow->worker_count = workers;
     session->page_fd = follows || plugin != NULL ? *ret_page_fd : -1; /* host_shared.c */
@@ -173,11 +175,23 @@ static int run_unwatched(const struct sonde__watch_options *options, const char 
     return sonde__host_become(path, options->argv, options->envp, ret_error);
 }
 
+int sonde__watch_become(const struct sonde__watch_options *options, const char *path,
+                        int32_t page_fd, struct sonde_error *ret_error)
+{
+    char **with_probe = page_fd >= 0 ? make_environment(options, page_fd) : NULL;
+    char *const *envp = with_probe != NULL ? with_probe : options->envp;
+    int exit_code = sonde__host_become(path, options->argv, envp, ret_error);
+    if (ret_error->os_error == E2BIG && with_probe != NULL) {
+        sonde__host_close(page_fd);
+        exit_code = sonde__host_become(path, options->argv, options->envp, ret_error);
+    }
+    return exit_code;
+}
+
 int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_error *ret_error)
 {
     static struct sonde__watch_session session;
     static char path[SONDE__WATCH_PATH_MAX];
-    char *const *envp = options->envp;
     int32_t page_fd = -1;
     int exit_code = 0;
     if (options->program != NULL) {
@@ -196,21 +210,14 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         return options->root != 0 ? run_unwatched(options, path, ret_error) : 125;
     }
     /* never freed: this process becomes the program or ends */
-    char *const *argv = resolve_env(options->argv, path, sizeof path);
-    if (session.carry == SONDE__WATCH_CARRIES && options->probe != NULL) {
-        char **with_probe = make_environment(options, page_fd);
-        envp = with_probe != NULL ? with_probe : envp;
-    } else {
+    struct sonde__watch_options last = *options;
+    last.argv = resolve_env(options->argv, path, sizeof path);
+    if (session.carry != SONDE__WATCH_CARRIES || options->probe == NULL) {
         sonde__host_close(page_fd);
+        page_fd = -1;
     }
     if (options->report_fd >= 0) {
         sonde__host_close(options->report_fd);
     }
-    exit_code = sonde__host_become(path, argv, envp, ret_error);
-    if (ret_error->os_error == E2BIG && envp != options->envp) {
-        sonde__host_close(page_fd);
-        exit_code =
-            sonde__host_become(path, argv, options->envp, ret_error); /* without the probe */
-    }
-    return exit_code;
+    return sonde__watch_become(&last, path, page_fd, ret_error);
 }

@@ -63,6 +63,9 @@ struct sonde__watch_plugin {
     /* when it has ended */
     void (*end)(void *ctx, const void *memory, struct sonde__report *report,
                 struct sonde__report_lines lines);
+    /* In the supervisor, before the program starts; null: not called. The memory is `at` bytes
+     * behind the start of the file `fd`. */
+    void (*supervise)(void *ctx, void *memory, uint64_t at, int32_t fd);
     /* Called each period_ns (0: never) while the program runs, and with `all` on SIGQUIT. May be
      * null. */
     uint64_t period_ns;
@@ -125,6 +128,11 @@ struct sonde__watch_options {
     const char *program;     /* the file to execute; null: argv[0] says it */
     const char *report_path; /* absolute path of its report, which is removed if it stays empty */
 };
+
+/* Become the program, with the probe, which finds its memory by `page_fd`; -1: without. Returns
+ * only if that fails: the exit status. */
+int sonde__watch_become(const struct sonde__watch_options *options, const char *path,
+                        int32_t page_fd, struct sonde_error *ret_error);
 
 /* Watch a forked child, in a supervisor that sonde__watch_attend_workers() has started. place:
  * "FD:INDEX:PID". Returns only if the watch could not be started: the exit status. */

@@ -257,7 +257,7 @@ void sonde__watch_print_summary(struct sonde__watch_session *s)
     struct summary sum = {0};
     bool replaced = s->replaced || atomic_load(&s->page->replaced) != 0;
     print_lost(s);
-    if (s->plugin_memory != NULL && replaced && !s->options.quiet) {
+    if (s->plugin_memory != NULL && replaced && !s->options.follow && !s->options.quiet) {
         print_replaced(s);
     }
     if (s->options.quiet || s->plugin_memory != NULL || s->options.on_stall != NULL ||

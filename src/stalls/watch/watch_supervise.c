@@ -5,6 +5,7 @@
 
 #include "host_run.h"
 #include "report_model.h"
+#include "watch_follow.h"
 #include "watch_rounds.h"
 #include "watch_spool.h"
 #include "watch_spooled.h"
@@ -47,6 +48,21 @@ static int stand_by(struct sonde__watch_session *s)
     return signal;
 }
 
+/* Returns as stand_by(). Who takes over is found by programs that are executed from then on. */
+static int begin_to_supervise(struct sonde__watch_session *s)
+{
+    const struct sonde__watch_plugin *plugin = s->options.plugin;
+    if (s->plugin_memory != NULL && plugin->supervise != NULL) {
+        plugin->supervise(plugin->ctx, s->plugin_memory, s->page->plugin, s->page_fd);
+    }
+    int signal = stand_by(s);
+    atomic_store(&s->page->supervisor, (int32_t)getpid());
+    if (s->plugin_memory != NULL && s->options.follow) {
+        (void)sonde__watch_fill_join(&s->options, (int32_t)getpid(), s->page_fd, s->follow);
+    }
+    return signal;
+}
+
 void sonde__watch_supervise(void *ctx, int32_t pid)
 {
     struct sonde__watch_session *s = ctx;
@@ -57,8 +73,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     /* of a plugin before the fork: who takes over goes on in the same files */
     bool no_spool = !sonde__watch_spool_open(s, &error) && error.status != SONDE_OK;
     struct sonde_error spool_error = error;
-    int signal = stand_by(s);
-    atomic_store(&s->page->supervisor, (int32_t)getpid());
+    int signal = begin_to_supervise(s);
     if (s->wait == wait_outside && sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping,
                                                              &s->waiter, &error) != SONDE_OK) {
         if (signal == 0) {

@@ -9,11 +9,14 @@
 #include "test.h"
 
 /* Which calls a program makes is for strace to say; at least this many should be compared. */
-static void compare(const char *const program[], long at_least)
+static void compare_how(const char *how, const char *const program[], long at_least)
 {
     const char *argv[32] = {"python3", program_source("audit/recall.py"), program_sonde(),
                             test_folder()};
     size_t n = 4;
+    if (how != NULL) {
+        argv[n++] = how;
+    }
     for (size_t i = 0; program[i] != NULL; i++) {
         argv[n++] = program[i];
     }
@@ -36,6 +39,11 @@ static void compare(const char *const program[], long at_least)
     fprintf(stderr, "%s: %s", program[0], all);
     CHECK(had >= at_least);
     test_run_done(&run);
+}
+
+static void compare(const char *const program[], long at_least)
+{
+    compare_how(NULL, program, at_least);
 }
 
 TEST_TIMEOUT(perl, 300)
@@ -123,4 +131,53 @@ TEST_TIMEOUT(gpg, 300)
     snprintf(home, sizeof home, "%s", test_folder());
     const char *const argv[] = {"gpg", "--homedir", home, "--no-autostart", "--list-keys", NULL};
     compare(argv, 3);
+}
+
+TEST_TIMEOUT(children_of_perl, 300)
+{
+    static const char *const argv[] = {
+        "perl", "-e",
+        "for $i (1..5) { fork() or do { -e '/x' for 1..$i; getppid(); exit 0 } }"
+        "1 while wait > 0; print 'ok'; exit 4",
+        NULL};
+    compare_how("--follow", argv, 30);
+}
+
+TEST_TIMEOUT(programs_of_a_shell, 300)
+{
+    static const char *const argv[] = {
+        "sh", "-c", "ls / | sort | head -3; cat /etc/passwd | wc -l; echo done; exit 3", NULL};
+    compare_how("--follow", argv, 60);
+}
+
+TEST_TIMEOUT(helpers_of_git, 300)
+{
+    char folder[600], line[2048];
+    if (!program_on_path("git")) {
+        SKIP("git is not installed");
+    }
+    make_repository(folder, sizeof folder);
+    snprintf(line, sizeof line, "cd %s && git fsck 2>&1 && git repack -adq && git log --oneline -1",
+             folder);
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    compare_how("--follow", argv, 100);
+}
+
+TEST_TIMEOUT(compilers_of_make, 300)
+{
+    char path[600], line[2048];
+    static const char rules[] =
+        "prog: a.o b.o c.o d.o\n\tcc -o $@ $^\n%.o: %.c\n\tcc -c -o $@ $<\n";
+    if (!test_long() || !program_on_path("make") || !program_on_path("cc")) {
+        SKIP("needs SONDE_TEST_LONG, make and cc: a minute under strace");
+    }
+    snprintf(path, sizeof path, "%s/Makefile", test_folder());
+    test_write_file(path, rules, strlen(rules));
+    snprintf(line, sizeof line,
+             "cd %s && rm -f *.o prog; for f in b c d; do echo 'int x;' >$f.c; sed -i s/x/$f/ "
+             "$f.c; done; "
+             "echo 'int main(void) { return 6; }' >a.c; make -s -j4; ./prog; echo $?",
+             test_folder());
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    compare_how("--follow", argv, 300);
 }

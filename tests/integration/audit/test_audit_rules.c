@@ -368,7 +368,6 @@ TEST(options_that_do_not_fit_are_refused)
     static const char *const wrong[][3] = {
         {"--record=x", NULL, "--record and --audit: give one"},
         {"--blocks", NULL, "--blocks and --audit cannot be combined yet"},
-        {"--follow", NULL, "--audit and --follow cannot be combined yet"},
         {"--app-only", NULL, "--app-only needs --record"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -61,6 +61,19 @@ enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void *
     return SONDE_OK;
 }
 
+int32_t sonde__host_shared_reserve(size_t size)
+{
+    int fd = memfd_create(SONDE__HOST_SHARED_NAME, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (fd >= 0 && !set_size(fd, size)) {
+        close(fd);
+        return -1;
+    }
+    if (fd >= 0) {
+        (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    }
+    return fd;
+}
+
 enum sonde_status sonde__host_landmark_create(const char *name, const void *bytes, size_t size,
                                               void **ret_memory)
 {
