@@ -182,10 +182,10 @@ if [ "$arch" = arm64 ]; then
             -isystem "$headers" -D_GNU_SOURCE -DSONDE_VERSION='""' "-I$here/../../include" $folders -O1 -fPIC -Wall -Werror -c &&
             find . -name '*.o' ! -name 'sim-*' | xargs llvm-ar-19 rcs libsonde.a) || { echo "not ok sonde is built for iOS"; exit 1; }
     for flags in -O0 -O2; do
-        SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" capture "-fno-optimize-sibling-calls $flags" \
-            "$ios/libsonde.a -U _swift_task_getCurrent" "$here/programs/capture.c" &&
+        SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" capture "-fno-optimize-sibling-calls -DWITHOUT_PREPARE $flags" \
+            "$ios/libsonde.a" "$here/programs/capture.c" &&
             SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
-                "$ios/libsonde.a -U _swift_task_getCurrent" "$here/programs/threads.c" "$here/programs/workers.c" ||
+                "$ios/libsonde.a" "$here/programs/threads.c" "$here/programs/workers.c" ||
             { echo "not ok programs are built for iOS"; exit 1; }
         for program in capture threads; do
             case_ "iOS, $program: $flags" 0 '0 mistakes' timeout 200 $emulator "$out/machohost" "$ios/libSystem.dylib" "$ios/$program"

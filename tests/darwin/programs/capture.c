@@ -109,9 +109,11 @@ int main(void)
 {
     NOTE();
     capture_all();
+#if !defined(WITHOUT_PREPARE)
     if (sonde_stack_prepare() != SONDE_OK) {
         mistakes++;
     }
+#endif
     capture_all(); /* by the thread's memo */
     capture_all();
     printf("%u mistakes\n", mistakes);
