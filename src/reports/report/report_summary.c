@@ -192,9 +192,30 @@ static uint64_t address_of(const char *text)
  * 56 bytes. */
 #define LOCK_BYTES 64u
 
+/* Are both about one descriptor? Texts begin with "fd 7 ". */
+static bool is_same_fd(const char *a, const char *b)
+{
+    size_t number = strncmp(a, "fd ", 3) == 0 ? strspn(a + 3, "0123456789") : 0;
+    return number != 0 && a[3 + number] == ' ' && strncmp(a, b, 3 + number + 1) == 0;
+}
+
+/* Did the descriptor refer to one file in all samples? A wait does not say of which it speaks. */
+static bool is_one_file(const struct sonde__report *report, const struct sonde__report_stall *stall,
+                        uint32_t detail)
+{
+    const char *text = sonde__report_text(report, detail);
+    for (uint32_t i = 0; i < stall->sample_count; i++) {
+        uint32_t other = stall->samples[i].detail;
+        if (other != detail && is_same_fd(text, sonde__report_text(report, other))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Does the wait belong to this call? A stall with several calls has several waits. */
-static bool is_of_call(const struct sonde__report *report, const struct sonde__report_wait *wait,
-                       const struct sonde__report_summary *s)
+static bool is_of_call(const struct sonde__report *report, const struct sonde__report_stall *stall,
+                       const struct sonde__report_wait *wait, const struct sonde__report_summary *s)
 {
     const char *call = sonde__report_syscall_name(report, s->syscall - 1);
     const char *resource = sonde__report_text(report, wait->resource);
@@ -212,6 +233,9 @@ static bool is_of_call(const struct sonde__report *report, const struct sonde__r
         return strcmp(call, "wait4") == 0 || strcmp(call, "waitid") == 0;
     case SONDE__REPORT_WAIT_FILE_LOCK:
         return strcmp(call, "flock") == 0 || strcmp(call, "fcntl") == 0;
+    case SONDE__REPORT_WAIT_SOCKET: /* the call's text has only a number */
+    case SONDE__REPORT_WAIT_PIPE:
+        return is_same_fd(detail, resource) && is_one_file(report, stall, s->detail);
     default:
         return false; /* the call's own text says as much */
     }
@@ -224,7 +248,7 @@ static const struct sonde__report_wait *find_wait(const struct sonde__report *re
     const struct sonde__report_wait *found = NULL;
     for (uint32_t i = 0; i < stall->wait_count; i++) {
         const struct sonde__report_wait *wait = &stall->waits[i];
-        if (wait->tid == stall->tid && is_of_call(report, wait, s)) {
+        if (wait->tid == stall->tid && is_of_call(report, stall, wait, s)) {
             if (found != NULL) {
                 return NULL; /* several waits: which one took most of the time is unknown */
             }

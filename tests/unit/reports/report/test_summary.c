@@ -225,6 +225,29 @@ TEST(summary_of_a_lock)
     check(&s, "main blocked 1.00 s in wait4 (a child) under spawn");
 }
 
+/* The call's own text has only a number; the wait was looked up. */
+TEST(summary_of_a_socket)
+{
+    static const char *const peer = "fd 7 tcp 10.0.0.5:4000 to 10.0.0.9:5432";
+    struct scene s = make(1000);
+    blocks(&s, 1000, READ, "fd 7 socket:[123]", under(&s, "query", "", 0));
+    waits(&s, SONDE__REPORT_WAIT_SOCKET, peer, 0);
+    check(&s, "main blocked 1.00 s in read (fd 7 tcp 10.0.0.5:4000 to 10.0.0.9:5432) under query");
+    s = make(1000); /* of another descriptor, whose number begins alike */
+    blocks(&s, 1000, READ, "fd 77 socket:[123]", under(&s, "query", "", 0));
+    waits(&s, SONDE__REPORT_WAIT_SOCKET, peer, 0);
+    check(&s, "main blocked 1.00 s in read (fd 77 socket:[123]) under query");
+    s = make(1000); /* the number was used for two sockets */
+    blocks(&s, 100, READ, "fd 7 socket:[122]", under(&s, "query", "", 0));
+    blocks(&s, 900, READ, "fd 7 socket:[123]", under(&s, "query", "", 0));
+    waits(&s, SONDE__REPORT_WAIT_SOCKET, peer, 0);
+    check(&s, "main blocked 1.00 s, 900 ms of it in read (fd 7 socket:[123]) under query");
+    s = make(1000);
+    blocks(&s, 1000, READ, "fd 3 pipe:[9]", under(&s, "load", "", 0));
+    waits(&s, SONDE__REPORT_WAIT_PIPE, "fd 3 pipe:[9]", HELPER);
+    check(&s, "main blocked 1.00 s in read (fd 3 pipe:[9], of thread 4712) under load");
+}
+
 TEST(summary_of_what_was_not_sampled)
 {
     struct scene s = make(1000);
