@@ -188,7 +188,7 @@ static void print_thread(struct work *work, struct sonde__text *out, uint64_t ti
     struct sonde_thread thread;
     struct sonde_stack stack;
     enum sonde_status status = passive;
-    if (sonde__api_thread_describe(tid, &thread) != SONDE_OK) {
+    if (sonde__api_thread_describe(&(struct sonde__os_stop){.tid = tid}, &thread) != SONDE_OK) {
         thread.name[0] = '\0';
     }
     sonde__base_text_str(out, "thread ");

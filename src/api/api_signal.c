@@ -80,18 +80,18 @@ static enum sonde_status set_handler_locked(void)
 
 static bool is_pending_anywhere(void)
 {
-    uint64_t *tids;
+    struct sonde__os_stop *threads;
     size_t count;
     bool is_pending = sonde__host_signal_waits_here();
-    if (is_pending || sonde__api_thread_tids(&tids, &count) != SONDE_OK) {
+    if (is_pending || sonde__api_threads_open(&threads, &count) != SONDE_OK) {
         return true; /* unknown: the handler stays */
     }
     for (size_t i = 0; i < count && !is_pending; i++) {
         struct sonde__capture_stat stat;
-        is_pending = sonde__capture_read_stat(tids[i], &stat) == SONDE_OK &&
+        is_pending = sonde__capture_read_stat(threads[i].tid, &stat) == SONDE_OK &&
                      (stat.pending >> (SIGNAL - 1) & 1) != 0;
     }
-    sonde__mem_free(tids);
+    sonde__api_threads_close(threads, count);
     return is_pending;
 }
 

@@ -105,7 +105,8 @@ static void describe_thread(const struct sonde__roster_thread *known, bool is_ba
     thread->struct_bytes = sizeof *thread;
     thread->letter = '?';
     thread->state = SONDE_THREAD_UNKNOWN;
-    if (!is_bare && sonde__api_thread_describe(known->tid, thread) != SONDE_OK) {
+    const struct sonde__os_stop of = {.tid = known->tid};
+    if (!is_bare && sonde__api_thread_describe(&of, thread) != SONDE_OK) {
         is_bare = true; /* it has ended */
     }
     thread->tid = known->tid;

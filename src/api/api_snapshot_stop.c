@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Snapshots on a system that can stop threads: all are stopped, walked and released. What needs
  * memory is allocated before. */
-#include <stdlib.h>
-
 #include "api_thread_stop.h"
 #include "base_sized.h"
 #include "base_status.h"
@@ -18,69 +16,45 @@ struct moment {
     uint64_t *pcs;
     uint8_t *how;
     uint64_t *async_pcs; /* null: none wanted */
-    size_t capacity;
 };
-
-static void close_threads(const struct moment *moment)
-{
-    for (uint32_t i = 0; i < moment->together.count; i++) {
-        sonde__os_stop_close(&moment->stops[i]);
-    }
-}
 
 static void free_moment(const struct moment *moment)
 {
     sonde__mem_free(moment->together.threads);
-    sonde__mem_free(moment->stops);
+    sonde__api_threads_close(moment->stops, moment->together.count);
     sonde__mem_free(moment->texts);
     sonde__mem_free(moment->pcs);
     sonde__mem_free(moment->how);
     sonde__mem_free(moment->async_pcs);
 }
 
-static bool alloc_moment(struct moment *moment, size_t capacity, const struct sonde_stack *stack)
+static bool alloc_moment(struct moment *moment, size_t count, const struct sonde_stack *stack)
 {
-    *moment = (struct moment){.capacity = capacity};
-    moment->together.threads = sonde__mem_alloc_array(capacity, sizeof *moment->together.threads);
-    moment->stops = sonde__mem_alloc_array(capacity, sizeof *moment->stops);
-    moment->texts = sonde__mem_alloc_array(capacity, sizeof *moment->texts);
-    moment->pcs = sonde__mem_alloc_array(capacity, stack->capacity * sizeof *moment->pcs);
-    moment->how = sonde__mem_alloc_array(capacity, stack->capacity);
+    *moment = (struct moment){.stops = NULL};
+    moment->together.threads = sonde__mem_alloc_array(count, sizeof *moment->together.threads);
+    moment->texts = sonde__mem_alloc_array(count, sizeof *moment->texts);
+    moment->pcs = sonde__mem_alloc_array(count, stack->capacity * sizeof *moment->pcs);
+    moment->how = sonde__mem_alloc_array(count, stack->capacity);
     moment->async_pcs =
-        sonde__mem_alloc_array(capacity, stack->async_capacity * sizeof *moment->async_pcs);
-    return moment->together.threads != NULL && moment->stops != NULL && moment->texts != NULL &&
-           moment->pcs != NULL && moment->how != NULL && moment->async_pcs != NULL;
-}
-
-static int compare_stops(const void *a, const void *b)
-{
-    uint64_t x = ((const struct sonde__os_stop *)a)->tid, main = sonde__os_main_tid();
-    uint64_t y = ((const struct sonde__os_stop *)b)->tid;
-    return x == y ? 0 : x == main || (y != main && x < y) ? -1 : 1;
+        sonde__mem_alloc_array(count, stack->async_capacity * sizeof *moment->async_pcs);
+    return moment->together.threads != NULL && moment->texts != NULL && moment->pcs != NULL &&
+           moment->how != NULL && moment->async_pcs != NULL;
 }
 
 /* Refer to all threads, in the order of delivery. */
 static enum sonde_status open_moment(struct moment *moment, const struct sonde_stack *stack)
 {
-    enum { FIRST_GUESS = 64, SPARE = 16 };
-    for (size_t capacity = FIRST_GUESS;;) {
-        size_t total = 0;
-        enum sonde_status status = SONDE_MEMORY;
-        if (alloc_moment(moment, capacity, stack)) {
-            status = sonde__os_stop_open_all(moment->stops, capacity, &total);
-        }
-        moment->together.count = (uint32_t)(total < capacity ? total : capacity);
-        if (status == SONDE_OK && total <= capacity) {
-            qsort(moment->stops, total, sizeof *moment->stops, compare_stops);
-            return SONDE_OK;
-        }
-        close_threads(moment);
+    struct sonde__os_stop *stops;
+    size_t count;
+    SONDE_TRY(sonde__api_threads_open(&stops, &count));
+    bool has_memory = alloc_moment(moment, count, stack);
+    moment->stops = stops;
+    moment->together.count = (uint32_t)count;
+    if (!has_memory) {
         free_moment(moment);
-        if (status != SONDE_OK) {
-            return status;
-        }
-        capacity = total + SPARE;
+        return SONDE_MEMORY;
     }
+    return SONDE_OK;
 }
 
 static void prepare_threads(struct moment *moment, const struct sonde_stack *stack, bool is_bare)
@@ -115,22 +89,22 @@ static void capture_caller(struct moment *moment, const struct sonde__regs *call
 /* A thread that is there now and was not stopped may have run. */
 static bool has_new_thread(const struct moment *moment)
 {
-    uint64_t *tids;
+    struct sonde__os_stop *now;
     size_t count;
     bool is_new = true;
-    if (sonde__api_thread_tids(&tids, &count) != SONDE_OK) {
+    if (sonde__api_threads_open(&now, &count) != SONDE_OK) {
         return true;
     }
     for (size_t i = 0; i < count; i++) {
         is_new = true;
         for (uint32_t k = 0; k < moment->together.count && is_new; k++) {
-            is_new = moment->stops[k].tid != tids[i];
+            is_new = moment->stops[k].tid != now[i].tid;
         }
         if (is_new) {
             break;
         }
     }
-    sonde__mem_free(tids);
+    sonde__api_threads_close(now, count);
     return is_new;
 }
 
@@ -190,7 +164,6 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
     struct sonde_snapshot sum = sum_up(&moment);
     sum.total_ns = sonde__os_now_ns() - begin_ns;
     deliver(&moment, stack, each, ctx);
-    close_threads(&moment);
     free_moment(&moment);
     if (ret_snapshot != NULL) {
         sonde__base_sized_give(ret_snapshot, &sum, sizeof sum);

@@ -7,7 +7,6 @@
 #include "base_sized.h"
 #include "base_status.h"
 #include "capture_walk.h"
-#include "mem_heap.h"
 #include "os.h"
 #include "target_self.h"
 #include "unwind_walk.h"
@@ -70,16 +69,17 @@ static enum sonde_status capture_self(const struct sonde__regs *caller, uint32_t
     return SONDE_OK;
 }
 
-static enum sonde_status capture_one(uint64_t tid, const struct sonde_capture_options *options,
+static enum sonde_status capture_one(const struct sonde__os_stop *thread,
+                                     const struct sonde_capture_options *options,
                                      enum sonde_status others, const struct sonde__regs *caller,
                                      struct sonde_stack *stack, struct sonde_captured *captured)
 {
     sonde__base_mem_set(captured, 0, sizeof *captured);
     captured->syscall = -1;
     clear_stack(stack);
-    captured->status = tid == sonde__os_tid()
+    captured->status = thread->tid == sonde__os_tid()
                            ? capture_self(caller, options->skip, stack, captured)
-                           : sonde__api_other_capture(tid, options, others, stack, captured);
+                           : sonde__api_other_capture(thread, options, others, stack, captured);
     return captured->status;
 }
 
@@ -90,6 +90,7 @@ enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_cap
 {
     struct sonde_capture_options options;
     struct sonde_captured captured;
+    struct sonde__os_stop thread;
     enum sonde_status status;
     if (!sonde__capture_is_usable(stack) ||
         (ret_captured != NULL && !sonde__base_sized_is_set(ret_captured)) ||
@@ -100,9 +101,10 @@ enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_cap
     if (status != SONDE_OK) {
         return status;
     }
-    status = sonde__api_other_exists(tid);
+    status = sonde__api_thread_refer(tid, &thread);
     if (status == SONDE_OK) {
-        status = capture_one(tid, &options, sonde__api_other_check(), caller, stack, &captured);
+        status = capture_one(&thread, &options, sonde__api_other_check(), caller, stack, &captured);
+        sonde__api_thread_release(&thread);
     } else {
         captured = (struct sonde_captured){.status = status, .syscall = -1};
     }
@@ -118,25 +120,25 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
 {
     struct sonde_capture_options options;
     enum sonde_status others;
-    uint64_t *tids;
+    struct sonde__os_stop *all;
     size_t count;
     if (!sonde__capture_is_usable(stack) || each == NULL ||
         !sonde__api_capture_options(given, SONDE_CAPTURE_TIMEOUT_NS, &options)) {
         return SONDE_USAGE;
     }
     SONDE_TRY(sonde__target_self_refresh(false));
-    SONDE_TRY(sonde__api_thread_tids(&tids, &count));
+    SONDE_TRY(sonde__api_threads_open(&all, &count));
     others = sonde__api_other_check();
     for (size_t i = 0; i < count; i++) {
         struct sonde_captured captured = {.status = SONDE_ABSENT, .syscall = -1};
         struct sonde_thread thread = {.struct_bytes = sizeof thread,
-                                      .tid = tids[i],
+                                      .tid = all[i].tid,
                                       .state = SONDE_THREAD_DEAD,
                                       .letter = '?'};
         clear_stack(stack);
-        if (sonde__api_thread_describe(tids[i], &thread) == SONDE_OK) {
+        if (sonde__api_thread_describe(&all[i], &thread) == SONDE_OK) {
             enum sonde_status status =
-                capture_one(tids[i], &options, others, caller, stack, &captured);
+                capture_one(&all[i], &options, others, caller, stack, &captured);
             (void)status; /* `captured` has it */
         }
         captured.struct_bytes = sizeof captured;
@@ -144,6 +146,6 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
             break;
         }
     }
-    sonde__mem_free(tids);
+    sonde__api_threads_close(all, count);
     return SONDE_OK;
 }

@@ -8,6 +8,7 @@
 #include <sonde/thread.h>
 
 #include "arch_regs.h"
+#include "os_stop.h"
 #include "target.h"
 
 /* The capture functions behind capture_entry.S: `caller` holds the registers of frame 0. */
@@ -26,27 +27,39 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
                                               const struct sonde__regs *caller);
 
 /* --- other threads, by what the system allows: api_thread_passive.c and api_thread_describe.c, or
- * api_thread_stop.c --- */
+ * api_thread_stop.c. A thread is referred to once, and then asked: by its number alone, Darwin
+ * finds it only in a list of all --- */
+
+/* Refer to all threads that fit, in any order. Returns OK | OS | MEMORY | ...
+ * Ownership: ..._release() for each of the first `capacity` ones. */
+SONDE_NODISCARD enum sonde_status sonde__api_thread_refer_all(struct sonde__os_stop *ret_threads,
+                                                              size_t capacity, size_t *ret_total);
+/* Refer to one thread. Returns OK (also if it is unknown whether it is there) | ABSENT | OS. */
+SONDE_NODISCARD enum sonde_status sonde__api_thread_refer(uint64_t tid,
+                                                          struct sonde__os_stop *ret_thread);
+void sonde__api_thread_release(const struct sonde__os_stop *thread);
 
 /* Can they be captured at all? The answer is for sonde__api_other_capture(). */
 enum sonde_status sonde__api_other_check(void);
-/* Returns OK (also if that is unknown) | ABSENT. */
-SONDE_NODISCARD enum sonde_status sonde__api_other_exists(uint64_t tid);
 /* Capture a thread, not the calling one. Returns as sonde_thread_capture(). */
 SONDE_NODISCARD enum sonde_status
-sonde__api_other_capture(uint64_t tid, const struct sonde_capture_options *options,
-                         enum sonde_status check, struct sonde_stack *stack,
-                         struct sonde_captured *captured);
+sonde__api_other_capture(const struct sonde__os_stop *thread,
+                         const struct sonde_capture_options *options, enum sonde_status check,
+                         struct sonde_stack *stack, struct sonde_captured *captured);
 /* The name of any thread, cut to fit. Returns OK | ABSENT | ... */
-SONDE_NODISCARD enum sonde_status sonde__api_thread_name(uint64_t tid, char *name, size_t capacity);
+SONDE_NODISCARD enum sonde_status sonde__api_thread_name(const struct sonde__os_stop *thread,
+                                                         char *name, size_t capacity);
 /* Current name and state of any thread. Returns OK | ABSENT | ... */
-SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(uint64_t tid,
+SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(const struct sonde__os_stop *thread,
                                                              struct sonde_thread *ret_thread);
 
 /* --- */
 
-/* The tids of this process: the main thread, then ascending. Ownership: sonde__mem_free(). */
-SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count);
+/* Refer to the threads of this process: the main thread, then ascending. Returns OK | MEMORY |
+ * UNREADABLE. Ownership: sonde__api_threads_close(). */
+SONDE_NODISCARD enum sonde_status sonde__api_threads_open(struct sonde__os_stop **ret_threads,
+                                                          size_t *ret_count);
+void sonde__api_threads_close(struct sonde__os_stop *threads, size_t count);
 
 /* Have a running thread capture itself. Our handler is set only during the call. */
 SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(uint64_t tid, uint64_t timeout_ns,

@@ -25,13 +25,6 @@ enum sonde_status sonde__api_other_check(void)
     return sonde__capture_passive_check();
 }
 
-enum sonde_status sonde__api_other_exists(uint64_t tid)
-{
-    struct sonde__capture_stat stat;
-    enum sonde_status status = tid > 0 ? sonde__capture_read_stat(tid, &stat) : SONDE_ABSENT;
-    return status == SONDE_ABSENT ? SONDE_ABSENT : SONDE_OK;
-}
-
 struct passive_read {
     uint64_t tid;
     struct sonde_stack *stack;
@@ -45,11 +38,12 @@ static void read_passively(void *ctx)
     read->status = sonde__capture_blocked(read->tid, read->stack, read->captured);
 }
 
-enum sonde_status sonde__api_other_capture(uint64_t tid,
+enum sonde_status sonde__api_other_capture(const struct sonde__os_stop *thread,
                                            const struct sonde_capture_options *options,
                                            enum sonde_status passive, struct sonde_stack *stack,
                                            struct sonde_captured *captured)
 {
+    uint64_t tid = thread->tid;
     bool may_signal = (options->flags & SONDE_CAPTURE_PASSIVE_ONLY) == 0;
     enum sonde_status status = passive;
     for (unsigned i = 0; i < ROUNDS; i++) {

@@ -41,47 +41,40 @@ void sonde__api_stop_explain(const struct sonde__api_together *together,
 
 /* --- one thread --- */
 
+enum sonde_status sonde__api_thread_refer_all(struct sonde__os_stop *ret_threads, size_t capacity,
+                                              size_t *ret_total)
+{
+    return sonde__os_stop_open_all(ret_threads, capacity, ret_total);
+}
+
+enum sonde_status sonde__api_thread_refer(uint64_t tid, struct sonde__os_stop *ret_thread)
+{
+    return sonde__os_stop_open(tid, ret_thread);
+}
+
+void sonde__api_thread_release(const struct sonde__os_stop *thread)
+{
+    sonde__os_stop_close(thread);
+}
+
 enum sonde_status sonde__api_other_check(void)
 {
     return SONDE_OK;
 }
 
-enum sonde_status sonde__api_other_exists(uint64_t tid)
-{
-    struct sonde__os_stop stop;
-    enum sonde_status status = sonde__os_stop_open(tid, &stop);
-    if (status == SONDE_OK) {
-        sonde__os_stop_close(&stop);
-    }
-    return status == SONDE_ABSENT ? SONDE_ABSENT : SONDE_OK;
-}
-
-enum sonde_status sonde__api_other_capture(uint64_t tid,
+enum sonde_status sonde__api_other_capture(const struct sonde__os_stop *thread,
                                            const struct sonde_capture_options *options,
                                            enum sonde_status check, struct sonde_stack *stack,
                                            struct sonde_captured *captured)
 {
-    struct sonde__stopped one = {.stack = *stack};
+    struct sonde__stopped one = {.stop = *thread, .stack = *stack};
     struct sonde__api_together together = {.threads = &one, .count = 1};
     (void)options;
     (void)check;
-    one.status = sonde__os_stop_open(tid, &one.stop);
-    if (one.status == SONDE_OK) {
-        sonde__api_stop_together(&together);
-        sonde__os_stop_close(&one.stop);
-        *stack = one.stack;
-    }
+    sonde__api_stop_together(&together);
+    *stack = one.stack;
     sonde__api_stop_explain(&together, &one, captured);
     return one.status;
-}
-
-static enum sonde_status read_text(uint64_t tid, struct sonde__os_stop_text *ret_text)
-{
-    struct sonde__os_stop stop;
-    SONDE_TRY(sonde__os_stop_open(tid, &stop));
-    enum sonde_status status = sonde__os_stop_describe(&stop, ret_text);
-    sonde__os_stop_close(&stop);
-    return status;
 }
 
 static void fit_name(const char *name, char *ret_name, size_t capacity)
@@ -92,10 +85,11 @@ static void fit_name(const char *name, char *ret_name, size_t capacity)
     sonde__base_text_end_whole(&text); /* the system's copy may be cut, too */
 }
 
-enum sonde_status sonde__api_thread_name(uint64_t tid, char *name, size_t capacity)
+enum sonde_status sonde__api_thread_name(const struct sonde__os_stop *thread, char *name,
+                                         size_t capacity)
 {
     struct sonde__os_stop_text text;
-    SONDE_TRY(read_text(tid, &text));
+    SONDE_TRY(sonde__os_stop_describe(thread, &text));
     fit_name(text.name, name, capacity);
     return SONDE_OK;
 }
@@ -112,10 +106,11 @@ void sonde__api_stop_describe(uint64_t tid, const struct sonde__os_stop_text *te
     fit_name(text->name, ret_thread->name, sizeof ret_thread->name);
 }
 
-enum sonde_status sonde__api_thread_describe(uint64_t tid, struct sonde_thread *ret_thread)
+enum sonde_status sonde__api_thread_describe(const struct sonde__os_stop *thread,
+                                             struct sonde_thread *ret_thread)
 {
     struct sonde__os_stop_text text;
-    SONDE_TRY(read_text(tid, &text));
-    sonde__api_stop_describe(tid, &text, ret_thread);
+    SONDE_TRY(sonde__os_stop_describe(thread, &text));
+    sonde__api_stop_describe(thread->tid, &text, ret_thread);
     return SONDE_OK;
 }

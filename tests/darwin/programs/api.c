@@ -166,6 +166,75 @@ static void check_duel(void)
     check_nothing_is_left();
 }
 
+/* --- many threads: the calls of Mach grow as their number --- */
+
+enum { MORE = 24, ROUNDS = 3 };
+static volatile int are_over;
+
+static void *wait_until_over(void *argument)
+{
+    while (!are_over) {
+        usleep(1000);
+    }
+    return argument;
+}
+
+static int go_on(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *of,
+                 const struct sonde_captured *with)
+{
+    (void)ctx, (void)thread, (void)of, (void)with;
+    return 0;
+}
+
+static uint64_t count_calls(unsigned which)
+{
+    uint64_t before = sim_calls, tid;
+    uint32_t count = 0;
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    switch (which) {
+    case 0:
+        CHECK(sonde_threads_list(NULL, 0, &count) == SONDE_LIMIT && count > WORKERS);
+        break;
+    case 1:
+        CHECK(sonde_thread_find_name("nobody", &tid) == SONDE_ABSENT);
+        break;
+    case 2:
+        CHECK(sonde_threads_capture(NULL, &stack, go_on, NULL) == SONDE_OK);
+        break;
+    default:
+        CHECK(sonde_threads_snapshot(NULL, &stack, go_on, NULL, NULL) == SONDE_OK);
+    }
+    return sim_calls - before;
+}
+
+static void check_linear(void)
+{
+    /* a list that finds no room is made again */
+    enum { WAYS = 4, EACH_LISTED = 6, EACH_CAPTURED = 16 };
+    static pthread_t more[MORE * ROUNDS];
+    uint64_t calls[ROUNDS + 1][WAYS];
+    for (unsigned round = 0; round <= ROUNDS; round++) {
+        for (unsigned way = 0; way < WAYS; way++) {
+            calls[round][way] = count_calls(way);
+            CHECK(calls[round][way] <=
+                  (ALL + MORE * round) * (way < 2 ? EACH_LISTED : EACH_CAPTURED));
+        }
+        for (unsigned i = 0; i < MORE && round < ROUNDS; i++) {
+            CHECK(pthread_create(&more[round * MORE + i], NULL, wait_until_over, NULL) == 0);
+        }
+    }
+    printf("calls of Mach with %u and %u threads: list %u %u, name %u %u, captures %u %u, of one "
+           "moment %u %u\n",
+           ALL, ALL + MORE * ROUNDS, (unsigned)calls[0][0], (unsigned)calls[ROUNDS][0],
+           (unsigned)calls[0][1], (unsigned)calls[ROUNDS][1], (unsigned)calls[0][2],
+           (unsigned)calls[ROUNDS][2], (unsigned)calls[0][3], (unsigned)calls[ROUNDS][3]);
+    are_over = 1;
+    for (unsigned i = 0; i < MORE * ROUNDS; i++) {
+        pthread_join(more[i], NULL);
+    }
+    check_nothing_is_left();
+}
+
 /* --- faults --- */
 
 static unsigned failed;
@@ -288,6 +357,7 @@ int main(void)
     check_all();
     check_names();
     check_duel();
+    check_linear();
     check_refused(&sim_suspend_result);
     check_refused(&sim_state_result);
     check_reads_fail();

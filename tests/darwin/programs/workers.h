@@ -15,7 +15,7 @@
 
 /* of the simulated libSystem */
 extern int64_t sim_port_references, sim_lists, sim_reads_left;
-extern uint64_t sim_maps_while_suspended, sim_allocations_while_suspended;
+extern uint64_t sim_calls, sim_maps_while_suspended, sim_allocations_while_suspended;
 extern uint32_t sim_suspended;
 extern kern_return_t sim_suspend_result, sim_state_result, sim_list_result;
 extern void (*sim_after_list)(void), (*sim_on_read)(void);
