@@ -14,9 +14,10 @@ int main(void)
         return 1;
     }
     for (uint32_t i = 0; i < count && i < 64; i++) {
-        printf("%c %-8s %s%s%s\n", threads[i].letter, sonde_thread_state_text(threads[i].state),
+        printf("%c %-8s %s%s%s%s%s\n", threads[i].letter, sonde_thread_state_text(threads[i].state),
                threads[i].name, threads[i].is_main ? " (main)" : "",
-               threads[i].is_self ? " (this one)" : "");
+               threads[i].is_self ? " (this one)" : "", threads[i].queue[0] != '\0' ? " for " : "",
+               threads[i].queue);
     }
     return 0;
 }

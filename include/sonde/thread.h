@@ -47,6 +47,12 @@ struct sonde_thread {
     uint8_t is_main; /* the process' first thread */
     uint8_t is_self; /* the calling thread */
     char name[32];   /* NUL-terminated; as set by pthread_setname_np; may be "" */
+    /* Darwin; else 0 and "". The memory of its stack, from the lowest address to behind the
+     * highest; 0: not known. */
+    uint64_t stack_start, stack_end;
+    /* Label of the dispatch queue that it works for, cut to whole characters; "": none, or not
+     * known. Another thread is stopped for some microseconds to read it. */
+    char queue[64];
 };
 
 /* The tid of the calling thread, and of the process' first thread (even if that has ended).
@@ -61,7 +67,7 @@ SONDE_API uint64_t sonde_thread_main(void);
  * ret_count  the number of threads, which may exceed capacity
  *
  * Returns    OK | LIMIT (more threads than capacity; the array is filled) | UNREADABLE (no /proc)
- * Context    any thread; not handler      Blocks  no
+ * Context    any thread; not handler      Blocks  no (Darwin: on the lock that holds images loaded)
  * Ownership  nothing is transferred
  * Example    examples/threads_list.c */
 SONDE_API SONDE_NODISCARD enum sonde_status

@@ -12,7 +12,7 @@
 struct moment {
     struct sonde__api_together together;
     struct sonde__os_stop *stops;
-    struct sonde__os_stop_text *texts; /* as of just before the stop */
+    struct sonde__api_told *told; /* as of just before the stop */
     uint64_t *pcs;
     uint8_t *how;
     uint64_t *async_pcs; /* null: none wanted */
@@ -22,7 +22,7 @@ static void free_moment(const struct moment *moment)
 {
     sonde__mem_free(moment->together.threads);
     sonde__api_threads_close(moment->stops, moment->together.count);
-    sonde__mem_free(moment->texts);
+    sonde__mem_free(moment->told);
     sonde__mem_free(moment->pcs);
     sonde__mem_free(moment->how);
     sonde__mem_free(moment->async_pcs);
@@ -32,12 +32,12 @@ static bool alloc_moment(struct moment *moment, size_t count, const struct sonde
 {
     *moment = (struct moment){.stops = NULL};
     moment->together.threads = sonde__mem_alloc_array(count, sizeof *moment->together.threads);
-    moment->texts = sonde__mem_alloc_array(count, sizeof *moment->texts);
+    moment->told = sonde__mem_alloc_array(count, sizeof *moment->told);
     moment->pcs = sonde__mem_alloc_array(count, stack->capacity * sizeof *moment->pcs);
     moment->how = sonde__mem_alloc_array(count, stack->capacity);
     moment->async_pcs =
         sonde__mem_alloc_array(count, stack->async_capacity * sizeof *moment->async_pcs);
-    return moment->together.threads != NULL && moment->texts != NULL && moment->pcs != NULL &&
+    return moment->together.threads != NULL && moment->told != NULL && moment->pcs != NULL &&
            moment->how != NULL && moment->async_pcs != NULL;
 }
 
@@ -68,9 +68,9 @@ static void prepare_threads(struct moment *moment, const struct sonde_stack *sta
             thread->stack.async_pcs = moment->async_pcs + (size_t)i * stack->async_capacity;
             thread->stack.async_capacity = stack->async_capacity;
         }
-        moment->texts[i] = (struct sonde__os_stop_text){.letter = '?'};
+        moment->told[i] = (struct sonde__api_told){.text.letter = '?'};
         if (!is_bare) { /* of a thread that has ended nothing is known, and it is left out */
-            (void)!sonde__os_stop_describe(&thread->stop, &moment->texts[i]);
+            (void)!sonde__api_stop_ask(&thread->stop, &moment->told[i]);
         }
     }
 }
@@ -131,7 +131,7 @@ static void deliver(const struct moment *moment, struct sonde_stack *stack, sond
         if (stopped->status == SONDE_ABSENT) {
             continue;
         }
-        sonde__api_stop_describe(stopped->stop.tid, &moment->texts[i], &thread);
+        sonde__api_stop_describe(stopped->stop.tid, &moment->told[i], &thread);
         sonde__api_stop_explain(&moment->together, stopped, &captured);
         if (thread.is_self) {
             captured.by = SONDE_CAPTURED_SELF;

@@ -94,23 +94,57 @@ enum sonde_status sonde__api_thread_name(const struct sonde__os_stop *thread, ch
     return SONDE_OK;
 }
 
-void sonde__api_stop_describe(uint64_t tid, const struct sonde__os_stop_text *text,
+struct reading {
+    const struct sonde__os_stop *thread;
+    char *queue;
+    size_t size;
+};
+
+static void read_queue(void *ctx)
+{
+    struct reading *reading = ctx;
+    bool is_self = reading->thread->tid == sonde__os_tid();
+    if (!is_self && sonde__os_stop_begin(reading->thread) != SONDE_OK) {
+        return;
+    }
+    sonde__os_stop_queue(reading->thread, reading->queue, reading->size);
+    if (!is_self) {
+        sonde__os_stop_end(reading->thread);
+    }
+}
+
+enum sonde_status sonde__api_stop_ask(const struct sonde__os_stop *thread,
+                                      struct sonde__api_told *ret_told)
+{
+    struct reading reading = {thread, ret_told->queue, sizeof ret_told->queue};
+    ret_told->queue[0] = '\0';
+    SONDE_TRY(sonde__os_stop_describe(thread, &ret_told->text));
+    /* held: no two threads stop each other */
+    sonde__target_self_hold_images(read_queue, &reading);
+    return SONDE_OK;
+}
+
+void sonde__api_stop_describe(uint64_t tid, const struct sonde__api_told *told,
                               struct sonde_thread *ret_thread)
 {
+    const struct sonde__os_stop_text *text = &told->text;
     *ret_thread = (struct sonde_thread){.struct_bytes = sizeof *ret_thread,
                                         .tid = tid,
                                         .letter = text->letter,
                                         .state = (uint8_t)sonde__target_thread_state(text->letter),
                                         .is_main = tid == sonde__os_main_tid(),
-                                        .is_self = tid == sonde__os_tid()};
+                                        .is_self = tid == sonde__os_tid(),
+                                        .stack_start = text->stack_start,
+                                        .stack_end = text->stack_end};
     fit_name(text->name, ret_thread->name, sizeof ret_thread->name);
+    fit_name(told->queue, ret_thread->queue, sizeof ret_thread->queue);
 }
 
 enum sonde_status sonde__api_thread_describe(const struct sonde__os_stop *thread,
                                              struct sonde_thread *ret_thread)
 {
-    struct sonde__os_stop_text text;
-    SONDE_TRY(sonde__os_stop_describe(thread, &text));
-    sonde__api_stop_describe(thread->tid, &text, ret_thread);
+    struct sonde__api_told told;
+    SONDE_TRY(sonde__api_stop_ask(thread, &told));
+    sonde__api_stop_describe(thread->tid, &told, ret_thread);
     return SONDE_OK;
 }

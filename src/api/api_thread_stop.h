@@ -23,7 +23,16 @@ void sonde__api_stop_together(struct sonde__api_together *together);
 /* How one of them was captured. */
 void sonde__api_stop_explain(const struct sonde__api_together *together,
                              const struct sonde__stopped *thread, struct sonde_captured *captured);
-void sonde__api_stop_describe(uint64_t tid, const struct sonde__os_stop_text *text,
+
+/* What is told of a thread, with the label of its queue. The thread is stopped for that for a
+ * moment, unless it is the calling one. Returns OK | ABSENT | OS. */
+struct sonde__api_told {
+    struct sonde__os_stop_text text;
+    char queue[64];
+};
+SONDE_NODISCARD enum sonde_status sonde__api_stop_ask(const struct sonde__os_stop *thread,
+                                                      struct sonde__api_told *ret_told);
+void sonde__api_stop_describe(uint64_t tid, const struct sonde__api_told *told,
                               struct sonde_thread *ret_thread);
 
 #endif

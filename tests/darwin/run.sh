@@ -68,6 +68,13 @@ for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
     case_ "the public functions about threads: $flags" 0 '0 mistakes' run api
 done
 
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" queues "-fno-optimize-sibling-calls $flags" \
+        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/queues.c" "$here/programs/workers.c" ||
+        { echo "not ok queues is built"; exit 1; }
+    case_ "queues that threads work for, and their stacks' bounds: $flags" 0 '0 mistakes' run queues
+done
+
 # what sonde's port lacks is named when it is called
 for flags in '-O0' '-O2'; do
     for fixups in -fixup_chains -no_fixup_chains; do
@@ -198,7 +205,7 @@ case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -pla
     "$out/capture-capture.c.o" "$out/libsonde.a" "$headers/../../darwin/libSystem.tbd" \
     -U _sim_reads -o "$out/capture-apple"
 # (those that no part of the port defines yet are sonde's own, and the simulation's are the tests')
-for name in threads api names; do
+for name in threads api queues names; do
     # shellcheck disable=SC2046 # one word for each name
     case_ "names of the calls in $name are those of Apple's libSystem" 0 '' \
         ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \

@@ -43,9 +43,14 @@ SONDE_NODISCARD enum sonde_status sonde__os_stop_regs(const struct sonde__os_sto
 struct sonde__os_stop_text {
     char letter;   /* R runs, S waits, D waits without interruption, T is stopped, Z has ended, ? */
     char name[64]; /* NUL-terminated; "" if it has none */
+    uint64_t stack_start, stack_end; /* lowest address, and behind the highest; 0: not known */
 };
 /* The thread may run meanwhile. Returns OK | ABSENT | OS. */
 SONDE_NODISCARD enum sonde_status sonde__os_stop_describe(const struct sonde__os_stop *stop,
                                                           struct sonde__os_stop_text *ret_text);
+/* The label of the dispatch queue that the thread works for, which is stopped, or the calling one.
+ * NUL-terminated, cut to fit (also within a character); "": it works for none, or that is not
+ * known. */
+void sonde__os_stop_queue(const struct sonde__os_stop *stop, char *ret_label, size_t size);
 
 #endif

@@ -211,7 +211,9 @@ kern_return_t thread_info(thread_inspect_t port, thread_flavor_t flavor, thread_
     if (flavor != THREAD_IDENTIFIER_INFO || *count < THREAD_IDENTIFIER_INFO_COUNT) {
         return KERN_INVALID_ARGUMENT;
     }
-    *info = (struct thread_identifier_info){.thread_id = sim_threads[index].id};
+    *info = (struct thread_identifier_info){.thread_id = sim_threads[index].id,
+                                            .dispatch_qaddr =
+                                                (uint64_t)(uintptr_t)&sim_threads[index].queue};
     *count = THREAD_IDENTIFIER_INFO_COUNT;
     return KERN_SUCCESS;
 }

@@ -15,6 +15,7 @@ struct sim_thread {
     void *(*function)(void *argument);
     void *argument, *result;
     uint32_t has_ended;
+    void *queue; /* that it works for; dispatch.c */
     char name[SIM_NAME_MAX];
 };
 extern struct sim_thread sim_threads[SIM_THREADS_MAX];

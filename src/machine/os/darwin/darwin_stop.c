@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stops threads and reads their registers. Mach calls only: none allocates in this process or takes
- * a lock of it. watchOS forbids these calls. */
+ * a lock of it; but descriptions, of threads that run, ask libpthread. watchOS forbids these calls.
+ */
 #include <mach/kern_return.h>
 #include <mach/thread_act.h>
 #include <mach/thread_info.h>
+#include <pthread.h>
 
 #include "base_mem.h"
 #include "darwin_regs.h"
@@ -67,18 +69,35 @@ static char letter_of(const struct thread_extended_info *info)
     return state < sizeof letters && letters[state] != '\0' ? letters[state] : '?';
 }
 
+/* libpthread checks under its lock that there is such a thread, else it returns an error number.
+ * The caller checks afterwards that the port's thread has not ended, so nothing else can have had
+ * its pthread_t. */
+static void read_stack(thread_act_t port, struct sonde__os_stop_text *ret_text)
+{
+    enum { SMALLEST = 4096 };
+    pthread_t thread = pthread_from_mach_thread_np(port);
+    uint64_t end = thread != NULL ? (uint64_t)(uintptr_t)pthread_get_stackaddr_np(thread) : 0;
+    uint64_t size = thread != NULL ? pthread_get_stacksize_np(thread) : 0;
+    bool is_known = size >= SMALLEST && end > size;
+    ret_text->stack_start = is_known ? end - size : 0;
+    ret_text->stack_end = is_known ? end : 0;
+}
+
 enum sonde_status sonde__os_stop_describe(const struct sonde__os_stop *stop,
                                           struct sonde__os_stop_text *ret_text)
 {
     struct thread_extended_info info;
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
+    struct sonde__os_stop_text text;
+    read_stack(stop->port, &text);
     enum sonde_status status =
         status_of(thread_info(stop->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count));
     if (status == SONDE_OK) {
-        _Static_assert(sizeof ret_text->name == sizeof info.pth_name, "copied as a whole");
-        sonde__base_mem_copy(ret_text->name, info.pth_name, sizeof info.pth_name);
-        ret_text->name[sizeof info.pth_name - 1] = '\0';
-        ret_text->letter = letter_of(&info);
+        _Static_assert(sizeof text.name == sizeof info.pth_name, "copied as a whole");
+        sonde__base_mem_copy(text.name, info.pth_name, sizeof info.pth_name);
+        text.name[sizeof info.pth_name - 1] = '\0';
+        text.letter = letter_of(&info);
+        *ret_text = text;
     }
     return status;
 }
