@@ -193,7 +193,9 @@ TEST(stacks_that_cannot_be_read)
         "setpriv --reuid 65534 --regid 65534 --clear-groups $SONDE run -- /usr/bin/python3 "
         "$FOLDER/undumpable.py; echo $?");
     CHECK_STR(run.out, "0\n");
-    CHECK_CONTAINS(run.err, "stacks cannot be read: process ");
+    /* an event that was set up before may have sampled the thread once more */
+    CHECK(strstr(run.err, "stacks cannot be read: process ") != NULL ||
+          strstr(run.err, "a part of the samples is missing: process ") != NULL);
     CHECK_CONTAINS(run.err, "is not dumpable");
     test_run_done(&run);
 }

@@ -331,13 +331,27 @@ def is_stopped(pid):
     return True
 
 
+def is_passive(head):
+    return head.split()[3] == "passive"
+
+
+def look_live(pid):
+    """A server that waits runs its timers now and then: it is read again, between two of them."""
+    for _ in range(20):
+        live = parse(run([PROBE, str(pid)]))
+        if not LIVE or all(is_passive(head) for head, _ in live.values()):
+            break
+        time.sleep(0.03)
+    return live
+
+
 def compare(pid):
     core = os.path.join(FOLDER, "core.%d" % pid)
     LOST.clear()
     if not LIVE:
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: is_stopped(pid))
-    live = parse(run([PROBE, str(pid)]))
+    live = look_live(pid)
     report = json.loads(run([SONDE, "stacks", "--json", str(pid)]))
     text = run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex",
                 "set debug-file-directory " + DEBUG, "-ex", "set auto-load python-scripts off",
@@ -354,7 +368,7 @@ def compare(pid):
     report = json.loads(run([SONDE, "stacks", "--json", "--stop", str(pid)]))
     bad += compare_names(report, gdb, "sonde stacks --stop")
     if LIVE:
-        bad += ["not passive: " + h for h, _ in live.values() if h.split()[3] != "passive"]
+        bad += ["not passive: " + h for h, _ in live.values() if not is_passive(h)]
     else:
         dump = parse(run([PROBE, "--core", core, os.readlink("/proc/%d/exe" % pid)]))
         bad += differences(dump, gdb, "core")
