@@ -235,7 +235,8 @@ TEST_TIMEOUT(jit_of_node, 60)
              "aroundIt();\n"
              "E\n"
              "node --perf-basic-prof --interpreted-frames-native-stack wait.js & P=$!\n"
-             "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.3; $S stacks --unfolded --thread $P $P > out;"
+             "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.3;"
+             " $S stacks --unfolded --thread $P $P > out;"
              " grep -q aroundIt out && break; done\n"
              "cat out; kill $P; rm -f /tmp/perf-$P.map",
              test_folder(), test_build_dir());
