@@ -42,10 +42,15 @@ struct sonde__audit_family {
     size_t told_count, told_room;
 };
 
+/* Of the first process. */
+static const struct sonde__probe_page *probe_page_of(const struct sonde__audit_family *family)
+{
+    return (const void *)((const char *)family->source.memory - family->source.at);
+}
+
 static void fill(struct sonde__audit_family *family, uint32_t index, void *memory)
 {
-    const struct sonde__probe_page *from =
-        (const void *)((const char *)family->source.memory - family->source.at);
+    const struct sonde__probe_page *from = probe_page_of(family);
     struct sonde__probe_page *page = memory;
     struct sonde__record_page *record = (void *)((char *)memory + family->source.at);
     struct sonde__family_place *place = &family->shared->places[index];
@@ -230,9 +235,10 @@ static void pass_on(const struct sonde__audit_filter *filter, const struct sonde
 void sonde__audit_family_filter(void *ctx, const struct sonde__audit_new *found)
 {
     const struct sonde__audit_filter *filter = ctx;
-    (void)pthread_mutex_lock(&filter->family->lock);
-    pass_on(filter, found, 0);
-    (void)pthread_mutex_unlock(&filter->family->lock);
+    struct sonde__audit_family *family = filter->family;
+    (void)pthread_mutex_lock(&family->lock);
+    pass_on(filter, found, atomic_load(&probe_page_of(family)->pid));
+    (void)pthread_mutex_unlock(&family->lock);
 }
 
 static void tell(void *ctx, const struct sonde__audit_new *found)

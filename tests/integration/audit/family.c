@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Makes processes of all kinds. Each calls getenv("FAMILY") a known number of times. */
+/* Makes processes of all kinds. Each calls getenv("FAMILY") a known number of times:
+ *   family MODE [ARGUMENT] */
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -208,6 +209,92 @@ static void by_descriptors(void)
     wait_for(pid);
 }
 
+/* Two children that wait for their turn; a third one begins the phase by the pid of the first. */
+struct waiting {
+    pid_t pid;
+    int go, done;
+};
+
+/* The calls in its first part are made when this returns. */
+static struct waiting start_waiting(int before, int after)
+{
+    int go[2], done[2];
+    char byte;
+    (void)!pipe(go);
+    (void)!pipe(done);
+    struct waiting child = {fork(), go[1], done[0]};
+    if (child.pid == 0) {
+        call(before);
+        (void)!write(done[1], "x", 1);
+        (void)!read(go[0], &byte, 1);
+        call(after);
+        _exit(0);
+    }
+    close(done[1]); /* a child that crashes is not waited for */
+    close(go[0]);
+    (void)!read(child.done, &byte, 1);
+    return child;
+}
+
+static void finish_waiting(const struct waiting *child)
+{
+    (void)!write(child->go, "x", 1);
+    wait_for(child->pid);
+}
+
+static void phased(const char *sonde)
+{
+    char pid[16];
+    int status = -1;
+    struct waiting a = start_waiting(100, 1000), b = start_waiting(200, 2000);
+    snprintf(pid, sizeof pid, "%d", (int)a.pid);
+    pid_t marker = fork();
+    if (marker == 0) {
+        execl(sonde, sonde, "mark", pid, "consent", (char *)NULL);
+        _exit(127);
+    }
+    (void)waitpid(marker, &status, 0);
+    if (status != 0) {
+        exit(1);
+    }
+    finish_waiting(&a);
+    finish_waiting(&b);
+    call(20);
+    char *argv[] = {(char *)"family", (char *)"leaf", (char *)"400", NULL};
+    if (posix_spawn(&marker, self, NULL, NULL, argv, environ) == 0) {
+        wait_for(marker);
+    }
+}
+
+/* A forked child, a program, and the first process again. */
+static void limited(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        call(5);
+        _exit(0);
+    }
+    wait_for(pid);
+    char *argv[] = {(char *)"family", (char *)"leaf", (char *)"5", NULL};
+    if (posix_spawn(&pid, self, NULL, NULL, argv, environ) == 0) {
+        wait_for(pid);
+    }
+    call(4);
+}
+
+/* The first process makes no call, five children make the same. */
+static void alike(void)
+{
+    for (int i = 0; i < FORKED; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            call(3);
+            _exit(0);
+        }
+        wait_for(pid);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static char path[4096];
@@ -219,6 +306,10 @@ int main(int argc, char **argv)
     if (strcmp(mode, "leaf") == 0) {
         call(number);
         return 0;
+    }
+    if (strcmp(mode, "alike") == 0) {
+        alike();
+        return 5;
     }
     call(OWN_CALLS);
     if (strcmp(mode, "forked") == 0) {
@@ -239,6 +330,10 @@ int main(int argc, char **argv)
         other(argv[2]);
     } else if (strcmp(mode, "descriptors") == 0) {
         by_descriptors();
+    } else if (strcmp(mode, "phased") == 0) {
+        phased(argv[2]);
+    } else if (strcmp(mode, "limited") == 0) {
+        limited();
     }
     (void)puts("output");
     return 5;
