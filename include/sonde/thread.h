@@ -92,6 +92,36 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_name(const char *n
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_pthread(pthread_t thread,
                                                                       uint64_t *ret_tid);
 
+/* Find the tid of Foundation's NSThread object (Darwin).
+ *
+ * Foundation tells only which one is the main and the calling thread. These, and those that called
+ * sonde_thread_register_nsthread(), are found exactly. Any other one gets a name for as long as it
+ * takes to list the threads, one at a time, and then its own again; a name that was set meanwhile
+ * stays. A name that the thread got from pthread_setname_np(), and that NSThread does not know, is
+ * lost. A program that reads names meanwhile may see ours ("sonde-nsthread-" and a number).
+ *
+ * thread  an NSThread, (__bridge void *)thread, which is kept alive meanwhile
+ *
+ * Returns    OK | USAGE (null, or another object) | ABSENT (not begun, or ended) | UNSUPPORTED (no
+ *            Foundation; or its names do not reach the threads) | AMBIGUOUS | UNREADABLE | MEMORY
+ * Context    any thread; not handler      Blocks  on Foundation's locks
+ * Ownership  nothing is transferred
+ * Example    tests/darwin/programs/nsthread.m */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_nsthread(const void *thread,
+                                                                       uint64_t *ret_tid);
+
+/* This many threads of those that run may be registered. */
+#define SONDE_NSTHREADS_MAX 64
+
+/* Remember the calling thread's NSThread, so that it is found without a change of its name. It is
+ * forgotten when the thread ends.
+ *
+ * Returns    OK | UNSUPPORTED (no Foundation) | LIMIT
+ * Context    any thread; not handler      Blocks  on Foundation's locks
+ * Ownership  nothing is transferred
+ * Example    tests/darwin/programs/nsthread.m */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_register_nsthread(void);
+
 /* How a thread's registers were obtained. */
 #define SONDE_CAPTURED_MAP(X)                                                                      \
     X(NOT, "not")         /* not obtained: see status */                                           \

@@ -15,6 +15,7 @@ set(sources
     api_index.c
     api_lines.c
     api_names.c
+    api_nsthread.c
     api_report.c
     api_stack.c
     api_strings.c

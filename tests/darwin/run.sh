@@ -134,6 +134,13 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
     case_ "a method that spins and a block with what it holds: $flags" 0 '0 mistakes' run objc
 done
 
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" nsthread "-fno-optimize-sibling-calls -fobjc-arc $flags" \
+        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/nsthread.m" "$here/programs/workers.c" ||
+        { echo "not ok nsthread is built"; exit 1; }
+    case_ "which thread an NSThread is: $flags" 0 '0 mistakes' run nsthread
+done
+
 for fixups in -fixup_chains -no_fixup_chains; do
     "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc -O2" \
         "$out/libsonde.a -undefined dynamic_lookup $fixups" "$here/programs/objc.m" "$here/programs/workers.c" &&

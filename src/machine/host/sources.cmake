@@ -21,6 +21,7 @@ set(sources
     ${SONDE_PORT}/host_live.c
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
+    ${SONDE_PORT}/host_nsthread.c
     ${SONDE_PORT}/host_objc.c
     ${SONDE_PORT}/host_perf.c
     ${SONDE_PORT}/host_pin.c
@@ -48,6 +49,6 @@ set(sources
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources darwin/host_blocks.c darwin/host_clock.c darwin/host_file_port.c
-        darwin/host_kept.c darwin/host_loader.c darwin/host_memory_port.c darwin/host_objc.c
+        darwin/host_kept.c darwin/host_loader.c darwin/host_memory_port.c darwin/host_nsthread.c darwin/host_objc.c
         darwin/host_scratch.c darwin/host_thread.c)
 endif()

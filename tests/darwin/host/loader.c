@@ -100,32 +100,51 @@ static void protect_image(const struct host_image *image)
 
 /* --- names --- */
 
+static uint32_t exports_lock;
+
+static void lock_exports(void)
+{
+    while (__atomic_exchange_n(&exports_lock, 1, __ATOMIC_ACQUIRE) != 0) {
+    }
+}
+
+static void unlock_exports(void)
+{
+    __atomic_store_n(&exports_lock, 0, __ATOMIC_RELEASE);
+}
+
 uint64_t host_find_export(const char *name)
 {
     static struct sonde__macho_exports exports;
     struct sonde__macho_export found;
-    for (unsigned i = 0; i < host_image_count; i++) {
+    uint64_t address = 0;
+    lock_exports();
+    for (unsigned i = 0; i < host_image_count && address == 0; i++) {
         sonde__macho_exports_begin(&host_images[i].macho, &exports);
-        while (sonde__macho_exports_next(&exports, &found)) {
+        while (address == 0 && sonde__macho_exports_next(&exports, &found)) {
             if (strcmp(found.name, name) == 0) {
-                return found.vaddr + host_images[i].slide;
+                address = found.vaddr + host_images[i].slide;
             }
         }
     }
-    return 0;
+    unlock_exports();
+    return address;
 }
 
 const char *host_export_at(uint32_t index, uint64_t address)
 {
     static struct sonde__macho_exports exports;
     struct sonde__macho_export found;
+    const char *name = NULL;
+    lock_exports();
     sonde__macho_exports_begin(&host_images[index].macho, &exports);
-    while (sonde__macho_exports_next(&exports, &found)) {
+    while (name == NULL && sonde__macho_exports_next(&exports, &found)) {
         if (found.vaddr != 0 && found.vaddr + host_images[index].slide == address) {
-            return strdup(found.name); /* names stay valid, as dyld's */
+            name = strdup(found.name); /* names stay valid, as dyld's */
         }
     }
-    return NULL;
+    unlock_exports();
+    return name;
 }
 
 /* The target of calls of a name that no image defines. */

@@ -223,7 +223,11 @@ static id nothing(id self, SEL selector)
 IMP sim_objc_find(id object, SEL selector);
 IMP sim_objc_find(id object, SEL selector)
 {
+    static uint32_t is_locked; /* tables change when a class or method is first used */
+    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE) != 0) {
+    }
     Method method = object != 0 ? class_getInstanceMethod(object_getClass(object), selector) : 0;
+    __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
     if (object != 0 && method == 0) {
         printf("%s does not answer %s\n", class_getName(object_getClass(object)),
                sel_getName(selector));

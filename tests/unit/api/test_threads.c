@@ -349,6 +349,8 @@ TEST(list_and_names)
     CHECK_OK(sonde_thread_find_pthread(pthread_self(), &tid));
     CHECK_EQ(tid, sonde_thread_self());
     tid = UINT64_MAX;
+    CHECK_EQ(sonde_thread_find_nsthread(&tid, &tid), SONDE_UNSUPPORTED); /* Darwin has them */
+    CHECK_EQ(sonde_thread_register_nsthread(), SONDE_UNSUPPORTED);
     CHECK_EQ(sonde_thread_find_name("nobody", &tid), SONDE_ABSENT);
     CHECK_OK(pthread_setname_np(b.thread, "worker one"));
     CHECK_EQ(sonde_thread_find_name("worker one", &tid), SONDE_AMBIGUOUS);

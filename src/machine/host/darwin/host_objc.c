@@ -4,11 +4,10 @@
  * cannot be removed again, and gets the inherited implementation instead. */
 #include "host_objc.h"
 
-#include <dlfcn.h>
 #include <objc/runtime.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "host_lookup.h"
 
 typedef id sender(id object, SEL selector);
 typedef id sender_of_text(id object, SEL selector, const char *text);
@@ -31,10 +30,7 @@ static sonde__host_objc_adds *adds_text;
 
 static bool find_runtime(void)
 {
-    const struct {
-        const char *name;
-        void *place;
-    } functions[] = {
+    const struct host_wanted functions[] = {
         {"objc_lookUpClass", &objc.class},
         {"sel_registerName", &objc.selector},
         {"class_getInstanceMethod", &objc.method},
@@ -44,14 +40,7 @@ static bool find_runtime(void)
         {"method_getTypeEncoding", &objc.types},
         {"objc_msgSend", &objc.send},
     };
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *function = dlsym(RTLD_DEFAULT, functions[i].name);
-        if (function == NULL) {
-            return false;
-        }
-        memcpy(functions[i].place, &function, sizeof function);
-    }
-    return true;
+    return host_lookup(functions, sizeof functions / sizeof functions[0]);
 }
 
 static const char *bytes_of(id text)
