@@ -248,6 +248,8 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
         }
     }
     totals->entries = count;
+    choose_images(r, 0);
+    sonde__drain_program(r->drain, &r->set);
     qsort(entries, count, sizeof *entries, by_stack);
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__record_entry *entry = &entries[i], *next = entry + 1;

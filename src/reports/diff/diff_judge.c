@@ -50,6 +50,7 @@ static struct build build_of(const struct sonde__diff_side *side, const char *na
 {
     struct build build = {0};
     for (uint32_t r = 0; r < side->count; r++) {
+        uint32_t main_image = sonde__report_main_image(side->reports[r]);
         for (uint32_t i = 1; i <= sonde__report_image_count(side->reports[r]); i++) {
             const struct sonde__report_image *image = sonde__report_image(side->reports[r], i);
             const char *image_name = sonde__report_image_name(side->reports[r], i);
@@ -63,7 +64,7 @@ static struct build build_of(const struct sonde__diff_side *side, const char *na
             sonde__report_hash_add(&hash, &image->code_id, sizeof image->code_id);
             build.hash = !build.is_there || build.hash == (hash.low | 1) ? hash.low | 1 : 0;
             build.is_there = true;
-            build.is_main |= (image->flags & SONDE__IMAGE_MAIN) != 0;
+            build.is_main |= i == main_image;
         }
     }
     return build;

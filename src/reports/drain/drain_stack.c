@@ -219,6 +219,11 @@ static bool follow_snapshot(struct sonde__drain *drain, const struct sonde__imag
     return true;
 }
 
+void sonde__drain_program(struct sonde__drain *drain, const struct sonde__image_set *images)
+{
+    (void)follow_snapshot(drain, images);
+}
+
 static const struct drain_image *image_entry(struct sonde__drain *drain, uint32_t index)
 {
     struct drain_image *entry = &drain->images[index];

@@ -31,6 +31,10 @@ void sonde__drain_destroy(struct sonde__drain *drain);
  * takes some 5 ns per byte. */
 void sonde__drain_limit_code(struct sonde__drain *drain, uint64_t bytes);
 
+/* Add the main program of the images, which every report has: of several programs it has the first
+ * one first. */
+void sonde__drain_program(struct sonde__drain *drain, const struct sonde__image_set *images);
+
 /* Add `stack`, whose pcs are addresses in `images`. Returns the report's id of its innermost node;
  * 0: an empty stack, or no memory (the report counts that). `images` may change between calls, with
  * its generation. The frames left out of a deep stack become one gap frame. */

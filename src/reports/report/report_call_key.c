@@ -3,6 +3,7 @@
  *
  *   rule ssh-key-read
  *   call open
+ *   program ssh-add
  *   function main
  *   function load
  *
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "image_set.h"
 #include "report_analyse.h"
 
 static void add_line(struct sonde__report_hash *hash, const char *what, const char *bytes,
@@ -90,6 +92,24 @@ static void add_stack(const struct sonde__report *report, const struct sonde__re
     }
 }
 
+/* Programs of one run have functions of the same names: `main`. The first program has no line, so
+ * that its calls are the same as in a run that records it alone. */
+static void add_program(const struct sonde__report *report, const struct sonde__report_path *path,
+                        struct sonde__report_call_key *key)
+{
+    const char *first = sonde__report_image_name(report, sonde__report_main_image(report));
+    for (uint32_t i = path->count; i > 0; i--) {
+        uint32_t image = path->steps[i - 1].frame->image;
+        if ((sonde__report_image(report, image)->flags & SONDE__IMAGE_MAIN) != 0) {
+            const char *name = sonde__report_image_name(report, image);
+            if (strcmp(name, first) != 0) {
+                add_line(&key->hash, "program ", name, strlen(name), "");
+            }
+            return;
+        }
+    }
+}
+
 void sonde__report_call_key(const struct sonde__report *report,
                             const struct sonde__report_call *call, struct sonde__report_path *path,
                             struct sonde__report_call_key *ret_key)
@@ -111,6 +131,7 @@ void sonde__report_call_key(const struct sonde__report *report,
         return;
     }
     sonde__report_path_read(report, call->stack, path);
+    add_program(report, path, ret_key);
     add_stack(report, path, ret_key);
 }
 

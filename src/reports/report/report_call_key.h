@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is the same in every build about the recorded calls of one stack: the rule, the function and
- * the program's own functions that led to it. A pure function of the model. docs/guide/report.md
- * has the rule, which collectors follow too; a changed rule gets a new version.
+/* What is the same in every build about the recorded calls of one stack: the rule, the function,
+ * the program if it is not the first of the run, and its own functions that led to it. A pure
+ * function of the model. docs/guide/report.md has the rule, which collectors follow too; a changed
+ * rule gets a new version.
  *
  * Frames of libraries are left out, because libraries are updated without the program. Inlined
  * calls and inferred tail calls count like others, so that the choices of an optimizer make no

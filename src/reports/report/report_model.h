@@ -537,6 +537,8 @@ int32_t sonde__report_pid(const struct sonde__report *report, uint32_t process);
 /* Write the build-id as hexadecimal digits to `buffer` and return it. */
 const char *sonde__report_build_id_text(const struct sonde__build_id *id,
                                         char buffer[SONDE__REPORT_BUILD_ID_TEXT]);
+/* Of the run's first program: other programs of the run come later. 0: none. */
+uint32_t sonde__report_main_image(const struct sonde__report *report);
 /* The program's build: the header's name for it, else the build-id of the main image (in `buffer`),
  * else "". */
 const char *sonde__report_build(const struct sonde__report *report,

@@ -247,19 +247,24 @@ int32_t sonde__report_pid(const struct sonde__report *report, uint32_t process)
                : sonde__report_process(report, process)->pid;
 }
 
+uint32_t sonde__report_main_image(const struct sonde__report *report)
+{
+    for (uint32_t id = 1; id <= sonde__report_image_count(report); id++) {
+        if ((sonde__report_image(report, id)->flags & SONDE__IMAGE_MAIN) != 0) {
+            return id;
+        }
+    }
+    return 0;
+}
+
 const char *sonde__report_build(const struct sonde__report *report,
                                 char buffer[SONDE__REPORT_BUILD_ID_TEXT])
 {
     if (*report->header.build != '\0') {
         return report->header.build;
     }
-    buffer[0] = '\0';
-    for (uint32_t id = 1; id <= sonde__report_image_count(report) && buffer[0] == '\0'; id++) {
-        const struct sonde__report_image *image = sonde__report_image(report, id);
-        if ((image->flags & SONDE__IMAGE_MAIN) != 0) {
-            sonde__report_build_id_text(&image->build_id, buffer);
-        }
-    }
+    sonde__report_build_id_text(
+        &sonde__report_image(report, sonde__report_main_image(report))->build_id, buffer);
     return buffer;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What several processes of a run have together: phases, limits, what is told, findings. What each
  * process does is known (family.c). */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +169,103 @@ TEST_TIMEOUT(a_list_is_recorded_in_all_processes, 120)
     struct json *report = read_report("r.json");
     CHECK_EQ(sum_of(report, NULL, -1).calls, OWN_CALLS + 1500 + FORKED);
     for (int i = 0; i < FORKED; i++) {
-        CHECK_EQ(with_sum(report, NULL, 100 * (i + 1), 0), 1);
+        CHECK_EQ(with_sum(report, NULL, INT64_C(100) * (i + 1), 0), 1);
     }
     CHECK_EQ(with_sum(report, NULL, 1, 0), FORKED);
     json_free(report);
+}
+
+/* Results of the SARIF of r.sonde; their fingerprints must be different ones. */
+static unsigned results_of(int64_t ret_calls[8])
+{
+    const char *fingerprints[8];
+    unsigned count = 0;
+    do_line("$SONDE export --format sarif r.sonde >r.sarif");
+    struct json *sarif = read_report("r.sarif");
+    JSON_EACH(result, json_need(json_need(sarif, "runs")->first, "results"))
+    {
+        CHECK(count < 8);
+        ret_calls[count] = json_int(result, "occurrenceCount");
+        fingerprints[count] =
+            json_text(json_need(result, "partialFingerprints"), "sondeCallStack/v1");
+        for (unsigned i = 0; i < count; i++) {
+            CHECK(strcmp(fingerprints[i], fingerprints[count]) != 0);
+        }
+        count++;
+    }
+    json_free(sarif);
+    return count;
+}
+
+TEST_TIMEOUT(equal_findings_of_processes_are_one_result, 120)
+{
+    int64_t calls[8];
+    do_line("$SONDE run -q --audit one.ini --follow --report r.sonde -- $FAMILY alike; "
+            "test $? = 5");
+    CHECK_EQ(results_of(calls), 1);
+    CHECK_EQ(calls[0], 3 * FORKED);
+    /* the first process, a program that is the same one */
+    do_line("$SONDE run -q --audit one.ini --follow --report r.sonde -- $FAMILY other $FAMILY; "
+            "test $? = 5");
+    CHECK_EQ(results_of(calls), 1);
+    CHECK_EQ(calls[0], OWN_CALLS + 9);
+}
+
+/* Functions of two programs have the same names. */
+TEST_TIMEOUT(findings_of_another_program_are_others, 120)
+{
+    int64_t calls[8];
+    do_line("cp $FAMILY another; $SONDE run -q --audit one.ini --follow --report r.sonde -- "
+            "$FAMILY other ./another; test $? = 5");
+    CHECK_EQ(results_of(calls), 2);
+    CHECK_EQ(calls[0] + calls[1], OWN_CALLS + 9);
+}
+
+/* Also if the functions of that program have no names, and if only its own file has changed. */
+TEST_TIMEOUT(the_gate_stops_what_another_program_does_first, 120)
+{
+    do_line(
+        "cp $FAMILY another; strip -R .note.gnu.build-id -o stripped another; "
+        "for i in $FAMILY ./another ./stripped; do $SONDE run -q --audit one.ini --follow "
+        "--report ${i##*/}.sonde -- $FAMILY other $i; test $? = 5 || exit 1; done; "
+        "$SONDE audit diff --fail-on warning family.sonde family.sonde || exit 2; "
+        "$SONDE audit diff --fail-on warning family.sonde another.sonde; [ $? = 8 ] || exit 3; "
+        "$SONDE audit diff family.sonde another.sonde | grep -q ': 1 new, 1 better$' || exit 4; "
+        "$SONDE audit diff --fail-on warning family.sonde stripped.sonde; [ $? = 8 ] || exit 5; "
+        "$SONDE audit diff family.sonde stripped.sonde | grep -q ': 1 new, 1 better$' || exit 6");
+}
+
+/* Pids and the order of processes are others. */
+TEST_TIMEOUT(two_runs_of_make_have_no_difference, 120)
+{
+    static const char makefile[] =
+        "prog: a.o b.o c.o d.o\n\tcc -o $@ $^ && $(FAMILY) forked >log || :"
+        "\n%.o: %.c\n\tcc -c -o $@ $<; $(FAMILY) leaf 3\n";
+    static const char tools[] = "[rule \"tools\"]\napi = open, openat, fopen, getenv, getpid\n";
+    char path[600];
+    if (!program_on_path("make") || !program_on_path("cc")) {
+        SKIP("needs make and cc");
+    }
+    snprintf(path, sizeof path, "%s/Makefile", test_folder());
+    test_write_file(path, makefile, strlen(makefile));
+    snprintf(path, sizeof path, "%s/tools.ini", test_folder());
+    test_write_file(path, tools, strlen(tools));
+    do_line(
+        "export CCACHE_DISABLE=1 FAMILY; for f in b c d; do echo \"int $f;\" >$f.c; done; "
+        "echo 'int main(void) { return 6; }' >a.c; for i in old new; do rm -f *.o prog; "
+        "$SONDE run -q --audit tools.ini --follow --report $i.sonde -- make -s -j3 || exit 1; "
+        "./prog; test $? = 6 || exit 2; done; $SONDE audit diff --fail-on note old.sonde new.sonde "
+        ">log || exit 3; grep -E '^calls by function and stack: [0-9]+ same$' log || "
+        "{ cat log; exit 4; }");
+}
+
+/* Neither depends on which of its children came first. */
+TEST_TIMEOUT(a_first_program_without_calls_is_the_first_program, 120)
+{
+    do_line(
+        "cp $FAMILY another; for i in 'another 10 ; ./family 9' 'family 9 ; ./another 10'; do "
+        "cp $FAMILY family; set -- $i; echo \"./$1 leaf $2; $4 leaf $5; exit\" >script; "
+        "$SONDE run -q --audit one.ini --follow --report $1.sonde -- bash script || exit 1; done; "
+        "$SONDE audit diff --fail-on note another.sonde family.sonde >log || exit 2; "
+        "grep ': 2 same$' log || { cat log; exit 3; }");
 }
