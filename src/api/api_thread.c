@@ -6,6 +6,7 @@
 #include "base_mem.h"
 #include "base_sized.h"
 #include "base_status.h"
+#include "base_text.h"
 #include "capture_walk.h"
 #include "os.h"
 #include "target_self.h"
@@ -91,6 +92,7 @@ enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_cap
     struct sonde_capture_options options;
     struct sonde_captured captured;
     struct sonde__os_stop thread;
+    struct sonde__text note;
     enum sonde_status status;
     if (!sonde__capture_is_usable(stack) ||
         (ret_captured != NULL && !sonde__base_sized_is_set(ret_captured)) ||
@@ -106,7 +108,11 @@ enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_cap
         status = capture_one(&thread, &options, sonde__api_other_check(), caller, stack, &captured);
         sonde__api_thread_release(&thread);
     } else {
+        clear_stack(stack);
         captured = (struct sonde_captured){.status = status, .syscall = -1};
+        sonde__base_text_init(&note, captured.note, sizeof captured.note);
+        sonde__base_text_str(&note,
+                             status == SONDE_OS ? "the kernel did not list the threads" : "");
     }
     if (ret_captured != NULL) {
         sonde__base_sized_give(ret_captured, &captured, sizeof captured);

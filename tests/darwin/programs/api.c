@@ -277,7 +277,11 @@ static void check_list_fails(void)
     CHECK(sonde_threads_list(NULL, 0, &count) == SONDE_UNREADABLE && count == 77);
     CHECK(sonde_threads_capture(NULL, &stack, take, NULL) == SONDE_UNREADABLE);
     CHECK(sonde_threads_snapshot(NULL, &stack, take, NULL, NULL) != SONDE_OK);
-    CHECK(capture(workers[0].tid) == SONDE_OS);
+    sim_list_result = KERN_SUCCESS;
+    CHECK(capture(workers[0].tid) == SONDE_OK && stack.count > 0);
+    sim_list_result = KERN_FAILURE;
+    CHECK(sonde_thread_capture(workers[0].tid, NULL, &stack, &captured) == SONDE_OS);
+    CHECK(stack.count == 0 && strstr(captured.note, "list the threads") != NULL);
     sim_list_result = KERN_SUCCESS;
     check_nothing_is_left();
 }
