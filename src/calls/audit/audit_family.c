@@ -33,6 +33,7 @@ struct sonde__audit_family {
     pthread_mutex_t lock;
     struct place places[SONDE__FAMILY_PLACES];
     struct sonde__audit_gathered *ended; /* of processes that are gone */
+    _Atomic uint32_t *ended_count;       /* by any supervisor: one may be killed. Null: no places */
     struct sonde__audit_gathered *alive; /* of the others, between begin and end */
     uint32_t alive_count;
     struct sonde__symfile_cache *symbols;
@@ -84,6 +85,15 @@ static bool make_place(struct sonde__audit_family *family)
     return true;
 }
 
+/* Memory of supervisors alone: who takes over has it from before its fork. */
+static void *share_among_supervisors(size_t size)
+{
+    int32_t fd = sonde__host_shared_reserve(size);
+    void *memory = fd >= 0 ? sonde__host_shared_map(fd, size) : NULL;
+    sonde__os_close(fd);
+    return memory;
+}
+
 struct sonde__audit_family *
 sonde__audit_family_open(const struct sonde__audit_family_source *source)
 {
@@ -97,7 +107,9 @@ sonde__audit_family_open(const struct sonde__audit_family_source *source)
     family->size = source->at + source->size;
     family->shared = (void *)((char *)source->memory + page->family_at);
     (void)pthread_mutex_init(&family->lock, NULL);
-    while (family->count < SONDE__FAMILY_PLACES && make_place(family)) {
+    family->ended_count = share_among_supervisors(4096);
+    while (family->ended_count != NULL && family->count < SONDE__FAMILY_PLACES &&
+           make_place(family)) {
     }
     family->shared->place_count = family->count;
     return family;
@@ -277,6 +289,7 @@ void sonde__audit_family_look(struct sonde__audit_family *family, sonde__audit_o
         tell_new(family, i, &told);
         if (gone) {
             gather(family, i, told.pid, family->ended);
+            atomic_fetch_add(family->ended_count, 1); /* before what was read is cleared */
             free_place(family, i);
         }
     }
@@ -354,6 +367,12 @@ static void print(const struct sonde__audit_family *family, struct sonde__report
     struct sonde__audit_gathered_counts counts = {.processes = 0};
     char what[160];
     sonde__audit_gathered_count(family->ended, &counts);
+    uint32_t read = counts.processes, ended = read;
+    if (family->ended_count != NULL) {
+        ended = atomic_load(family->ended_count);
+    }
+    print_if(ended > read ? ended - read : 0,
+             "ended before the supervisor was killed, and their calls are lost with it", lines);
     if (family->alive != NULL) {
         sonde__audit_gathered_count(family->alive, &counts);
     }

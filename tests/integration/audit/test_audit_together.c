@@ -199,7 +199,7 @@ static unsigned results_of(int64_t ret_calls[8])
 
 TEST_TIMEOUT(equal_findings_of_processes_are_one_result, 120)
 {
-    int64_t calls[8];
+    int64_t calls[8] = {0};
     do_line("$SONDE run -q --audit one.ini --follow --report r.sonde -- $FAMILY alike; "
             "test $? = 5");
     CHECK_EQ(results_of(calls), 1);
@@ -214,7 +214,7 @@ TEST_TIMEOUT(equal_findings_of_processes_are_one_result, 120)
 /* Functions of two programs have the same names. */
 TEST_TIMEOUT(findings_of_another_program_are_others, 120)
 {
-    int64_t calls[8];
+    int64_t calls[8] = {0};
     do_line("cp $FAMILY another; $SONDE run -q --audit one.ini --follow --report r.sonde -- "
             "$FAMILY other ./another; test $? = 5");
     CHECK_EQ(results_of(calls), 2);
