@@ -133,15 +133,28 @@ static bool take_memory(const struct sonde__family_place *place, const struct pa
     return true;
 }
 
-/* The supervisor frees places 20 times a second, but may first have to load symbols. A child that
- * gets none is not recorded. */
-enum { WAIT_MS = 2000 };
+/* The supervisor frees places 20 times a second, but may first have to load symbols, and may end. A
+ * child that gets none is not recorded. */
+enum { WAIT_MS = 2000, CHECK_MS = 100 };
+
+static bool is_in_reach(void)
+{
+    long fd = open_of_supervisor(family->places[0].fd);
+    if (fd >= 0) {
+        close_fd(fd);
+    }
+    return fd >= 0;
+}
 
 static struct sonde__family_place *claim(int32_t pid)
 {
     static const struct timespec pause = {0, 1000000};
+    struct sonde__family_wait wait = sonde__family_wait_begin(family);
     struct sonde__family_place *place = sonde__family_claim(family, pid);
-    for (int i = 0; i < WAIT_MS && place == NULL && family->place_count != 0; i++) {
+    for (int i = 0; i < WAIT_MS && place == NULL && sonde__family_may_wait(family, &wait); i++) {
+        if (i % CHECK_MS == 0 && !is_in_reach()) {
+            break;
+        }
         (void)linux_call(SYS_nanosleep, &pause, NULL, 0, 0);
         place = sonde__family_claim(family, pid);
     }

@@ -185,6 +185,7 @@ static void free_place(struct sonde__audit_family *family, uint32_t index)
         fill(family, index, memory);
         sonde__os_unmap(memory, family->size);
         atomic_store(&family->shared->places[index].pid, 0);
+        atomic_fetch_add(&family->shared->freed, 1);
     }
 }
 
@@ -293,6 +294,7 @@ void sonde__audit_family_look(struct sonde__audit_family *family, sonde__audit_o
             free_place(family, i);
         }
     }
+    atomic_fetch_add(&family->shared->looks, 1);
     (void)pthread_mutex_unlock(&family->lock);
 }
 

@@ -12,8 +12,9 @@
 #include "record_family.h"
 #include "record_page.h"
 
-/* For a free place: the supervisor frees places 20 times a second. */
-enum { WAIT_MS = 2000 };
+/* For a free place: the supervisor frees places 20 times a second, but may first have to load
+ * symbols, and may end. */
+enum { WAIT_MS = 2000, CHECK_MS = 100 };
 
 struct table {
     void *memory;
@@ -72,11 +73,23 @@ static void leave_former(struct sonde__family *family, int32_t pid)
     }
 }
 
-static struct sonde__family_place *claim(struct sonde__family *family, int32_t pid)
+static bool is_in_reach(const struct sonde__audit_join *join)
+{
+    int32_t fd = sonde__host_shared_reach(join->supervisor, join->fd, false);
+    sonde__os_close(fd);
+    return fd >= 0;
+}
+
+static struct sonde__family_place *claim(const struct sonde__audit_join *join,
+                                         struct sonde__family *family, int32_t pid)
 {
     const struct timespec pause = {0, 1000000};
+    struct sonde__family_wait wait = sonde__family_wait_begin(family);
     struct sonde__family_place *place = sonde__family_claim(family, pid);
-    for (int i = 0; i < WAIT_MS && place == NULL && family->place_count != 0; i++) {
+    for (int i = 1; i <= WAIT_MS && place == NULL && sonde__family_may_wait(family, &wait); i++) {
+        if (i % CHECK_MS == 0 && !is_in_reach(join)) {
+            break;
+        }
         (void)nanosleep(&pause, NULL);
         place = sonde__family_claim(family, pid);
     }
@@ -108,7 +121,7 @@ int32_t sonde__audit_join(const struct sonde__audit_join *join)
     struct sonde__family_place *place = NULL;
     if (join->unfit != NULL) {
         note_unfit(table.family, join);
-    } else if ((place = claim(table.family, pid)) == NULL) {
+    } else if ((place = claim(join, table.family, pid)) == NULL) {
         atomic_fetch_add(&table.family->lost, 1);
     }
     if (place != NULL) {

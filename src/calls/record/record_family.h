@@ -13,6 +13,7 @@
 #define SONDE_RECORD_FAMILY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Processes at one time. The supervisor frees places 20 times a second, so 1280 processes a second
@@ -40,6 +41,7 @@ struct sonde__family {
     uint32_t place_count;
     _Atomic uint32_t forked, executed; /* processes that got a place */
     _Atomic uint32_t lost;             /* processes that found no free place */
+    _Atomic uint32_t looks, freed;     /* of the supervisor: rounds, and places */
     _Atomic uint32_t unreached; /* fork children that could not map their memory, or are confined */
     _Atomic uint32_t unrecorded_count; /* may exceed the room */
     struct sonde__family_unrecorded unrecorded[SONDE__FAMILY_UNRECORDED];
@@ -60,6 +62,27 @@ static inline struct sonde__family_place *sonde__family_claim(struct sonde__fami
         }
     }
     return NULL;
+}
+
+/* A place may get free soon if some did in the last two rounds of the supervisor. Where all live
+ * on, no process may wait for long. */
+struct sonde__family_wait {
+    uint32_t looks, freed;
+};
+
+static inline struct sonde__family_wait sonde__family_wait_begin(struct sonde__family *family)
+{
+    return (struct sonde__family_wait){atomic_load(&family->looks), atomic_load(&family->freed)};
+}
+
+static inline bool sonde__family_may_wait(struct sonde__family *family,
+                                          struct sonde__family_wait *wait)
+{
+    struct sonde__family_wait now = sonde__family_wait_begin(family);
+    if (now.freed != wait->freed) {
+        *wait = now;
+    }
+    return now.looks - wait->looks < 3; /* the first one had begun before */
 }
 
 #endif

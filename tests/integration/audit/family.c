@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,33 @@ static void crowd(int count)
     }
     close(go[1]);
     while (wait(NULL) > 0) {
+    }
+}
+
+/* As crowd(), but each calls at once and lives on, as workers of a server. A child that had to wait
+ * often, which no clock of a loaded machine tells, ends with 1. */
+static void workers(int count)
+{
+    int go[2], status, slow = 0;
+    char byte;
+    (void)!pipe(go);
+    for (int i = 0; i < count; i++) {
+        if (fork() == 0) {
+            struct rusage usage;
+            close(go[1]);
+            call(1);
+            (void)getrusage(RUSAGE_SELF, &usage);
+            (void)!read(go[0], &byte, 1);
+            _exit(usage.ru_nvcsw > 1500);
+        }
+    }
+    sleep(3);
+    close(go[1]);
+    while (wait(&status) > 0) {
+        slow += status != 0;
+    }
+    if (slow != 0) {
+        printf("%d children had to wait\n", slow);
     }
 }
 
@@ -322,6 +350,8 @@ int main(int argc, char **argv)
         many(number);
     } else if (strcmp(mode, "crowd") == 0) {
         crowd(number);
+    } else if (strcmp(mode, "workers") == 0) {
+        workers(number);
     } else if (strcmp(mode, "damaged") == 0) {
         damaged();
     } else if (strcmp(mode, "orphaned") == 0) {

@@ -169,6 +169,15 @@ TEST_TIMEOUT(children_without_a_place_are_reported, 120)
     end(&result);
 }
 
+/* A server with more workers than places: the others do not wait for what will not come. */
+TEST_TIMEOUT(workers_without_a_place_are_not_delayed, 120)
+{
+    struct result result = run_family("workers", "80");
+    CHECK_CONTAINS(result.run.err, "16 processes: not recorded, because 64 others");
+    CHECK_EQ(total_of(&result), OWN_CALLS + 64);
+    end(&result);
+}
+
 TEST_TIMEOUT(a_process_damages_no_recording_but_its_own, 120)
 {
     struct result result = run_family("damaged", NULL);
