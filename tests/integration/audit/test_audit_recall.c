@@ -147,7 +147,7 @@ TEST_TIMEOUT(programs_of_a_shell, 300)
 {
     static const char *const argv[] = {
         "sh", "-c", "ls / | sort | head -3; cat /etc/passwd | wc -l; echo done; exit 3", NULL};
-    compare_how("--follow", argv, 60);
+    compare_how("--follow", argv, 10);
 }
 
 TEST_TIMEOUT(helpers_of_git, 300)
