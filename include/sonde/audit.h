@@ -137,7 +137,7 @@ struct sonde_audit_run;
  *
  * rules    a file that `sonde audit compile -o` wrote, in memory; it need not stay
  * options  report, spool or on_found must be given. The argument of on_found is valid during the
- * call. A callback must not finish the audit
+ *          call. A callback must not finish the audit
  *
  * With on_found or spool the audit has a thread, which blocks all signals, looks up the names of
  * new stacks and writes the file in the spool folder; what it calls itself is not counted. A
@@ -149,7 +149,7 @@ struct sonde_audit_run;
  * Returns    OK | USAGE | CORRUPT (these are no rules; ret_error->at is an offset) | LIMIT |
  *            UNSUPPORTED (rules of another version of sonde, another system than Linux) | BUSY
  *            (sonde_audit_start() runs, or an audit has run) | MEMORY | DENIED, OS and LIMIT (the
- * report, the spool folder, the thread)
+ *            report, the spool folder, the thread)
  * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
  *            loader's lock, and while the symbols of all libraries are read: some 10 ms
  * Ownership  the caller's: sonde_audit_finish()

@@ -34,7 +34,7 @@
 #include "record_page.h"
 #include "report_model.h"
 #include "report_new.h"
-#include "report_write.h"
+#include "spool_finish.h"
 #include "target_self.h"
 
 /* How long new calls wait. */
@@ -158,7 +158,7 @@ static void free_run(struct sonde_audit_run *run)
     sonde__mem_free((char *)run->options.build);
     sonde__mem_free((char *)run->options.device);
     sonde__mem_free((char *)run->options.phase);
-    sonde__api_audit_spool_close(run->spool);
+    sonde__api_audit_spool_close(run->spool, false);
     sonde__audit_destroy(run->audit);
     sonde__audit_blob_done(&run->blob);
     if (run->report_fd >= 0) {
@@ -353,16 +353,6 @@ enum sonde_status sonde_audit_begin(const void *rules, size_t size_bytes,
 
 /* --- the end --- */
 
-static enum sonde_status write_record(void *ctx, const void *bytes, size_t size)
-{
-    struct sonde_audit_run *run = ctx;
-    if (sonde__host_write_all(run->report_fd, bytes, size)) {
-        return SONDE_OK;
-    }
-    run->os_error = errno;
-    return SONDE_OS;
-}
-
 struct lines {
     struct sonde_audit_run *run;
     struct sonde__report *report;
@@ -377,39 +367,30 @@ static void keep_line(void *ctx, const char *line)
     }
 }
 
-static enum sonde_status write_report(struct sonde_audit_run *run,
-                                      const struct sonde__report *report)
-{
-    struct sonde__report_writer *writer;
-    if (run->report_fd < 0) {
-        return SONDE_OK;
-    }
-    SONDE_TRY(sonde__report_writer_create(NULL, write_record, run, &writer));
-    enum sonde_status status = sonde__report_writer_finish(writer, report);
-    sonde__report_writer_destroy(writer);
-    return status;
-}
-
 static enum sonde_status finish(struct sonde_audit_run *run)
 {
     struct sonde__report *report;
+    int spooled = 0;
     tell_all(run);
-    SONDE_TRY(sonde__report_create(&report));
+    if (sonde__report_create(&report) != SONDE_OK) {
+        sonde__api_audit_spool_close(run->spool, true);
+        run->spool = NULL;
+        return SONDE_MEMORY;
+    }
     struct lines lines = {run, report};
     set_header(run, report);
     sonde__audit_end(run->audit, run->memory + PLUGIN_AT, report,
                      (struct sonde__report_lines){keep_line, &lines});
     sonde__report_set_end(report, &(struct sonde__report_end){.watched_ns = 0});
-    enum sonde_status status = write_report(run, report);
+    int written = run->report_fd >= 0 ? sonde__spool_write(run->report_fd, report, true) : 0;
     if (run->spool != NULL) {
         const struct sonde__report_lines told = {run->options.on_line, run->options.ctx};
-        int failed = sonde__api_audit_spool_finish(run->spool, report, told);
+        spooled = sonde__api_audit_spool_finish(run->spool, report, told);
         run->spool = NULL;
-        run->os_error = run->os_error != 0 ? run->os_error : failed;
-        status = status == SONDE_OK && failed != 0 ? SONDE_OS : status;
     }
     sonde__report_destroy(report);
-    return status;
+    run->os_error = written != 0 ? written : spooled;
+    return run->os_error == 0 ? SONDE_OK : run->os_error == ENOMEM ? SONDE_MEMORY : SONDE_OS;
 }
 
 enum sonde_status sonde_audit_finish(struct sonde_audit_run *run, struct sonde_error *ret_error)

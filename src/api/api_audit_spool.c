@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api_audit_spool.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "host_self.h"
 #include "mem_heap.h"
 #include "record_inside.h"
-#include "report_write.h"
+#include "spool_finish.h"
 #include "spool_session.h"
 #include "watch_kept.h"
 #include "watch_run.h"
@@ -34,7 +33,6 @@ struct sonde__api_audit_spool {
     uint64_t begin_ns, looked_ns;
     int look_error;  /* errno of the last look; 0: none */
     int first_error; /* of the first one that failed */
-    int write_error;
     pthread_t tidier;
     bool is_tidied;
     char lines[TEXT]; /* of the tidier, each ends with a zero byte */
@@ -152,27 +150,6 @@ void sonde__api_audit_spool_look(struct sonde__api_audit_spool *spool, const voi
     spool->looked_ns = sonde__host_monotonic_ns();
 }
 
-static enum sonde_status write_record(void *ctx, const void *bytes, size_t size)
-{
-    struct sonde__api_audit_spool *spool = ctx;
-    if (sonde__host_write_all(spool->session.report_fd, bytes, size)) {
-        return SONDE_OK;
-    }
-    spool->write_error = errno;
-    return SONDE_OS;
-}
-
-static int write_report(struct sonde__api_audit_spool *spool, const struct sonde__report *report)
-{
-    struct sonde__report_writer *writer;
-    if (sonde__report_writer_create(NULL, write_record, spool, &writer) != SONDE_OK) {
-        return ENOMEM;
-    }
-    enum sonde_status status = sonde__report_writer_finish(writer, report);
-    sonde__report_writer_destroy(writer);
-    return status == SONDE_OK ? 0 : spool->write_error != 0 ? spool->write_error : ENOMEM;
-}
-
 static void end(struct sonde__api_audit_spool *spool, bool keep_report, bool keep_live)
 {
     if (spool->is_tidied) {
@@ -186,7 +163,7 @@ int sonde__api_audit_spool_finish(struct sonde__api_audit_spool *spool,
                                   const struct sonde__report *report,
                                   struct sonde__report_lines lines)
 {
-    int failed = write_report(spool, report);
+    int failed = sonde__spool_write(spool->session.report_fd, report, true);
     end(spool, true, failed != 0);
     for (size_t at = 0; at < spool->lines_used; at += strlen(spool->lines + at) + 1) {
         sonde__report_line(lines, "%s", spool->lines + at);
@@ -199,10 +176,10 @@ int sonde__api_audit_spool_finish(struct sonde__api_audit_spool *spool,
     return failed;
 }
 
-void sonde__api_audit_spool_close(struct sonde__api_audit_spool *spool)
+void sonde__api_audit_spool_close(struct sonde__api_audit_spool *spool, bool keep_live)
 {
     if (spool != NULL) {
-        end(spool, false, false);
+        end(spool, false, keep_live);
         free_spool(spool);
     }
 }

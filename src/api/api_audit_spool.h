@@ -5,6 +5,7 @@
 #ifndef SONDE_API_AUDIT_SPOOL_H
 #define SONDE_API_AUDIT_SPOOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sonde/status.h>
@@ -31,7 +32,7 @@ void sonde__api_audit_spool_look(struct sonde__api_audit_spool *spool, const voi
 int sonde__api_audit_spool_finish(struct sonde__api_audit_spool *spool,
                                   const struct sonde__report *report,
                                   struct sonde__report_lines lines);
-/* Without a report: removes the files. spool: may be null */
-void sonde__api_audit_spool_close(struct sonde__api_audit_spool *spool);
+/* Without a report. keep_live: the live file stays, for the next start. spool: may be null */
+void sonde__api_audit_spool_close(struct sonde__api_audit_spool *spool, bool keep_live);
 
 #endif

@@ -39,8 +39,7 @@ static enum sonde_status write_bytes(void *ctx, const void *bytes, size_t size)
     return sonde__host_write_all(*(const int32_t *)ctx, bytes, size) ? SONDE_OK : SONDE_OS;
 }
 
-/* Returns 0 or an errno. */
-static int write_report(int32_t fd, const struct sonde__report *report, bool ends)
+int sonde__spool_write(int32_t fd, const struct sonde__report *report, bool ends)
 {
     struct sonde__report_writer *writer;
     errno = ENOMEM;
@@ -62,7 +61,7 @@ int sonde__spool_make_part(int32_t folder, const char *name, const struct sonde_
     if (reason != 0) {
         return reason;
     }
-    reason = write_report(*ret_fd, report, ends);
+    reason = sonde__spool_write(*ret_fd, report, ends);
     if (reason != 0) {
         (void)sonde__host_folder_remove(folder, name);
         sonde__host_close(*ret_fd);

@@ -44,6 +44,8 @@ SONDE_NODISCARD enum sonde_status sonde__spool_read(int32_t fd, struct sonde__re
                                                     struct sonde__report_loss *ret_loss,
                                                     struct sonde_error *ret_error);
 
+/* Write a report to an open file. ends: with its end. Returns 0 or an errno. */
+int sonde__spool_write(int32_t fd, const struct sonde__report *report, bool ends);
 /* Write a report to a new file, locked. ends: with its end. Returns 0 or an errno; then there is no
  * such file. */
 int sonde__spool_make_part(int32_t folder, const char *name, const struct sonde__report *report,
