@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which thread an NSThread is: the main one, the calling one, one that is registered, others, those
  * that have not begun or have ended, and objects that are none. Names are as before. */
-#include <objc/objc.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sonde/thread.h>
 
+#include "../sim/foundation.h"
 #include "workers.h"
-
-@class NSString;
-
-__attribute__((objc_root_class))
-@interface NSObject {
-    Class isa;
-}
-+ (id)alloc;
-- (id)init;
-@end
-
-@interface NSString : NSObject
-+ (NSString *)stringWithUTF8String:(const char *)text;
-- (const char *)UTF8String;
-@end
-
-@interface NSThread : NSObject {
-    pthread_t _thread;
-    NSString *_name;
-    volatile int _hasBegun, _hasEnded;
-}
-+ (NSThread *)currentThread;
-- (void)start;
-- (BOOL)isExecuting;
-- (NSString *)name;
-- (void)setName:(NSString *)name;
-@end
 
 extern uint32_t sim_names_are_kept, sim_names_set;
 

@@ -10,22 +10,8 @@
 #include <sonde/text.h>
 #include <sonde/thread.h>
 
+#include "../sim/foundation.h"
 #include "workers.h"
-
-@class NSString;
-
-__attribute__((objc_root_class))
-@interface NSObject {
-    Class isa;
-}
-+ (id)alloc;
-- (id)init;
-- (NSString *)debugDescription;
-@end
-
-@interface NSString : NSObject
-- (const char *)UTF8String;
-@end
 
 typedef int (^handler)(void);
 

@@ -8,19 +8,12 @@
 
 #include <sonde/stack.h>
 
+#include "../sim/foundation.h"
 #include "image_macho.h"
 #include "tail_code.h"
 #include "tail_graph.h"
 
 enum { FILE_BYTES = 16 << 20, FRAMES = 20 };
-
-__attribute__((objc_root_class))
-@interface NSObject {
-    Class isa;
-}
-+ (id)alloc;
-- (id)init;
-@end
 
 @interface Worker : NSObject
 - (long)handed:(long)x;

@@ -3,34 +3,8 @@
 #include <objc/runtime.h>
 #include <string.h>
 
+#include "foundation.h"
 #include "sim.h"
-
-@class NSString;
-
-__attribute__((objc_root_class)) @interface NSObject {
-    Class isa;
-}
-+ (id)alloc;
-- (id)init;
-@end
-
-@interface NSString : NSObject
-- (const char *)UTF8String;
-@end
-
-@interface NSThread : NSObject {
-    pthread_t _thread;
-    NSString *_name;
-    volatile int _hasBegun, _hasEnded;
-}
-+ (NSThread *)currentThread;
-- (void)start;
-- (void)main;
-- (BOOL)isMainThread;
-- (BOOL)isExecuting;
-- (NSString *)name;
-- (void)setName:(NSString *)name;
-@end
 
 id objc_retain(id object);
 void objc_release(id object);

@@ -4,23 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-@class NSString;
-
-__attribute__((objc_root_class)) @interface NSObject {
-    Class isa;
-}
-+ (id)alloc;
-- (id)init;
-- (NSString *)description;
-- (NSString *)debugDescription;
-@end
-
-@interface NSString : NSObject {
-    char *_text;
-}
-+ (NSString *)stringWithUTF8String:(const char *)text;
-- (const char *)UTF8String;
-@end
+#include "foundation.h"
 
 @interface NSBlock : NSObject
 @end

@@ -21,7 +21,6 @@ static struct result run_family(const char *mode, const char *argument)
 {
     struct result result;
     char path[600], json[600];
-    size_t size;
     snprintf(path, sizeof path, "%s/rules.ini", test_folder());
     snprintf(json, sizeof json, "%s/audit.json", test_folder());
     test_write_file(path, rules, strlen(rules));
@@ -40,9 +39,7 @@ static struct result run_family(const char *mode, const char *argument)
     result.run = test_run(argv, NULL, NULL, 100);
     CHECK_EQ(result.run.status, 5);
     CHECK_STR(result.run.out, "output\n");
-    char *text = test_read_file(json, &size);
-    result.report = json_parse(text);
-    free(text);
+    result.report = json_read(json);
     return result;
 }
 

@@ -38,11 +38,7 @@ static const char *path_of(const char *name)
 
 static struct json *read_report(void)
 {
-    size_t size;
-    char *text = test_read_file(path_of("audit.json"), &size);
-    struct json *report = json_parse(text);
-    free(text);
-    return report;
+    return json_read(path_of("audit.json"));
 }
 
 /* Run phased; its output and sonde's text are in `run`. */

@@ -17,7 +17,6 @@ static const char rules[] = "[rule \"plain\"]\napi = getenv\nwhen = name ~ RUDE\
 static void check_calls(const char *mode, int status, int64_t calls)
 {
     char path[600], json[600];
-    size_t size;
     snprintf(path, sizeof path, "%s/rules.ini", test_folder());
     snprintf(json, sizeof json, "%s/audit.json", test_folder());
     test_write_file(path, rules, strlen(rules));
@@ -35,9 +34,7 @@ static void check_calls(const char *mode, int status, int64_t calls)
     CHECK_EQ(run.status, status);
     CHECK_STR(run.out, "output\n");
     test_run_done(&run);
-    char *text = test_read_file(json, &size);
-    struct json *report = json_parse(text);
-    free(text);
+    struct json *report = json_read(json);
     JSON_EACH(rule, json_need(report, "rules"))
     {
         CHECK_EQ(json_int(rule, "calls"), calls);

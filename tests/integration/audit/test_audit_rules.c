@@ -27,7 +27,6 @@ static const char *write_rules(const char *text)
 static struct json *audit(const char *rules)
 {
     char json[512];
-    size_t size;
     snprintf(json, sizeof json, "%s", path_of("audit.json"));
     const char *const argv[] = {program_sonde(),
                                 "run",
@@ -42,10 +41,8 @@ static struct json *audit(const char *rules)
     CHECK_EQ(run.status, 3);
     CHECK_STR(run.out, "output\n");
     test_run_done(&run);
-    char *text = test_read_file(json, &size);
-    struct json *report = json_parse(text);
+    struct json *report = json_read(json);
     CHECK_STR(json_text(report, "kind"), "audit");
-    free(text);
     return report;
 }
 

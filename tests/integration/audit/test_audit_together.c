@@ -50,12 +50,8 @@ static void do_line(const char *line)
 static struct json *read_report(const char *name)
 {
     char path[600];
-    size_t size;
     snprintf(path, sizeof path, "%s/%s", test_folder(), name);
-    char *text = test_read_file(path, &size);
-    struct json *report = json_parse(text);
-    free(text);
-    return report;
+    return json_read(path);
 }
 
 struct sum {

@@ -157,6 +157,15 @@ struct json *json_parse(const char *text)
     return node;
 }
 
+struct json *json_read(const char *path)
+{
+    size_t size;
+    char *text = test_read_file(path, &size);
+    struct json *node = json_parse(text);
+    free(text);
+    return node;
+}
+
 void json_free(struct json *node)
 {
     while (node != NULL) {

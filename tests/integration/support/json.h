@@ -18,6 +18,7 @@ struct json {
 
 /* Free with json_free(). */
 struct json *json_parse(const char *text);
+struct json *json_read(const char *path);
 void json_free(struct json *node);
 /* A member of an object, or null; node may be null. */
 const struct json *json_get(const struct json *node, const char *key);
