@@ -15,8 +15,10 @@ struct key {
 
 static struct key make_key(uint32_t number, uint32_t argument, const uint8_t *value, size_t size)
 {
-    const uint32_t words[3] = {number, argument, value != NULL};
-    uint64_t hash = sonde__base_hash_bytes(SONDE__HASH_EMPTY, words, sizeof words);
+    const uint8_t pair[] = {(uint8_t)number,         (uint8_t)(number >> 8),
+                            (uint8_t)(number >> 16), (uint8_t)(number >> 24),
+                            (uint8_t)argument,       value != NULL};
+    uint64_t hash = sonde__base_hash_bytes(SONDE__HASH_EMPTY, pair, sizeof pair);
     hash = sonde__base_hash_bytes(hash, value, size);
     hash ^= hash >> 32;
     return (struct key){hash + (hash == 0), number, argument, value, size};
