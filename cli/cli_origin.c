@@ -82,8 +82,8 @@ const char *sonde__cli_take_tags(const struct sonde__cli_option *option, const c
     return wrong;
 }
 
-const char *sonde__cli_take_build(const struct sonde__cli_option *option, const char *value,
-                                  void *member)
+const char *sonde__cli_take_name(const struct sonde__cli_option *option, const char *value,
+                                 void *member)
 {
     if (*value == '\0' || !is_value(value)) {
         return "not 1 to 256 bytes without control characters";

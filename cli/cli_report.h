@@ -53,7 +53,7 @@ sonde__cli_take sonde__cli_take_top;
 sonde__cli_take sonde__cli_take_severity;
 /* The caller's description of a run, for its report. */
 struct sonde__cli_origin {
-    const char *build;
+    const char *build, *device;
     struct sonde__report_tag tags[SONDE__REPORT_TAGS_MAX];
     uint32_t tag_count;
     size_t tag_bytes;
@@ -65,8 +65,8 @@ struct sonde__cli_origin {
 sonde__cli_take sonde__cli_take_tag;
 /* Several tags, separated by SONDE__WATCH_TAG_END. Internal, for --follow. */
 sonde__cli_take sonde__cli_take_tags;
-/* const char *: a build's name of up to 256 bytes. */
-sonde__cli_take sonde__cli_take_build;
+/* const char *: a name of 1 to 256 bytes. */
+sonde__cli_take sonde__cli_take_name;
 
 /* Options for the struct above. r: the request, m: its member. */
 // clang-format off
@@ -76,7 +76,10 @@ sonde__cli_take sonde__cli_take_build;
      sonde__cli_take_tag, offsetof(r, m)},                                                         \
     {"build", 0, "NAME",                                                                           \
      "name of the program's build for the report (default: its build-id)",                         \
-     sonde__cli_take_build, offsetof(r, m.build)}
+     sonde__cli_take_name, offsetof(r, m.build)},                                                  \
+    {"device", 0, "ID",                                                                            \
+     "an id of this machine for the report (default: none)",                                       \
+     sonde__cli_take_name, offsetof(r, m.device)}
 // clang-format on
 
 /* Print the report to stdout as text or JSON. */

@@ -287,6 +287,7 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
     const char *report = o->report_name;
     int failed = 0;
     o->build = request->origin.build;
+    o->device = request->origin.device;
     o->scrub = sonde__cli_scrub_rules();
     o->tags = request->origin.tags;
     o->tag_count = request->origin.tag_count;

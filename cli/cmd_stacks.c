@@ -103,6 +103,7 @@ static void set_header(struct sonde__report *report, struct sonde__target *targe
     header.pid = sonde__target_pid(target);
     header.pause_ns = stacks->pause_ns;
     header.build = request->origin.build;
+    header.device.id = request->origin.device;
     header.tags = request->origin.tags;
     header.tag_count = request->origin.tag_count;
     sonde__report_set_header(report, &header);

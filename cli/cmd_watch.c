@@ -176,6 +176,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o->command = "watch";
     o->tool = "sonde " SONDE_VERSION;
     o->build = request.origin.build;
+    o->device = request.origin.device;
     o->tags = request.origin.tags;
     o->tag_count = request.origin.tag_count;
     o->color = sonde__cli_use_color(request.color, stderr);

@@ -109,7 +109,7 @@ struct sonde_audit_options {
      * has begun, and written when it is finished. Null: none. */
     const char *report;
     const char *build;                  /* the program's build, for the report; or null */
-    const char *device;                 /* an id of this device instead of that of sonde; or null */
+    const char *device;                 /* an id of this machine, for the report; or null */
     const struct sonde_watch_tag *tags; /* for the report's header; at most 64 */
     uint32_t tag_count;
     const char *phase; /* that has begun already (sonde_watch_phase()); or null */

@@ -64,6 +64,7 @@ struct sonde_watch_options {
      * report_fd, which stays the parent's. In the child sonde_watch_stop() with the parent's handle
      * stops the child's watch. */
     uint32_t in_children;
+    const char *device; /* an id of this machine, for the report; or null */
 };
 
 #define SONDE_WATCH_THRESHOLD_NS 250000000u

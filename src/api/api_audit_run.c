@@ -137,7 +137,7 @@ static void set_header(const struct sonde_audit_run *run, struct sonde__report *
     bool is_known = sonde__host_executable(run->pid, executable, sizeof executable);
     header.executable = is_known ? executable : "";
     sonde__drain_origin(&origin, &header);
-    header.device.id = run->options.device != NULL ? run->options.device : header.device.id;
+    header.device.id = run->options.device;
     sonde__report_set_header(report, &header);
     sonde__drain_process(report, run->pid, sonde__host_parent(run->pid), header.executable);
 }

@@ -265,6 +265,7 @@ static void free_watch(struct sonde_watch *watch)
     }
     free((char *)watch->options.spool);
     free((char *)watch->options.build);
+    free((char *)watch->options.device);
     free(watch->text);
     free(watch);
 }
@@ -288,6 +289,7 @@ static struct sonde_watch *make_watch(const struct sonde_watch_options *options)
     watch->options = *options;
     watch->options.spool = copy_text(options->spool, &whole);
     watch->options.build = copy_text(options->build, &whole);
+    watch->options.device = copy_text(options->device, &whole);
     for (uint32_t i = 0; i < options->tag_count; i++) {
         const struct sonde_watch_tag *tag = &options->tags[i];
         watch->tags[i].key = copy_text(tag->key != NULL ? tag->key : "", &whole);
@@ -314,6 +316,7 @@ static void fill_session(struct sonde_watch *watch)
         .on_begin = watch->options.on_begin != NULL ? notify_begin : NULL,
         .spool = watch->options.spool,
         .build = watch->options.build,
+        .device = watch->options.device,
         .tags = watch->tags,
         .tag_count = watch->options.tag_count,
         .ctx = watch,

@@ -248,6 +248,7 @@ static void put_contexts(struct writer *w)
     sonde__json_close(&w->json);
     sonde__json_object(&w->json, "device");
     sonde__json_string(&w->json, "type", "device");
+    put_text(w, "device_unique_identifier", device->id);
     put_text(w, "model", device->model);
     put_text(w, "arch", header->arch);
     put_text(w, "cpu_description", device->cpu);

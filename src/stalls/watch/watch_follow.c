@@ -81,6 +81,9 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
     if (o->build != NULL) {
         add(&w, "--build=%s", o->build);
     }
+    if (o->device != NULL) {
+        add(&w, "--device=%s", o->device);
+    }
     add_tags(&w, o);
     if (o->scrub != NULL) {
         add(&w, "--scrub-rules=%s", o->scrub);

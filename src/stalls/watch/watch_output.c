@@ -161,6 +161,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
         .tag_count = output->options->tag_count,
     };
     sonde__drain_origin(&output->origin, &output->header);
+    output->header.device.id = output->options->device;
 }
 
 /* Begin a report of the program. */

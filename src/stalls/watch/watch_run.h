@@ -95,7 +95,8 @@ struct sonde__watch_options {
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     bool report_json;  /* as one JSON value at the end instead of records as they come */
     bool report_lines; /* the JSON value on one line: others were written before it */
-    const char *build; /* of the report's header; null: none */
+    const char *build,
+        *device;       /* of the report's header: a build's name, a machine's id; null: none */
     const char *scrub; /* scrubbing rules for followed programs (sonde__scrub_write()); null: the
                           defaults */
     const struct sonde__report_tag *tags; /* likewise */

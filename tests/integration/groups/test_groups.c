@@ -192,10 +192,11 @@ TEST(groups_reports_say_where_they_are_from)
     char command[2048], first[40];
     const char *const argv[] = {"sh", "-c", command, NULL};
     for (unsigned i = 0; i < 2; i++) {
-        snprintf(command, sizeof command,
-                 "cd %s; echo $$ >shell; %s run --report r --tag tester=kim --tag case=3 "
-                 "--tag tester=lee --build 1.2 -- sh -c 'echo $$ >pid'; %s show --json r",
-                 test_folder(), program_sonde(), program_sonde());
+        snprintf(
+            command, sizeof command,
+            "cd %s; echo $$ >shell; %s run --report r --tag tester=kim --tag case=3 "
+            "--tag tester=lee --build 1.2 --device lab-7 -- sh -c 'echo $$ >pid'; %s show --json r",
+            test_folder(), program_sonde(), program_sonde());
         struct test_run run = test_run(argv, NULL, NULL, 60);
         CHECK_EQ(run.status, 0);
         struct json *json = json_parse(run.out);
@@ -211,6 +212,7 @@ TEST(groups_reports_say_where_they_are_from)
         CHECK_EQ(json_need(json, "tags")->count, 2);
         CHECK_STR(json_text(json_need(json, "tags")->first, "value"), "lee");
         CHECK(json_int(json_need(json, "device"), "cpu_count") > 0);
+        CHECK_STR(json_text(json_need(json, "device"), "id"), "lab-7");
         CHECK_EQ(strlen(json_text(json, "report_id")), 32);
         CHECK(i == 0 || strcmp(first, json_text(json, "report_id")) != 0);
         snprintf(first, sizeof first, "%s", json_text(json, "report_id"));
@@ -226,7 +228,8 @@ TIMED_TEST(groups_tags_reach_programs_that_are_followed, 60)
     char command[2048];
     const char *const argv[] = {"sh", "-c", command, NULL};
     snprintf(command, sizeof command,
-             "cd %s; rm -f r*; %s run --follow --stall=%ums --report r --tag a=1 --tag 'b=x y' -- "
+             "cd %s; rm -f r*; %s run --follow --stall=%ums --report r --tag a=1 --tag 'b=x y' "
+             "--device=lab-8 -- "
              "sh -c '%s same 1 %u; true' >/dev/null 2>&1; %s show --json r.*",
              test_folder(), program_sonde(), 80 * test_slack(), program_built("groups/groups"),
              150 * test_slack(), program_sonde());
@@ -235,6 +238,7 @@ TIMED_TEST(groups_tags_reach_programs_that_are_followed, 60)
     struct json *json = json_parse(run.out);
     CHECK_EQ(json_need(json, "tags")->count, 2);
     CHECK_STR(json_text(json_need(json, "tags")->first->next, "value"), "x y");
+    CHECK_STR(json_text(json_need(json, "device"), "id"), "lab-8");
     json_free(json);
     test_run_done(&run);
 }

@@ -191,6 +191,8 @@ TEST_TIMEOUT(report_is_readable, 60)
     sonde_watch_stop(watch);
     close(fd);
     char *text = watches_show_report(path);
+    CHECK_CONTAINS(text, "build 7.1");
+    CHECK_CONTAINS(text, "lab-9");
     CHECK_CONTAINS(text, "watch_test_burns");
     CHECK_CONTAINS(text, "watch_test_blocks");
     CHECK_CONTAINS(text, "watch_test_inlined"); /* with file and line */

@@ -105,6 +105,8 @@ struct sonde_watch *start(struct told *told, uint64_t threshold_ns, int report_f
     const struct sonde_watch_options options = {.struct_bytes = sizeof options,
                                                 .threshold_ns = threshold_ns,
                                                 .report_fd = report_fd,
+                                                .build = "7.1",
+                                                .device = "lab-9",
                                                 .on_stall = told != NULL ? watches_on_stall : NULL,
                                                 .ctx = told};
     return watches_start(&options);
