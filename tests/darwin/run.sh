@@ -1,9 +1,10 @@
 #!/bin/sh
 # run.sh ARCH OUT OBJECTS HEADERS: for x86_64 or arm64, build the host and the programs of this folder in OUT, and run them: a line "ok NAME" or
 # "not ok NAME" for each. OBJECTS: the build folder of sonde's objects for Darwin. Returns 0 if all are ok.
+# SONDE_REPEATS: how often each program is run; it is ok if all runs are.
 here=$(cd "$(dirname "$0")" && pwd)
 arch=$1 out=$2 objects=$3 headers=$4
-failed=0
+failed=0 repeats=${SONDE_REPEATS:-1} runs=0 bad_runs=0
 # rounds: of calls.c, with four threads and four sets of flags: 30,000 captures on both machines
 case $arch in
     arm64) emulator=qemu-aarch64 signed=-mbranch-protection=pac-ret+leaf rounds=200 ;;
@@ -12,18 +13,32 @@ esac
 
 export SONDE_SOURCE_DIR="$here/../.."
 
-# case_ NAME STATUS TEXT COMMAND...: the command ends with the status and prints the text, at least.
-case_() {
-    name=$1 status=$2 text=$3
-    shift 3
+# once STATUS TEXT COMMAND...: the command ends with the status and prints the text, at least.
+once() {
+    wanted=$1 text=$2
+    shift 2
     "$@" >"$out/out.txt" 2>&1
     got=$?
-    if [ $got = "$status" ] && { [ -z "$text" ] || grep -qF -- "$text" "$out/out.txt"; }; then
+    [ $got = "$wanted" ] && { [ -z "$text" ] || grep -qF -- "$text" "$out/out.txt"; }
+}
+
+# case_ NAME STATUS TEXT COMMAND...: all runs of the command do that.
+case_() {
+    name=$1 bad=0 left=$repeats
+    shift
+    while [ "$left" -gt 0 ]; do
+        once "$@" || {
+            bad=$((bad + 1))
+            echo "    ended with $got, not $wanted; wanted: $text"
+            sed 's/^/    /' "$out/out.txt"
+        }
+        left=$((left - 1))
+    done
+    runs=$((runs + repeats)) bad_runs=$((bad_runs + bad))
+    if [ $bad = 0 ]; then
         echo "ok $arch: $name"
     else
-        echo "not ok $arch: $name"
-        echo "    ended with $got, not $status; wanted: $text"
-        sed 's/^/    /' "$out/out.txt"
+        echo "not ok $arch: $name ($bad of $repeats runs)"
         failed=1
     fi
 }
@@ -171,19 +186,22 @@ for level in -O0 -O2; do
     case_ "what each block of the corpus holds: $level" 0 '1 passed, 0 failed' run corpus </dev/null
 done
 
+# each also without optimization, and with the older format of fixups
 cases=0
-while read -r name files; do
-    case $name in '#') continue ;; esac
-    # shellcheck disable=SC2046 # one word for each file
-    "$here/build.sh" "$arch" "$out" "$headers" "unit_$name" \
-        "-O2 -D_GNU_SOURCE -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report" \
-        "$out/all.a -undefined dynamic_lookup" \
-        "$here/harness.c" "$here/../harness/test_check.c" $(echo " $files" | sed "s# # $unit/#g") ||
-        { echo "not ok unit_$name is built"; exit 1; }
-    case_ "portable tests: $name" 0 ' passed, 0 failed' run "unit_$name" </dev/null
-    passed=$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$out/out.txt")
-    cases=$((cases + ${passed:-0}))
-done <"$here/cases.list"
+for flags in '-O2' '-O0 -no_fixup_chains'; do
+    while read -r name files; do
+        case $name in '#') continue ;; esac
+        # shellcheck disable=SC2046 # one word for each file
+        "$here/build.sh" "$arch" "$out" "$headers" "unit_$name" \
+            "${flags%% *} -D_GNU_SOURCE -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report" \
+            "$out/all.a -undefined dynamic_lookup ${flags#-O?}" \
+            "$here/harness.c" "$here/../harness/test_check.c" $(echo " $files" | sed "s# # $unit/#g") ||
+            { echo "not ok unit_$name is built"; exit 1; }
+        case_ "portable tests, $flags: $name" 0 ' passed, 0 failed' run "unit_$name" </dev/null
+        passed=$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$out/out.txt")
+        cases=$((cases + ${passed:-0}))
+    done <"$here/cases.list"
+done
 echo "$cases portable tests ran in the host, $arch"
 
 # Captures of stacks, all compiled and linked for iOS. The folders are what they need.
@@ -206,6 +224,9 @@ if [ "$arch" = arm64 ]; then
         done
     done
 fi
+
+echo "$runs runs of programs, $bad_runs bad, $arch"
+repeats=1
 
 # each function of Apple's that sonde calls has a name that Apple's libSystem has
 case_ "names are those of Apple's libSystem" 0 '' ld64.lld-19 -arch "$arch" -platform_version macos 13 13 \

@@ -14,7 +14,7 @@ Stages:
   layers    the build refuses a wrong include and an unsafe call in handler code
   ports     the portable files compile for macOS, arm64 and x86-64, against Apple's headers; nothing is linked
   darwin    the package for apps; Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64,
-            and arm64 under qemu-user
+            and arm64 under qemu-user (--long: 50 runs of each, and once without optimization of sonde)
   gcc       build with gcc -Werror, bench programs too; no circles of files; unit and integration tests
   clang     build with clang -Werror; unit tests
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
@@ -132,7 +132,7 @@ stage_ports() {
 }
 
 stage_darwin() {
-    local line arch rc
+    local arch rc
     if [ ! -d "$SONDE_DARWIN_HEADERS" ]; then
         say "    no headers of macOS ($SONDE_DARWIN_HEADERS): skipped"
         count_skipped=$((count_skipped + 1))
@@ -148,21 +148,27 @@ stage_darwin() {
     grep '^darwin\.size' build/package.log | sed 's/^/    /' || true
     tally "darwin: the package for apps" $rc
     for arch in x86_64 arm64; do
-        (compile "darwin-$arch") || { tally "darwin $arch: build" 1; continue; }
-        mkdir -p "build/darwin/$arch"
-        rc=0
-        tests/darwin/run.sh "$arch" "build/darwin/$arch" "build/darwin-$arch" "$SONDE_DARWIN_HEADERS" \
-            >"build/darwin/$arch.log" 2>&1 || rc=$?
-        [ $rc = 0 ] || sed 's/^/    /' "build/darwin/$arch.log"
-        while read -r line; do
-            case $line in
-                ok\ *) tally "darwin: ${line#ok }" 0 ;;
-                not\ ok\ *) tally "darwin: ${line#not ok }" 1 ;;
-                [0-9]*\ portable\ tests\ *) say "    $line" ;;
-            esac
-        done <"build/darwin/$arch.log"
-        [ $rc = 0 ] || tally "darwin: all of run.sh, $arch" $rc
+        run_darwin "$arch" "darwin-$arch" $((long == 1 ? 50 : 1))
+        [ "$long" = 0 ] || run_darwin "$arch" "darwin-$arch-debug" 1
     done
+}
+
+# run_darwin ARCH PRESET REPEATS
+run_darwin() {
+    local line rc=0
+    (compile "$2") || { tally "$2: build" 1; return 0; }
+    mkdir -p "build/darwin/$2"
+    SONDE_REPEATS=$3 tests/darwin/run.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" \
+        >"build/darwin/$2.log" 2>&1 || rc=$?
+    [ $rc = 0 ] || sed 's/^/    /' "build/darwin/$2.log"
+    while read -r line; do
+        case $line in
+            ok\ *) tally "$2: ${line#ok }" 0 ;;
+            not\ ok\ *) tally "$2: ${line#not ok }" 1 ;;
+            [0-9]*\ portable\ tests\ *|[0-9]*\ runs\ of\ *) say "    $line" ;;
+        esac
+    done <"build/darwin/$2.log"
+    [ $rc = 0 ] || tally "$2: all of run.sh" $rc
 }
 
 stage_gcc() { # the one build of the bench programs

@@ -170,6 +170,12 @@ void *__memset_chk(void *to, int value, size_t size, size_t room)
     return size <= room ? memset(to, value, size) : (abort(), to);
 }
 
+char *__strcpy_chk(char *to, const char *from, size_t room);
+char *__strcpy_chk(char *to, const char *from, size_t room)
+{
+    return strlen(from) < room ? strcpy(to, from) : (abort(), to);
+}
+
 void *bsearch(const void *key, const void *base, size_t count, size_t size,
               int (*compare)(const void *a, const void *b))
 {
