@@ -221,7 +221,10 @@ struct sonde__macho_fixup {
     int64_t addend;     /* of an import */
     int32_t ordinal;    /* of the import's library; <= 0: this image, any, the main program */
     bool weak;          /* may be missing */
-    bool authenticated; /* signed when loaded (arm64e) */
+    bool authenticated; /* signed when loaded (arm64e), with: */
+    uint8_t key;        /* 0: IA, 1: IB, 2: DA, 3: DB */
+    bool is_blended;    /* its own address is a part of the modifier */
+    uint16_t diversity; /* the rest of it */
 };
 
 /* Call `each` with every pointer until it returns false: chained fixups, else the opcodes of

@@ -105,6 +105,11 @@ static uint64_t decode_arm64e(const struct chains *c, const struct page *page, u
 {
     uint64_t base = c->out->macho->base;
     fixup->authenticated = bits(raw, 63, 1) != 0;
+    if (fixup->authenticated) {
+        fixup->diversity = (uint16_t)bits(raw, 32, 16);
+        fixup->is_blended = bits(raw, 48, 1) != 0;
+        fixup->key = (uint8_t)bits(raw, 49, 2);
+    }
     if (bits(raw, 62, 1) != 0) {
         unsigned width = page->format == POINTER_ARM64E_USERLAND24 ? 24 : 16;
         fixup->addend = fixup->authenticated ? 0 : sign_extend(bits(raw, 32, 19), 19);

@@ -10,6 +10,9 @@
 /* adrp and add of `name` + `more` bytes, aarch64 */
 #define SONDE__ASM_PAGE(name, more) _##name@PAGE+more
 #define SONDE__ASM_PAGE_OFFSET(name, more) _##name@PAGEOFF+more
+/* a static chain in x18, which Apple reserves for the system: nothing to store or load */
+#define SONDE__ASM_STORE_CHAIN(offset)
+#define SONDE__ASM_LOAD_CHAIN(offset)
 
     .macro sonde__asm_hidden name
     .globl \name
@@ -32,6 +35,8 @@
 #define SONDE__ASM_NAME(name) name
 #define SONDE__ASM_PAGE(name, more) name+more
 #define SONDE__ASM_PAGE_OFFSET(name, more) :lo12:name+more
+#define SONDE__ASM_STORE_CHAIN(offset) str x18, [sp, offset]
+#define SONDE__ASM_LOAD_CHAIN(offset) ldr x18, [sp, offset]
 
     .macro sonde__asm_hidden name
     .globl \name
