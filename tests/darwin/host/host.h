@@ -11,7 +11,7 @@
 
 #include "image_macho.h"
 
-enum { HOST_IMAGES_MAX = 16, HOST_TLS_BYTES = 1 << 16 };
+enum { HOST_IMAGES_MAX = 16, HOST_TLS_BYTES = 1 << 16, HOST_PAGE = 4096 };
 
 struct host_image {
     const char *path;
@@ -19,6 +19,7 @@ struct host_image {
     uint8_t *header;           /* where its first segment, with the header, is mapped */
     uint64_t slide;            /* address - vaddr */
     uint64_t size;             /* of the mapping */
+    uint8_t *protections;      /* Mach's, of each HOST_PAGE */
 };
 
 extern struct host_image host_images[HOST_IMAGES_MAX];
@@ -33,6 +34,12 @@ _Noreturn void host_fail(const char *format, ...) __attribute__((format(printf, 
 void host_load(const char *const *paths, unsigned count);
 /* The address of an exported symbol ("_main") in any image; 0: none. */
 uint64_t host_find_export(const char *name);
+/* The same in one image. */
+uint64_t host_find_export_in(uint32_t image, const char *name);
+/* Map one more image, while the program runs, and bind it. Returns its index; -1: no such file. Its
+ * initialisers have not run: the caller calls host_initialiser(image, 0), 1, ... until one is 0. */
+int32_t host_load_later(const char *path);
+uint64_t host_initialiser(uint32_t image, uint32_t number);
 /* The name of the exported symbol at exactly this address of an image; null: none. */
 const char *host_export_at(uint32_t index, uint64_t address);
 
@@ -41,6 +48,11 @@ uint64_t host_find_primitive(const char *name);
 
 /* Does an image hold this address? */
 int host_is_image(uint64_t address);
+/* Mach's protection of a page of an image, and the range of equal pages around it; -1: of none. An
+ * emulator's list of mappings does not know which code may be executed. */
+int32_t host_image_protection(uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
+/* Protections are Mach's: 1 to read, 2 to write, 4 to execute. Whole pages. */
+int32_t host_protect(void *memory, uint64_t size, int32_t protection);
 /* Make the calling thread's copies of all thread-local variables. */
 void host_make_thread_locals(void);
 

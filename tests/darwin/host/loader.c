@@ -3,7 +3,8 @@
  *
  * Unlike dyld, this loader does not search for libraries (they are given in order), and has no
  * two-level names (it looks a name up in all images, in order, as with -flat_namespace), no lazy
- * binding (it binds all at once), no weak definitions across images and no unloading. */
+ * binding (it binds all at once), no weak definitions across images and no unloading. Images may
+ * be loaded later, if they have no thread-local variables. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch_sign.h"
 #include "host.h"
 
 /* Types of sections (mach-o/loader.h) that the reader does not need. */
@@ -74,6 +76,8 @@ static void map_image(struct host_image *image)
     }
     image->header = memory + (-(uintptr_t)memory & (IMAGE_ALIGN - 1));
     image->slide = (uint64_t)(uintptr_t)image->header - macho->base;
+    image->size = (image->size + HOST_PAGE - 1) / HOST_PAGE * HOST_PAGE;
+    image->protections = calloc(image->size / HOST_PAGE, 1);
     for (uint32_t i = 0; i < macho->segment_count; i++) {
         const struct sonde__macho_segment *segment = &macho->segments[i];
         if (is_mapped(segment)) {
@@ -83,17 +87,73 @@ static void map_image(struct host_image *image)
     }
 }
 
+/* dyld makes these read-only when their pointers are set (SG_READ_ONLY, which Apple's linker sets
+ * for them). */
+static bool is_constant(const struct sonde__macho_segment *segment)
+{
+    return strcmp(segment->name, "__DATA_CONST") == 0 || strcmp(segment->name, "__AUTH_CONST") == 0;
+}
+
+static const struct host_image *image_at(uint64_t address)
+{
+    for (unsigned i = 0; i < host_image_count; i++) {
+        if (address - (uint64_t)(uintptr_t)host_images[i].header < host_images[i].size) {
+            return &host_images[i];
+        }
+    }
+    return NULL;
+}
+
+int host_is_image(uint64_t address)
+{
+    return image_at(address) != NULL;
+}
+
+int32_t host_protect(void *memory, uint64_t size, int32_t protection)
+{
+    const struct host_image *image = image_at((uint64_t)(uintptr_t)memory);
+    for (uint64_t at = 0; image != NULL && at < size; at += HOST_PAGE) {
+        uint64_t page =
+            ((uint64_t)(uintptr_t)memory + at - (uint64_t)(uintptr_t)image->header) / HOST_PAGE;
+        if (page < image->size / HOST_PAGE) {
+            image->protections[page] = (uint8_t)protection;
+        }
+    }
+    return mprotect(memory, size,
+                    ((protection & PROT_MACH_READ) != 0 ? PROT_READ : 0) |
+                        ((protection & PROT_MACH_WRITE) != 0 ? PROT_WRITE : 0) |
+                        ((protection & PROT_MACH_EXECUTE) != 0 ? PROT_EXEC : 0));
+}
+
+int32_t host_image_protection(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+{
+    const struct host_image *image = image_at(address);
+    if (image == NULL) {
+        return -1;
+    }
+    uint64_t start = (uint64_t)(uintptr_t)image->header, count = image->size / HOST_PAGE;
+    uint64_t first = (address - start) / HOST_PAGE, end = first;
+    while (first > 0 && image->protections[first - 1] == image->protections[end]) {
+        first--;
+    }
+    while (end < count && image->protections[end] == image->protections[first]) {
+        end++;
+    }
+    *ret_start = start + first * HOST_PAGE;
+    *ret_end = start + end * HOST_PAGE;
+    return image->protections[first];
+}
+
 static void protect_image(const struct host_image *image)
 {
     const struct sonde__macho *macho = &image->macho;
     for (uint32_t i = 0; i < macho->segment_count; i++) {
         const struct sonde__macho_segment *segment = &macho->segments[i];
-        int protection = (segment->protection & PROT_MACH_READ ? PROT_READ : 0) |
-                         (segment->protection & PROT_MACH_WRITE ? PROT_WRITE : 0) |
-                         (segment->protection & PROT_MACH_EXECUTE ? PROT_EXEC : 0);
+        uint32_t protection =
+            segment->protection & (is_constant(segment) ? ~(uint32_t)PROT_MACH_WRITE : ~0u);
         if (is_mapped(segment)) {
-            mprotect((void *)(uintptr_t)(segment->vaddr + image->slide), segment->vmsize,
-                     protection);
+            (void)host_protect((void *)(uintptr_t)(segment->vaddr + image->slide), segment->vmsize,
+                               (int32_t)protection);
         }
     }
 }
@@ -113,13 +173,13 @@ static void unlock_exports(void)
     __atomic_store_n(&exports_lock, 0, __ATOMIC_RELEASE);
 }
 
-uint64_t host_find_export(const char *name)
+static uint64_t find_export(unsigned first, unsigned end, const char *name)
 {
     static struct sonde__macho_exports exports;
     struct sonde__macho_export found;
     uint64_t address = 0;
     lock_exports();
-    for (unsigned i = 0; i < host_image_count && address == 0; i++) {
+    for (unsigned i = first; i < end && address == 0; i++) {
         sonde__macho_exports_begin(&host_images[i].macho, &exports);
         while (address == 0 && sonde__macho_exports_next(&exports, &found)) {
             if (strcmp(found.name, name) == 0) {
@@ -129,6 +189,16 @@ uint64_t host_find_export(const char *name)
     }
     unlock_exports();
     return address;
+}
+
+uint64_t host_find_export(const char *name)
+{
+    return find_export(0, host_image_count, name);
+}
+
+uint64_t host_find_export_in(uint32_t image, const char *name)
+{
+    return image < host_image_count ? find_export(image, image + 1, name) : 0;
 }
 
 const char *host_export_at(uint32_t index, uint64_t address)
@@ -215,7 +285,14 @@ static bool apply_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
     if (fixup->import != NULL) {
         value = resolve(fixup) + (uint64_t)fixup->addend;
     }
-    memcpy((void *)(uintptr_t)(fixup->vaddr + image->slide), &value, sizeof value);
+    uint64_t at = fixup->vaddr + image->slide;
+    if (fixup->authenticated && value != 0) {
+        value = sonde__arch_sign(value,
+                                 fixup->is_blended ? sonde__arch_sign_blend(at, fixup->diversity)
+                                                   : fixup->diversity,
+                                 fixup->key);
+    }
+    memcpy((void *)(uintptr_t)at, &value, sizeof value);
     return true;
 }
 
@@ -263,17 +340,8 @@ void host_make_thread_locals(void)
     memcpy(host_tls, tls_template, HOST_TLS_BYTES);
 }
 
-int host_is_image(uint64_t address)
-{
-    for (unsigned i = 0; i < host_image_count; i++) {
-        if (address - (uint64_t)(uintptr_t)host_images[i].header < host_images[i].size) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static void run_initialisers(const struct host_image *image)
+/* Initialiser `number` of the image; 0: no more. */
+static uint64_t initialiser(const struct host_image *image, uint32_t number)
 {
     struct sonde__macho_section section;
     for (uint32_t i = 0; sonde__macho_section(&image->macho, i, &section); i++) {
@@ -282,33 +350,63 @@ static void run_initialisers(const struct host_image *image)
         if (type != S_INIT_POINTERS && type != S_INIT_OFFSETS) {
             continue;
         }
-        for (uint64_t at = 0; at + unit <= section.size; at += unit) {
+        if (number < section.size / unit) {
             uint64_t value = 0;
-            memcpy(&value, (void *)(uintptr_t)(section.vaddr + image->slide + at), unit);
-            if (type == S_INIT_OFFSETS) {
-                value += (uint64_t)(uintptr_t)image->header;
-            }
-            ((void (*)(void))(uintptr_t)value)();
+            memcpy(&value,
+                   (void *)(uintptr_t)(section.vaddr + image->slide + (uint64_t)number * unit),
+                   unit);
+            return value + (type == S_INIT_OFFSETS ? (uint64_t)(uintptr_t)image->header : 0);
         }
+        number -= (uint32_t)(section.size / unit);
     }
+    return 0;
+}
+
+static uint64_t load_image(const char *path)
+{
+    struct host_image *image = &host_images[host_image_count];
+    uint64_t tls_before = tls_used;
+    if (host_image_count == HOST_IMAGES_MAX) {
+        host_fail("%s: too many images", path);
+    }
+    open_image(image, path);
+    map_image(image);
+    host_image_count++;
+    const char *problem = sonde__macho_each_fixup(&image->macho, apply_fixup, image);
+    if (problem != NULL) {
+        host_fail("%s: %s", path, problem);
+    }
+    place_thread_locals(image);
+    protect_image(image);
+    return tls_used - tls_before;
 }
 
 void host_load(const char *const *paths, unsigned count)
 {
-    for (unsigned i = 0; i < count && i < HOST_IMAGES_MAX; i++) {
-        struct host_image *image = &host_images[i];
-        open_image(image, paths[i]);
-        map_image(image);
-        host_image_count = i + 1;
-        const char *problem = sonde__macho_each_fixup(&image->macho, apply_fixup, image);
-        if (problem != NULL) {
-            host_fail("%s: %s", paths[i], problem);
-        }
-        place_thread_locals(image);
-        protect_image(image);
+    for (unsigned i = 0; i < count; i++) {
+        (void)load_image(paths[i]);
     }
     host_begin_threads();
     for (unsigned i = 0; i < host_image_count; i++) {
-        run_initialisers(&host_images[i]);
+        uint64_t function;
+        for (uint32_t k = 0; (function = initialiser(&host_images[i], k)) != 0; k++) {
+            ((void (*)(void))(uintptr_t)function)();
+        }
     }
+}
+
+int32_t host_load_later(const char *path)
+{
+    if (access(path, R_OK) != 0) {
+        return -1;
+    }
+    if (load_image(path) != 0) {
+        host_fail("%s: thread-local variables in an image that is loaded later", path);
+    }
+    return (int32_t)host_image_count - 1;
+}
+
+uint64_t host_initialiser(uint32_t image, uint32_t number)
+{
+    return initialiser(&host_images[image], number);
 }

@@ -177,6 +177,16 @@ static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t 
         }
     }
     close(lines.fd);
+    uint64_t start, end;
+    int32_t known =
+        protection < 0
+            ? -1
+            : host_image_protection(address > *ret_start ? address : *ret_start, &start, &end);
+    if (known >= 0) {
+        *ret_start = start > *ret_start ? start : *ret_start;
+        *ret_end = end < *ret_end ? end : *ret_end;
+        protection = (protection & ~7) | known;
+    }
     return protection;
 }
 
@@ -287,6 +297,10 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(cpu_ns),
         PRIMITIVE(map),
         PRIMITIVE(unmap),
+        PRIMITIVE(protect),
+        PRIMITIVE(find_export_in),
+        PRIMITIVE(load_later),
+        PRIMITIVE(initialiser),
         PRIMITIVE(read_memory),
         PRIMITIVE(stack_end),
         PRIMITIVE(stack_size),

@@ -2,6 +2,7 @@
 /* The images, as dyld reports them. Tests load and unload one by sim_tell_image(). */
 #include <dlfcn.h>
 #include <mach-o/dyld.h>
+#include <mach-o/loader.h>
 #include <string.h>
 
 #include "sim.h"
@@ -21,6 +22,15 @@ const struct mach_header *_dyld_get_image_header(uint32_t index)
     }
     host_get_image(index, &header, &slide, &path);
     return header;
+}
+
+intptr_t _dyld_get_image_vmaddr_slide(uint32_t index)
+{
+    const void *header = 0;
+    uint64_t slide = 0;
+    const char *path = 0;
+    host_get_image(index, &header, &slide, &path);
+    return (intptr_t)slide;
 }
 
 /* Knows exported symbols by their exact address only. */
@@ -43,16 +53,18 @@ int dladdr(const void *address, Dl_info *ret_info)
     return 0;
 }
 
-/* Of all images, in the order in which they were loaded. */
+/* Of all images, in the order in which they were loaded; with a handle of one, of that one. */
 void *dlsym(void *handle, const char *symbol)
 {
     char name[256];
-    if (handle != RTLD_DEFAULT || strlen(symbol) >= sizeof name - 1) {
+    if (handle == 0 || strlen(symbol) >= sizeof name - 1) {
         return 0;
     }
     name[0] = '_';
     strcpy(name + 1, symbol);
-    return (void *)host_find_export(name);
+    return (void *)(handle == RTLD_DEFAULT
+                        ? host_find_export(name)
+                        : host_find_export_in((uint32_t)(uint64_t)handle - 1, name));
 }
 
 typedef void (*image_callback)(const struct mach_header *mh, intptr_t slide);
@@ -91,4 +103,61 @@ void sim_tell_image(uint32_t index, int is_there)
     for (unsigned i = 0; i < (is_there ? add_count : remove_count) && i < CALLBACKS_MAX; i++) {
         tell(is_there ? on_add[i] : on_remove[i], index);
     }
+}
+
+/* For tests: a variable among the code. */
+extern const uint64_t sim_constant;
+const uint64_t sim_constant = 5;
+
+/* --- dlopen: handles are 1 + the image's index --- */
+
+/* The name that a library has for others. */
+static const char *install_name(const struct mach_header_64 *header)
+{
+    const char *at = (const char *)(header + 1);
+    for (uint32_t i = 0; i < header->ncmds; i++) {
+        const struct dylib_command *command = (const void *)at;
+        if (command->cmd == LC_ID_DYLIB) {
+            return at + command->dylib.name.offset;
+        }
+        at += command->cmdsize;
+    }
+    return "";
+}
+
+static int find_loaded(const char *path)
+{
+    for (uint32_t i = 0; i < host_count_images(); i++) {
+        const void *header = 0;
+        uint64_t slide = 0;
+        const char *loaded = 0;
+        host_get_image(i, &header, &slide, &loaded);
+        if (strcmp(loaded, path) == 0 || strcmp(install_name(header), path) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* As dyld: the image is bound, then callbacks are told, then its initialisers run. */
+void *dlopen(const char *path, int mode)
+{
+    int index = find_loaded(path);
+    if (index < 0 && (mode & RTLD_NOLOAD) == 0) {
+        index = host_load_later(path);
+        if (index >= 0) {
+            uint64_t function;
+            sim_tell_image((uint32_t)index, 1);
+            for (uint32_t i = 0; (function = host_initialiser((uint32_t)index, i)) != 0; i++) {
+                ((void (*)(void))function)();
+            }
+        }
+    }
+    return (void *)(uint64_t)(index + 1);
+}
+
+/* Nothing is unloaded. */
+int dlclose(void *handle)
+{
+    return handle != 0 ? 0 : -1;
 }

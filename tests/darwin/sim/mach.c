@@ -2,6 +2,7 @@
 /* Mach's memory calls. Calls of vm_read_overwrite are counted: tests limit them. */
 #include <mach/mach_init.h>
 #include <mach/vm_map.h>
+#include <mach/vm_page_size.h>
 #include <mach/vm_region.h>
 #include <mach/vm_statistics.h>
 
@@ -59,6 +60,33 @@ kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size)
     sim_maps_while_suspended += sim_suspended > 0;
     __atomic_fetch_sub(&sim_lists, sim_is_list(address), __ATOMIC_SEQ_CST);
     return host_unmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
+}
+
+/* Tests compare them with the pages of what was written; counted with the refused ones. */
+uint64_t sim_protections;
+/* Injected by tests: runs before each change. */
+void (*sim_on_protect)(uint64_t address, uint64_t size, int protection);
+/* Injected by tests: all changes fail. */
+int sim_protect_fails;
+
+/* Whole pages. What is to be written needs a copy of its own if the page is shared with the file:
+ * VM_PROT_COPY. */
+kern_return_t vm_protect(vm_map_t task, vm_address_t address, vm_size_t size, boolean_t set_maximum,
+                         vm_prot_t protection)
+{
+    SIM_CALL();
+    sim_protections++;
+    if (task != mach_task_self_ || set_maximum || address % vm_page_size != 0 ||
+        size % vm_page_size != 0 || (protection & ~(VM_PROT_ALL | VM_PROT_COPY)) != 0) {
+        return KERN_INVALID_ARGUMENT;
+    }
+    if (sim_on_protect != 0) {
+        sim_on_protect(address, size, protection);
+    }
+    return sim_protect_fails == 0 &&
+                   host_protect((void *)address, size, protection & VM_PROT_ALL) == 0
+               ? KERN_SUCCESS
+               : KERN_PROTECTION_FAILURE;
 }
 
 /* Part of [*start, *end) that is wholly inside or outside of [from, to), with the address or after

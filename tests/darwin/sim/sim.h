@@ -43,6 +43,8 @@ uint64_t host_now_ns(void);
 uint64_t host_cpu_ns(void);
 void *host_map(uint64_t size);
 int32_t host_unmap(void *memory, uint64_t size);
+/* Protections are Mach's: 1 to read, 2 to write, 4 to execute. */
+int32_t host_protect(void *memory, uint64_t size, int32_t protection);
 int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size);
 int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
 uint64_t host_stack_end(void);
@@ -51,6 +53,11 @@ uint32_t host_count_images(void);
 uint64_t host_image_size(uint32_t index);
 /* The address of an exported symbol in any image; 0: none. */
 uint64_t host_find_export(const char *name);
+/* The same in one image. */
+uint64_t host_find_export_in(uint32_t image, const char *name);
+/* Map and bind one more image. Its index; -1: no such file. Then its initialisers; 0: no more. */
+int32_t host_load_later(const char *path);
+uint64_t host_initialiser(uint32_t image, uint32_t number);
 /* The name of the exported symbol at exactly this address, in the image; null: none. */
 const char *host_export_at(uint32_t index, uint64_t address);
 void host_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);

@@ -7,7 +7,11 @@
 
 #include "sim.h"
 
-vm_size_t vm_page_size = 0x4000; /* that of arm64, and a multiple of x86-64's */
+#if defined(__arm64__)
+vm_size_t vm_page_size = 0x4000;
+#else
+vm_size_t vm_page_size = 0x1000;
+#endif
 
 uint64_t clock_gettime_nsec_np(clockid_t clock)
 {
