@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sonde/audit.h>
 
+#include <pthread.h>
 #include <string.h>
 
 #include <sonde/stack.h>
@@ -14,6 +15,11 @@
 
 /* Thunks reserved for further definitions of the functions. */
 #define FUNCTIONS_MAX (SONDE_AUDIT_LABELS / 2)
+
+/* Of what sweeps: the program's calls, and the loader's callback (sonde__hook_set_loaded()). The
+ * callback does not wait; who has it hooks until nothing is new. */
+static pthread_mutex_t sweeping = PTHREAD_MUTEX_INITIALIZER;
+static struct sonde_audit *current; /* guarded by it */
 
 struct sonde_audit {
     struct sonde__hooks *hooks;
@@ -52,6 +58,40 @@ static bool are_names(const char *const *functions, uint32_t count)
     return true;
 }
 
+static enum sonde_status refresh(struct sonde_audit *audit)
+{
+    enum sonde_status status = sonde_stack_prepare();
+    if (status == SONDE_OK) {
+        status = sonde__record_inspect_images(audit->record);
+    }
+    sonde__target_self_enter();
+    enum sonde_status swept = sonde__hook_sweep(audit->hooks);
+    sonde__target_self_leave();
+    return status != SONDE_OK ? status : swept;
+}
+
+static void see_loaded(void)
+{
+    if (pthread_mutex_trylock(&sweeping) == 0) {
+        if (current != NULL) {
+            (void)refresh(current);
+        }
+        pthread_mutex_unlock(&sweeping);
+    }
+}
+
+static void begin(struct sonde_audit *audit)
+{
+    (void)sonde__hook_look_for_methods(audit->hooks);
+    sonde__record_set_hooked(audit->record);
+    sonde__probe_hook_set_recorder(sonde__record_hooked);
+    pthread_mutex_lock(&sweeping);
+    current = audit;
+    pthread_mutex_unlock(&sweeping);
+    sonde__hook_set_loaded(see_loaded);
+    see_loaded(); /* since the first sweep */
+}
+
 enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const *functions,
                                     uint32_t count, struct sonde_audit **ret_audit,
                                     struct sonde_error *ret_error)
@@ -84,9 +124,7 @@ enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const
         sonde__mem_free(audit);
         return status;
     }
-    (void)sonde__hook_look_for_methods(audit->hooks);
-    sonde__record_set_hooked(audit->record);
-    sonde__probe_hook_set_recorder(sonde__record_hooked);
+    begin(audit);
     *ret_audit = audit;
     return SONDE_OK;
 }
@@ -96,15 +134,11 @@ enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
     if (audit == NULL) {
         return SONDE_USAGE;
     }
-    enum sonde_status status = sonde_stack_prepare();
-    if (status == SONDE_OK) {
-        status = sonde__record_inspect_images(audit->record);
-    }
-    sonde__target_self_enter();
-    enum sonde_status swept = sonde__hook_sweep(audit->hooks);
-    sonde__target_self_leave();
+    pthread_mutex_lock(&sweeping);
+    enum sonde_status status = refresh(audit);
+    pthread_mutex_unlock(&sweeping);
     (void)sonde__hook_look_for_methods(audit->hooks);
-    return status != SONDE_OK ? status : swept;
+    return status;
 }
 
 enum sonde_status sonde_audit_blind_spots(const struct sonde_audit *audit,
@@ -142,9 +176,13 @@ void sonde_audit_stop(struct sonde_audit *audit)
     if (audit == NULL) {
         return;
     }
+    sonde__hook_set_loaded(NULL);
+    pthread_mutex_lock(&sweeping);
+    current = NULL;
     sonde__target_self_enter();
     sonde__hook_stop(audit->hooks);
     sonde__target_self_leave();
+    pthread_mutex_unlock(&sweeping);
     sonde__record_set_hooked(NULL);
     sonde__mem_free(audit->names);
     sonde__mem_free(audit);

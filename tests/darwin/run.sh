@@ -123,6 +123,29 @@ for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
     case_ "threads busy in libSystem: $flags" 0 ', 0 mistakes' run calls
 done
 
+# hooks: every kind of pointer, in both formats; arm64e, whose pointers are signed
+hooks() { # NAME FLAGS FIXUPS [SOURCE]: the program and the library that it loads
+    "$here/build.sh" "$arch" "$out" "$headers" "$1-later" "$2" "-dylib $3" "$here/programs/later.c" ${4:+"$4"} &&
+        "$here/build.sh" "$arch" "$out" "$headers" "$1" "-fno-optimize-sibling-calls $2" \
+            "$out/libsonde.a -undefined dynamic_lookup $3" "$here/programs/hooks.c" "$here/programs/workers.c" ${4:+"$4"} ||
+        { echo "not ok $1 is built"; exit 1; }
+}
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    for fixups in -fixup_chains -no_fixup_chains; do
+        hooks hooks "$flags" $fixups
+        case_ "calls by all kinds of pointers: $flags $fixups" 0 '0 mistakes' run hooks "$out/hooks-later"
+    done
+done
+if [ "$arch" = arm64 ]; then
+    for flags in '-O0' '-O2'; do
+        hooks hooks "$flags -DSIGNED" -fixup_chains "$here/programs/signed.S"
+        python3 "$here/arm64e.py" "$out/hooks" "$out/hooks-e" >"$out/out.txt" &&
+            python3 "$here/arm64e.py" "$out/hooks-later" "$out/hooks-later-e" >>"$out/out.txt" &&
+            [ "$(grep -cx '3 signed pointers' "$out/out.txt")" = 2 ] || { echo "not ok hooks is an arm64e"; exit 1; }
+        case_ "calls by signed pointers of arm64e: $flags" 0 '0 mistakes' run hooks-e "$out/hooks-later-e"
+    done
+fi
+
 # Swift's async functions, as clang compiles them for macOS 12 and later
 for flags in '-O0' '-O2' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" async "$uses $flags -fswift-async-fp=always -DNAMES_OF=always -I$here/../integration/swift" \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook.h"
 
+#include <stdatomic.h>
+
 #include "base_status.h"
 #include "hook_method.h"
 #include "hook_state.h"
@@ -9,6 +11,20 @@
 #include "probe_hook.h"
 
 static struct sonde__hooks *current;
+static void (*_Atomic on_loaded)(void);
+
+void sonde__hook_set_loaded(void (*loaded)(void))
+{
+    atomic_store(&on_loaded, loaded);
+}
+
+void sonde__hook_tell_loaded(void)
+{
+    void (*loaded)(void) = atomic_load(&on_loaded);
+    if (loaded != NULL) {
+        loaded();
+    }
+}
 
 enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks)
 {

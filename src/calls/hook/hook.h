@@ -33,6 +33,8 @@ enum sonde__hook_reason {
     SONDE__HOOK_FULL,        /* no thunk is left */
     SONDE__HOOK_ASKS,        /* the module looks addresses up itself (dlsym); no function */
     SONDE__HOOK_OTHER_SPACE, /* the module loads into other namespaces (dlmopen); no function */
+    SONDE__HOOK_UNREADABLE,  /* the module's file, which lists its slots, cannot be read; no
+                                function */
 };
 
 /* As text; "unknown" for an invalid number. */
@@ -69,6 +71,11 @@ uint32_t sonde__hook_look_for_methods(struct sonde__hooks *hooks);
 struct sonde__hook_method;
 const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *hooks,
                                                      uint32_t *ret_count);
+
+/* Where the loader tells each load (Darwin): what to call when images were loaded whose code has
+ * not run yet, on the thread that loads them, which has the loader's lock. It must not wait for a
+ * thread that sweeps: that one may wait for the loader. Null: nothing. */
+void sonde__hook_set_loaded(void (*loaded)(void));
 
 /* Number of sweeps that looked at anything. Blind spots are as of the last one. */
 uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks);

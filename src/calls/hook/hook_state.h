@@ -39,6 +39,9 @@ bool sonde__hook_port_is_changed(const struct sonde__hooks *hooks);
  */
 void sonde__hook_port_sweep(struct sonde__hooks *hooks);
 
+/* Call what sonde__hook_set_loaded() has set. */
+void sonde__hook_tell_loaded(void);
+
 /* --- hook_blind_spots.c --- */
 
 void sonde__hook_add_blind_spot(struct sonde__hooks *hooks, uint32_t owner, const char *module,

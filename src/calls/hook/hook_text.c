@@ -24,6 +24,7 @@ const char *sonde__hook_reason_text(uint32_t reason)
         [SONDE__HOOK_ASKS] =
             "it looks up addresses itself (dlsym): calls by those it already has are not seen",
         [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
+        [SONDE__HOOK_UNREADABLE] = "its file, which lists its calls, cannot be read",
     };
     return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
 }

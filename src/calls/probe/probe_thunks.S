@@ -131,7 +131,8 @@
     stp x4, x5, [sp, 4*8]
     stp x6, x7, [sp, 6*8]
     str x8, [sp, 8*8]
-    stp x18, x19, [sp, 18*8]
+    SONDE__ASM_STORE_CHAIN(18*8)
+    str x19, [sp, 19*8]
     stp x20, x21, [sp, 20*8]
     stp x22, x23, [sp, 22*8]
     stp x24, x25, [sp, 24*8]
@@ -153,7 +154,7 @@
     ldp x4, x5, [sp, 4*8]
     ldp x6, x7, [sp, 6*8]
     ldr x8, [sp, 8*8]
-    ldr x18, [sp, 18*8]
+    SONDE__ASM_LOAD_CHAIN(18*8)
     ldp x29, x30, [sp, 304]
     .cfi_restore x29
     .cfi_restore x30
