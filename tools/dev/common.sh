@@ -61,6 +61,41 @@ unpack() {
     done
 }
 
+# unpack_python SUITE VERSION PACKAGE...: unpacks an interpreter of another release of Debian, with the
+# libraries that it needs, in $cache/deb/pythonVERSION; `python3` there starts it. The release's lists
+# are its own: nothing of the machine's apt changes. Where it cannot be had, its tests skip.
+unpack_python() {
+    local suite=$1 version=$2 to=$cache/deb/python$2 apt folder options
+    shift 2
+    [ -e "$to/.done" ] && return 0
+    say "fetching from Debian $suite, as test input: python$version"
+    mkdir -p "$cache/deb"
+    folder=$(mktemp -d "$cache/deb/.python.XXXXXX")
+    apt=$folder/apt
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$folder/debs"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" >"$apt/sources.list"
+    options=(-o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$apt/lists"
+        -o "Dir::Cache=$apt/cache" -o Dir::State::status=/dev/null)
+    if ! (cd "$folder/debs" && timeout 300 apt-get "${options[@]}" update &&
+            timeout 300 apt-get "${options[@]}" download "$@" &&
+            for deb in *.deb; do dpkg-deb -x "$deb" ..; done) >"$folder.log" 2>&1; then
+        tail -3 "$folder.log" >&2
+        rm -rf "$folder" "$folder.log"
+        say "no python$version in Debian $suite: its tests skip"
+        return 0
+    fi
+    rm -rf "$apt" "$folder/debs" "$folder.log"
+    cat >"$folder/python3" <<EOF
+#!/bin/sh
+export PYTHONHOME=$to/usr
+exec $to/usr/lib64/ld-linux-x86-64.so.2 --library-path $to/usr/lib/x86_64-linux-gnu $to/usr/bin/python$version "\$@"
+EOF
+    chmod 755 "$folder" "$folder/python3"
+    touch "$folder/.done"
+    rm -rf "${to:?}"
+    mv "$folder" "$to"
+}
+
 # from_npm GROUP: unpacks files of npm packages in $cache/npm/PACKAGE (a slash in the name becomes a
 # +) as test input. They are not installed, and none of their scripts is run. Versions and checksums
 # are pinned in tools/npm-packages.list. Without npm or a registry the tests that need them skip.

@@ -102,8 +102,9 @@ struct python_loop {
 uint64_t python_loop_of(struct python *python, struct sonde__view *view, uint64_t state);
 /* List the tasks of a loop that are not collected yet. Null: done; else why it failed. Ownership:
  * python_loop_done(), in any case. Begins new looks of the view. */
-const char *python_read_loop(struct python *python, struct sonde__view *view, uint64_t interp,
-                             uint64_t address, struct python_loop *ret_loop);
+const char *python_read_loop(struct python *python, struct sonde__view *view,
+                             const struct python_thread *thread, uint64_t address,
+                             struct python_loop *ret_loop);
 void python_loop_done(struct python_loop *loop);
 
 /* --- python_moment.c --- */
@@ -152,8 +153,9 @@ bool python_is_consistent(const struct python *python, struct sonde__view *view)
 /* The Task that awaits a Task, also through futures of asyncio's gather, wait, wait_for and shield,
  * or that opened its group; 0: none, or something else awaits it. */
 uint64_t python_waiter_of(struct python *python, struct sonde__view *view, uint64_t task);
-/* 3.11 on: the address of the values of an instance's attributes; 0: they are elsewhere. */
+/* 3.11 on: the address and number of the values of an instance's attributes; 0: they are
+ * elsewhere. */
 uint64_t python_attributes_of(const struct python_layout *l, struct sonde__view *view,
-                              uint64_t instance);
+                              uint64_t instance, uint32_t *ret_count);
 
 #endif

@@ -5,8 +5,9 @@
 #include "python.h"
 
 enum {
-    FRAME_TOP = 64,      /* number of values */
+    FRAME_TOP = 64,      /* number of values; 3.14: address after the last one */
     FRAME_VALUES = 72,   /* the first one */
+    VALUE_TAG = 3,       /* 3.14: bits of a value that are no address */
     STATE_BEFORE = 5,    /* bytes from a coroutine's state to its frame */
     STATE_AWAITS = 0xff, /* suspended */
     OBJECT_VALUES = 64,  /* up to 3.10: address of the first value */
@@ -67,6 +68,17 @@ static bool find_object(struct python *python, struct sonde__view *view, uint64_
     return *ret_last != 0;
 }
 
+/* Where the last value of a frame in a coroutine is; 0: it has none. */
+static uint64_t last_of_embedded(const struct python_layout *l, const uint8_t *frame, uint64_t at)
+{
+    uint64_t top = word(frame, FRAME_TOP);
+    if (l->minor >= 14) {
+        return top >= at + l->frame_bytes + 8 ? top - 8 : 0;
+    }
+    top = (uint32_t)top;
+    return top > 0 && top < VALUES_MAX ? at + FRAME_VALUES + (top - 1) * 8 : 0;
+}
+
 static bool find_embedded(struct python *python, struct sonde__view *view, uint64_t coroutine,
                           struct python_frame *ret_frame, uint64_t *ret_last)
 {
@@ -78,12 +90,11 @@ static bool find_embedded(struct python *python, struct sonde__view *view, uint6
         return false;
     }
     const uint8_t *frame = bytes + l->coroutine_frame;
-    uint32_t top = sonde__base_le32(frame + FRAME_TOP);
     *ret_frame = (struct python_frame){.at = coroutine + l->coroutine_frame,
-                                       .code = word(frame, l->frame_code),
+                                       .code = word(frame, l->frame_code) & ~(uint64_t)7,
                                        .instr = word(frame, l->frame_instr),
                                        .owner = frame[l->frame_owner]};
-    *ret_last = top > 0 && top < VALUES_MAX ? ret_frame->at + FRAME_VALUES + (top - 1) * 8ull : 0;
+    *ret_last = last_of_embedded(l, frame, ret_frame->at);
     return true;
 }
 
@@ -96,7 +107,7 @@ static bool find_suspended(struct python *python, struct sonde__view *view, uint
                      ? find_object(python, view, coroutine, ret_frame, &last)
                      : find_embedded(python, view, coroutine, ret_frame, &last);
     const uint8_t *bytes = found && last != 0 ? sonde__view_at(view, last, 8, false) : NULL;
-    *ret_awaited = bytes != NULL ? word(bytes, 0) : 0;
+    *ret_awaited = bytes != NULL ? word(bytes, 0) & ~(uint64_t)VALUE_TAG : 0;
     return found;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sources of the tables: offsetof() with the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.2, 3.12.1 and
- * 3.13.0; the offsets that 3.13 states, and their order in 3.13 and 3.14
- * (Include/internal/pycore_runtime.h, pycore_debug_offsets.h). */
+ * 3.13.0 and 3.14.10; the offsets that 3.13 and 3.14 state, and their order
+ * (Include/internal/pycore_runtime.h, pycore_debug_offsets.h); Modules/_asynciomodule.c. */
 #include "python_layout.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@
 /* What all versions up to 3.12 have in common. */
 #define UP_TO_12                                                                                   \
     .interp_next = 0, .ts_prev = 0, .ts_next = 8, .ts_interp = 16, .text_state = 32,               \
-    .text_length = 16, .text_kind_shift = 2, .bytes_size = 16, .bytes_start = 32, .object_type = 8
+    .text_length = 16, .text_kind_shift = 2, .bytes_size = 16, .bytes_start = 32,                  \
+    .object_type = 8, .tuple_items = 24, .ts_tasks = PYTHON_NO
 
 /* 3.8 to 3.10: frames are objects. */
 #define UP_TO_10                                                                                   \
@@ -113,7 +114,7 @@ static const struct python_layout layouts[] = {
         .text_kind_shift = 2,
         .object_type = 8,
         .coroutine_frame = 72,
-        .task_coroutine = 120,
+        .ts_tasks = PYTHON_NO,
     },
 };
 
@@ -167,7 +168,6 @@ static const struct stated stated_13[] = {
     {INTERP, 5, MEMBER(interp_modules)},
     {INTERP, 8, MEMBER(interp_gil)},
     {THREAD, 0, MEMBER(ts_bytes)},
-    {THREAD, 0, MEMBER(ts_loop)}, /* the first member behind it */
     {THREAD, 1, MEMBER(ts_prev)},
     {THREAD, 2, MEMBER(ts_next)},
     {THREAD, 3, MEMBER(ts_interp)},
@@ -187,6 +187,7 @@ static const struct stated stated_13[] = {
     {CODE, 9, MEMBER(code_start)},
     {CODE, 9, MEMBER(code_bytes)},
     {OBJECT, 1, MEMBER(object_type)},
+    {TUPLE, 1, MEMBER(tuple_items)},
     {BYTES, 1, MEMBER(bytes_size)},
     {BYTES, 2, MEMBER(bytes_start)},
     {TEXT, 1, MEMBER(text_state)},
@@ -214,6 +215,25 @@ bool python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_vers
  * of its lists are at the start. */
 enum { OFFSET_MAX = 32768 };
 
+/* Earlier builds of a version laid out some of this in another way. */
+#define FIRST_3_13 0x030d00f0u
+#define FIRST_3_14 0x030e00f0u
+
+/* What the table does not state. Behind the public part of a thread's state, 3.13 has the running
+ * loop; 3.14 has four words, loop, running task and list of tasks. */
+static void add_unstated(struct python_layout *layout, bool is_14)
+{
+    layout->code_first_traced = is_14 ? 192 : 184;
+    layout->gil_locked = 16;
+    layout->gil_holder = 8;
+    layout->ts_loop = (uint16_t)(layout->ts_bytes + (is_14 ? 32 : 0));
+    layout->task_coroutine = is_14 ? 128 : 120;
+    if (is_14) {
+        layout->ts_tasks = (uint16_t)(layout->ts_loop + 16);
+        layout->task_node = 152;
+    }
+}
+
 bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layout *ret_layout)
 {
     uint32_t version = 0;
@@ -223,7 +243,8 @@ bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layou
     unsigned minor = version >> 16 & 0xff;
     bool is_14 = minor == 14, is_free_threaded = sonde__base_le64(bytes + 16) != 0;
     struct python_layout layout = *python_layout_of(13);
-    if ((minor != 13 && !is_14) || is_free_threaded) {
+    if ((minor != 13 && !is_14) || is_free_threaded ||
+        version < (is_14 ? FIRST_3_14 : FIRST_3_13)) {
         return false;
     }
     const uint8_t *words = is_14 ? words_of_14 : words_of_13;
@@ -241,11 +262,7 @@ bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layou
         memcpy((uint8_t *)&layout + stated_13[i].member, &narrow, sizeof narrow);
     }
     layout.minor = (uint8_t)minor;
-    layout.code_first_traced = is_14 ? PYTHON_NO : 184;
-    layout.gil_locked = 16;
-    layout.gil_holder = 8;
-    layout.text_kind_shift = is_14 ? 16 : 2;
-    layout.task_coroutine = is_14 ? PYTHON_NO : layout.task_coroutine;
+    add_unstated(&layout, is_14);
     *ret_layout = layout;
     return true;
 }

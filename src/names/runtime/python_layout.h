@@ -45,13 +45,15 @@ struct python_layout {
     uint16_t text_state, text_length, text_ascii_bytes, text_compact_bytes;
     uint16_t text_kind_shift; /* bits in the state: 3 of kind, then compact, ascii */
     uint16_t bytes_size, bytes_start;
-    uint16_t object_type;
+    uint16_t object_type, tuple_items;
     /* a coroutine's frame in its object (up to 3.10: a pointer to it, and back from the frame); in
      * _asyncio.Task the coroutine, then the name. PYTHON_NO: tasks are not searched */
     uint16_t coroutine_frame, frame_generator, task_coroutine;
     uint16_t interp_modules;
-    /* the thread's running event loop (3.13), or a dict that has it */
+    /* the thread's running event loop (from 3.13 on), or a dict that has it */
     uint16_t ts_loop, ts_dict;
+    /* 3.14: the thread's list of tasks, and the links in each Task */
+    uint16_t ts_tasks, task_node;
 };
 
 /* The layout of 3.`minor`; null: unknown. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The event loop that a thread runs, and the tasks of this loop.
  *
- * asyncio keeps a thread's running loop in the thread's state (3.13) or in its dict, and weak
- * references to all tasks in a set. The set belongs to all threads: it may change while it is read,
- * so it is read in pieces, and compared afterwards. An entry counts only if it leads to a Task of
- * this loop. */
+ * asyncio keeps a thread's running loop in the thread's state (from 3.13 on) or in its dict, and
+ * weak references to all tasks in a set. The set belongs to all threads: it may change while it is
+ * read, so it is read in pieces, and compared afterwards. An entry counts only if it leads to a
+ * Task of this loop. In 3.14 a thread's Tasks are in a list of its own. (Tasks that are no
+ * asyncio.Task are in a set that no name leads to.) */
 #include <string.h>
 
 #include "base_bytes.h"
@@ -77,8 +78,9 @@ static uint64_t set_of(struct python *python, struct sonde__view *view, uint64_t
     const struct python_layout *l = &python->layout;
     uint64_t values[ATTRIBUTES], count = 0;
     if (l->minor >= 11) {
-        uint64_t at = python_attributes_of(l, view, weak_set);
-        for (; at != 0 && count < ATTRIBUTES; count++) {
+        uint32_t all = 0;
+        uint64_t at = python_attributes_of(l, view, weak_set, &all);
+        for (; at != 0 && count < ATTRIBUTES && count < all; count++) {
             values[count] = word_at(view, at + count * 8);
         }
     } else {
@@ -176,13 +178,12 @@ static bool read_set(struct sonde__view *view, uint64_t set, uint8_t ret_bytes[S
     return bytes != NULL;
 }
 
-const char *python_read_loop(struct python *python, struct sonde__view *view, uint64_t interp,
-                             uint64_t address, struct python_loop *ret_loop)
+static const char *read_tasks_of_set(struct python *python, struct sonde__view *view,
+                                     uint64_t interp, struct python_loop *ret_loop)
 {
     uint8_t set[SET_BYTES], again[SET_BYTES];
     sonde__view_begin(view, NULL, 0);
     uint64_t at = find_set(python, view, interp);
-    *ret_loop = (struct python_loop){.loop = address};
     if (at == 0) {
         return "asyncio's set of tasks is not found";
     }
@@ -201,6 +202,48 @@ const char *python_read_loop(struct python *python, struct sonde__view *view, ui
         return "asyncio's set of tasks changed while it was read";
     }
     return NULL;
+}
+
+/* 3.14: the list of the thread's Tasks, which other threads do not change. */
+static const char *read_list(struct python *python, struct sonde__view *view, uint64_t head,
+                             struct python_loop *ret_loop)
+{
+    enum { AT_ONCE = 64 }; /* tasks read before the view is emptied */
+    const struct python_layout *l = &python->layout;
+    uint64_t before = head, node = word_at(view, head);
+    for (uint64_t i = 0; node != head; i++) {
+        if (i % AT_ONCE == 0) {
+            sonde__view_begin(view, NULL, 0);
+        }
+        uint64_t task = node - l->task_node;
+        const uint8_t *bytes = node > l->task_node && i < ENTRIES_MAX
+                                   ? sonde__view_at(view, task, l->task_node + 16u, false)
+                                   : NULL;
+        if (bytes == NULL || word(bytes, l->task_node + 8u) != before) {
+            return "asyncio's list of tasks cannot be read";
+        }
+        before = node;
+        node = word(bytes, l->task_node);
+        if (word(bytes, TASK_LOOP) != ret_loop->loop) {
+            continue;
+        }
+        if (!python_is_task(python, view, bytes)) {
+            ret_loop->others++;
+        } else if (!add_task(ret_loop, task)) {
+            return "out of memory for the tasks of the loop";
+        }
+    }
+    return NULL;
+}
+
+const char *python_read_loop(struct python *python, struct sonde__view *view,
+                             const struct python_thread *thread, uint64_t address,
+                             struct python_loop *ret_loop)
+{
+    const struct python_layout *l = &python->layout;
+    *ret_loop = (struct python_loop){.loop = address};
+    return l->ts_tasks != PYTHON_NO ? read_list(python, view, thread->state + l->ts_tasks, ret_loop)
+                                    : read_tasks_of_set(python, view, thread->interp, ret_loop);
 }
 
 void python_loop_done(struct python_loop *loop)

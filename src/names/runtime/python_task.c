@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* asyncio tasks, CPython 3.8 to 3.13: which task runs a coroutine.
+/* asyncio tasks, CPython 3.8 to 3.14: which task runs a coroutine.
  *
  * Up to 3.10, _asyncio has a dict of running tasks. Later no list that a symbol leads to has them.
  * But the _asyncio calls that run its coroutine keep the task in a saved register or another word
@@ -13,7 +13,8 @@
 
 enum {
     MODULE_DICT = 16,
-    NUMBER_TAG = 16,    /* in an int, 3.12 on: digits * 8, sign */
+    NUMBER_TAG = 16,    /* in an int, 3.12 on: digits * 8, sign; */
+    NUMBER_STATIC = 4,  /* of a small one, 3.14 */
     NUMBER_DIGITS = 24, /* of 30 bits each */
 };
 
@@ -156,7 +157,8 @@ static bool number_name(struct python *python, struct sonde__view *view, uint64_
                         char *ret_name, size_t capacity)
 {
     const uint8_t *bytes = sonde__view_at(view, address, NUMBER_DIGITS + 4, false);
-    if (bytes == NULL || python->layout.minor < 12 || word(bytes, NUMBER_TAG) != 8 ||
+    if (bytes == NULL || python->layout.minor < 12 ||
+        (word(bytes, NUMBER_TAG) & ~(uint64_t)NUMBER_STATIC) != 8 ||
         !python_is_of_type(&python->codes, view, bytes, "int", &python->codes.types.number)) {
         return false;
     }

@@ -18,7 +18,7 @@ enum {
     PARTIAL_ARGS = 24,
     CELL_VALUE = 16,
     SEQUENCE_SIZE = 16,
-    SEQUENCE_ITEMS = 24, /* of a tuple; in a list their address */
+    LIST_ITEMS = 24, /* their address */
     ITEMS_MAX = 16,
     HOPS_MAX = 8,      /* of futures between two tasks */
     FUTURE_BYTES = 48, /* that we read */
@@ -50,14 +50,14 @@ static const uint8_t *object_at(struct sonde__view *view, uint64_t address)
 static uint32_t items_of(struct python *python, struct sonde__view *view, uint64_t tuple,
                          uint64_t ret_items[ITEMS_MAX])
 {
-    const uint8_t *bytes = sonde__view_at(view, tuple, SEQUENCE_ITEMS, false);
+    const uint8_t *bytes = sonde__view_at(view, tuple, SEQUENCE_SIZE + 8, false);
     if (tuple == 0 || bytes == NULL ||
         !python_is_of_type(&python->codes, view, bytes, "tuple", &python->codes.types.tuple)) {
         return 0;
     }
     uint64_t size = word(bytes, SEQUENCE_SIZE);
     uint32_t count = size < ITEMS_MAX ? (uint32_t)size : ITEMS_MAX;
-    bytes = sonde__view_at(view, tuple + SEQUENCE_ITEMS, count * 8, false);
+    bytes = sonde__view_at(view, tuple + python->layout.tuple_items, count * 8, false);
     for (uint32_t i = 0; bytes != NULL && i < count; i++) {
         ret_items[i] = word(bytes, i * 8);
     }
@@ -127,14 +127,17 @@ static uint64_t future_in_cells(struct python *python, struct sonde__view *view,
     return 0;
 }
 
-/* The values of an instance's attributes: 3.11 points to them, 3.12 with a tag; in 3.13 they come
- * after the instance. */
+/* The values of an instance's attributes: 3.11 points to them, 3.12 with a tag; from 3.13 on they
+ * come after the instance, behind a word that begins with their number. 3.14 sorts them. */
 uint64_t python_attributes_of(const struct python_layout *l, struct sonde__view *view,
-                              uint64_t instance)
+                              uint64_t instance, uint32_t *ret_count)
 {
-    enum { HEAD = 16, POINTER_3_11 = 32, POINTER_3_12 = 24 };
+    enum { HEAD = 16, POINTER_3_11 = 32, POINTER_3_12 = 24, OLD_COUNT = 8, COUNT_MAX = 30 };
+    *ret_count = OLD_COUNT;
     if (l->minor >= 13) {
-        return instance + HEAD;
+        const uint8_t *head = sonde__view_at(view, instance + HEAD, 8, false);
+        *ret_count = head != NULL && head[0] <= COUNT_MAX ? head[0] : 0;
+        return instance + HEAD + 8;
     }
     uint64_t at = instance - (l->minor == 11 ? POINTER_3_11 : POINTER_3_12);
     const uint8_t *bytes = sonde__view_at(view, at, 8, false);
@@ -150,9 +153,10 @@ static uint64_t task_of_group(struct python *python, struct sonde__view *view, u
         !python_is_of_type(&python->codes, view, bytes, "TaskGroup", &python->codes.types.group)) {
         return 0;
     }
-    uint64_t values = python_attributes_of(&python->layout, view, group);
-    bytes = values != 0 ? sonde__view_at(view, values, 8 * ITEMS_MAX / 2, false) : NULL;
-    for (unsigned i = 0; bytes != NULL && i < ITEMS_MAX / 2; i++) {
+    uint32_t count = 0;
+    uint64_t values = python_attributes_of(&python->layout, view, group, &count);
+    bytes = values != 0 ? sonde__view_at(view, values, 8 * count, false) : NULL;
+    for (unsigned i = 0; bytes != NULL && i < count; i++) {
         uint64_t value = word(bytes, i * 8);
         const uint8_t *object = value % 8 == 0 ? object_at(view, value) : NULL;
         if (object != NULL && python_is_task(python, view, object)) {
@@ -205,7 +209,7 @@ static uint64_t next_of_future(struct python *python, struct sonde__view *view, 
         !python_is_of_type(&python->codes, view, bytes, "list", &python->codes.types.list)) {
         return next;
     }
-    uint64_t size = word(bytes, SEQUENCE_SIZE), items = word(bytes, SEQUENCE_ITEMS);
+    uint64_t size = word(bytes, SEQUENCE_SIZE), items = word(bytes, LIST_ITEMS);
     for (uint64_t i = 0; i < size && i < ITEMS_MAX && next == 0; i++) {
         uint64_t pair[ITEMS_MAX];
         bytes = sonde__view_at(view, items + i * 8, 8, false);

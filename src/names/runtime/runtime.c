@@ -328,8 +328,7 @@ enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bia
     }
     SONDE_TRY(sonde__runtime_open_at(found.runtime + bias, found.version, memory, &r, ret_error));
     if (r != NULL && found.has_loop && found.loop_bytes != 0) {
-        r->loops[r->loop_count++] =
-            (struct sonde__runtime_range){found.loop + bias, found.loop + found.loop_bytes + bias};
+        sonde__runtime_add_loop(r, elf, found.loop, found.loop + found.loop_bytes, bias);
     }
     *ret_runtime = r;
     return SONDE_OK;

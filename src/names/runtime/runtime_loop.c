@@ -336,8 +336,8 @@ void sonde__runtime_read_loop(struct sonde__runtime *runtime, struct sonde__scri
         script->doubt = "out of memory for the tasks of the loop";
         return;
     }
-    const char *why =
-        python_read_loop(&runtime->python, &runtime->view, python->interp, address, &tasks);
+    const struct python_thread thread = {.state = runtime->state, .interp = python->interp};
+    const char *why = python_read_loop(&runtime->python, &runtime->view, &thread, address, &tasks);
     why = why != NULL ? why : group_tasks(runtime, &tasks, script);
     script->doubt = why != NULL ? why : script->doubt;
     forget_items(runtime->loop);

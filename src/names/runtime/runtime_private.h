@@ -9,6 +9,9 @@
 /* Threads whose blocks are read ahead: enough for a stall and the loops of a program. */
 #define SONDE__RUNTIME_KEPT 16u
 
+/* Parts of the interpreter's loop. GCC makes two of a function: hot and cold. */
+#define SONDE__RUNTIME_LOOPS 4u
+
 /* Tasks of a thread and tasks that await them; frames of the latter. */
 #define SONDE__RUNTIME_TASKS   80u
 #define SONDE__RUNTIME_WAITING 256u
@@ -31,7 +34,7 @@ struct sonde__runtime_range {
 
 struct sonde__runtime {
     char name[32];
-    struct sonde__runtime_range loops[4]; /* code of the interpreter's loop; GCC splits it */
+    struct sonde__runtime_range loops[SONDE__RUNTIME_LOOPS]; /* code of the interpreter's loop */
     uint32_t loop_count;
     struct python python;
     struct sonde__view view;
@@ -62,6 +65,13 @@ SONDE_NODISCARD enum sonde_status sonde__runtime_open_v8(const struct v8_stated 
                                                          const struct sonde__runtime_memory *memory,
                                                          struct sonde__runtime **ret_runtime,
                                                          struct sonde_error *ret_error);
+
+/* --- runtime_parts.c --- */
+
+/* Add the code of the interpreter's loop: from start to end (vaddrs), and the parts that its
+ * compiler put elsewhere. */
+void sonde__runtime_add_loop(struct sonde__runtime *runtime, const struct sonde__elf *elf,
+                             uint64_t start, uint64_t end, uint64_t bias);
 
 /* --- runtime_kept.c --- */
 

@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "python.h"
 #include "target.h"
 #include "target_script.h"
-#include "test.h"
 
 enum {
     FRAMES = 512,
@@ -37,6 +37,7 @@ struct stack {
     struct frame frames[DUMP_FRAMES];
     unsigned count;
     bool is_taken;
+    bool is_cut; /* 3.14 takes a frame without a line, or of its own, for a damaged one, and ends */
 };
 
 struct counts {
@@ -55,10 +56,13 @@ static void sleep_ms(unsigned ms)
     (void)nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
 }
 
+/* From 3.12 on, calls of classes run through code of the interpreter's own, which tracebacks leave
+ * out, but faulthandler shows: not script. */
 static void put_frame(struct stack *stack, const char *function, const char *file, unsigned line)
 {
     const char *dot = strrchr(function, '.'), *slash = strrchr(file, '/');
-    if (stack->count < DUMP_FRAMES) {
+    bool is_shim = line == 0 && strcmp(function, "__init__") == 0 && strcmp(file, function) == 0;
+    if (stack->count < DUMP_FRAMES && !is_shim) {
         struct frame *f = &stack->frames[stack->count++];
         snprintf(f->function, NAME, "%s", dot != NULL ? dot + 1 : function);
         snprintf(f->file, NAME, "%s", slash != NULL ? slash + 1 : file);
@@ -183,6 +187,9 @@ static unsigned parse(char *text, struct stack *stacks)
             CHECK(count < THREADS);
             stacks[count] = (struct stack){.count = 0};
             count++;
+        } else if (count > 0 &&
+                   (strcmp(line, "  ...") == 0 || strstr(line, "<invalid frame>") != NULL)) {
+            stacks[count - 1].is_cut = true;
         } else if (count > 0 && sscanf(line, "  File \"%511[^\"]\", line %15s in %255[^\n]", file,
                                        number, function) == 3) {
             put_frame(&stacks[count - 1], function, file, (unsigned)strtoul(number, NULL, 10));
@@ -273,7 +280,8 @@ static void read_ours(struct sonde__target *target, uint64_t runner, struct ours
 static bool equals(const struct stack *theirs, unsigned skip, const struct stack *ours)
 {
     unsigned n = theirs->count - skip < ours->count ? theirs->count - skip : ours->count;
-    if (n == 0 || (theirs->count - skip != ours->count && n < DUMP_FRAMES - 1)) {
+    bool may_differ = n >= DUMP_FRAMES - 1 || (theirs->is_cut && ours->count > n);
+    if (n == 0 || (theirs->count - skip != ours->count && !may_differ)) {
         return false;
     }
     return memcmp(theirs->frames + skip, ours->frames, n * sizeof(struct frame)) == 0;
@@ -292,9 +300,10 @@ static void print_stack(const char *whose, const struct stack *stack)
 static void compare(const struct stack *theirs, unsigned their_count, struct ours *ours,
                     struct counts *counts)
 {
-    unsigned unread = 0;
+    unsigned unread = 0,
+             undecided = 0; /* undecided: cut at once, by a frame that is being entered */
     for (unsigned i = 0; i < their_count; i++) {
-        bool is_found = theirs[i].count == 0;
+        bool is_found = theirs[i].count == 0 && !theirs[i].is_cut;
         for (unsigned j = 0; j < ours->count && !is_found; j++) {
             struct stack *stack = &ours->stacks[j];
             is_found =
@@ -302,11 +311,14 @@ static void compare(const struct stack *theirs, unsigned their_count, struct our
             stack->is_taken |= is_found;
         }
         unread += !is_found;
+        undecided += !is_found && theirs[i].is_cut && theirs[i].count <= 1;
         counts->stacks += theirs[i].count > 0;
         counts->frames += theirs[i].count;
     }
     for (unsigned j = 0; j < ours->count; j++) {
-        if (!ours->stacks[j].is_taken) {
+        if (!ours->stacks[j].is_taken && undecided > 0) {
+            undecided--;
+        } else if (!ours->stacks[j].is_taken) {
             counts->wrong++;
             print_stack("ours", &ours->stacks[j]);
             for (unsigned i = 0; i < their_count; i++) {
@@ -404,7 +416,6 @@ static void compare_program(const char *python, const char *const *program)
     run(python, program, test_long() ? 1800 : 20, strstr(python, "/3.13.0/") != NULL ? 200 : 0);
 }
 
-#define PYTHON  "/usr/bin/python3"
 #define LIBRARY "/usr/lib/python3.11/"
 
 enum { TIMEOUT_S = 1800 };
@@ -417,40 +428,43 @@ static __attribute__((constructor)) void keep_one_arena(void)
 
 TEST_TIMEOUT(tabnanny, TIMEOUT_S)
 {
-    compare_program(PYTHON, (const char *[]){LIBRARY "tabnanny.py", LIBRARY "asyncio", NULL});
+    compare_program(PYTHON_OF_DEBIAN,
+                    (const char *[]){LIBRARY "tabnanny.py", LIBRARY "asyncio", NULL});
 }
 
 TEST_TIMEOUT(ast, TIMEOUT_S)
 {
-    compare_program(PYTHON, (const char *[]){LIBRARY "ast.py", LIBRARY "typing.py", NULL});
+    compare_program(PYTHON_OF_DEBIAN,
+                    (const char *[]){LIBRARY "ast.py", LIBRARY "typing.py", NULL});
 }
 
 TEST_TIMEOUT(dis, TIMEOUT_S)
 {
-    compare_program(PYTHON, (const char *[]){LIBRARY "dis.py", LIBRARY "typing.py", NULL});
+    compare_program(PYTHON_OF_DEBIAN,
+                    (const char *[]){LIBRARY "dis.py", LIBRARY "typing.py", NULL});
 }
 
 TEST_TIMEOUT(traced, TIMEOUT_S)
 {
-    compare_program(PYTHON, (const char *[]){LIBRARY "trace.py", "--trace", LIBRARY "tabnanny.py",
-                                             LIBRARY "json", NULL});
+    compare_program(PYTHON_OF_DEBIAN,
+                    (const char *[]){LIBRARY "trace.py", "--trace", LIBRARY "tabnanny.py",
+                                     LIBRARY "json", NULL});
 }
 
 TEST_TIMEOUT(profiled, TIMEOUT_S)
 {
-    compare_program(PYTHON, (const char *[]){LIBRARY "cProfile.py", "-o", "/dev/null",
-                                             LIBRARY "pyclbr.py", LIBRARY "ast.py", NULL});
+    compare_program(PYTHON_OF_DEBIAN,
+                    (const char *[]){LIBRARY "cProfile.py", "-o", "/dev/null", LIBRARY "pyclbr.py",
+                                     LIBRARY "ast.py", NULL});
 }
 
-/* A program of this folder. version: of Debian, or one that pyenv has */
+/* A program of this folder. version: find_python() */
 static void compare_own(const char *version, const char *name)
 {
     char path[4096], python[1024];
-    const char *home = getenv("HOME");
     snprintf(path, sizeof path, "%s/tests/integration/script/%s", test_source_dir(), name);
-    snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
-             version);
-    compare_program(version[0] == '/' ? version : python, (const char *[]){path, NULL});
+    find_python(version, python);
+    compare_program(python, (const char *[]){path, NULL});
 }
 
 /* Threads, coroutines, generators, exceptions, callbacks; and code objects that take each other's
@@ -468,6 +482,7 @@ static void compare_own(const char *version, const char *name)
 OWN_PROGRAMS(3_8, "3.8.18")
 OWN_PROGRAMS(3_9, "3.9.18")
 OWN_PROGRAMS(3_10, "3.10.13")
-OWN_PROGRAMS(3_11, PYTHON)
+OWN_PROGRAMS(3_11, PYTHON_OF_DEBIAN)
 OWN_PROGRAMS(3_12, "3.12.1")
 OWN_PROGRAMS(3_13, "3.13.0")
+OWN_PROGRAMS(3_14, "3.14")

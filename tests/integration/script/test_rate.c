@@ -12,10 +12,10 @@
 
 #include "host_signal.h"
 #include "os.h"
+#include "python.h"
 #include "target.h"
 #include "target_sample.h"
 #include "target_script.h"
-#include "test.h"
 
 enum { FRAMES = 128, PERIOD_NS = 1000000 };
 
@@ -224,12 +224,11 @@ static void check_counts(const struct counts *c)
     CHECK_ALWAYS(c->wrong == 0);
 }
 
-static void check_rate(const char *python, bool loaded)
+static void check_rate(const char *version, bool loaded)
 {
     struct load load = {.count = 0};
-    if (access(python, X_OK) != 0) {
-        SKIP("%s is not here", python);
-    }
+    char python[1024];
+    find_python(version, python);
     pid_t child = start(python);
     sleep_until(sonde__os_now_ns() + 500000000u * test_slack());
     if (loaded) {
@@ -247,34 +246,29 @@ static void check_rate(const char *python, bool loaded)
     }
 }
 
-static void check_version(const char *version, bool loaded)
-{
-    char python[1024];
-    const char *home = getenv("HOME");
-    snprintf(python, sizeof python, "%s/.pyenv/versions/%s/bin/python3", home != NULL ? home : "",
-             version);
-    check_rate(python, loaded);
-}
-
 TIMED_TEST(stacks_of_a_running_program_are_possible, 100)
 {
     check_rate("/usr/bin/python3", false);
 }
 TIMED_TEST(stacks_of_a_running_program_3_8, 100)
 {
-    check_version("3.8.18", false);
+    check_rate("3.8.18", false);
 }
 TIMED_TEST(stacks_of_a_running_program_3_10, 100)
 {
-    check_version("3.10.13", false);
+    check_rate("3.10.13", false);
 }
 TIMED_TEST(stacks_of_a_running_program_3_12, 100)
 {
-    check_version("3.12.1", false);
+    check_rate("3.12.1", false);
 }
 TIMED_TEST(stacks_of_a_running_program_3_13, 100)
 {
-    check_version("3.13.0", false);
+    check_rate("3.13.0", false);
+}
+TIMED_TEST(stacks_of_a_running_program_3_14, 100)
+{
+    check_rate("3.14", false);
 }
 
 /* The thread moves to another processor while it is sampled, and waits there for its turn. */
@@ -284,11 +278,11 @@ TIMED_TEST(stacks_of_a_thread_that_is_moved_are_possible, 100)
 }
 TIMED_TEST(stacks_of_a_thread_that_is_moved_3_8, 100)
 {
-    check_version("3.8.18", true);
+    check_rate("3.8.18", true);
 }
 TIMED_TEST(stacks_of_a_thread_that_is_moved_3_12, 100)
 {
-    check_version("3.12.1", true);
+    check_rate("3.12.1", true);
 }
 
 /* --- a sample that was asked for while the thread waited --- */

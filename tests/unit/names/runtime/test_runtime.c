@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Script frames from the recorded memory of real interpreters, CPython 3.8 to 3.13: the same
+/* Script frames from the recorded memory of real interpreters, CPython 3.8 to 3.14: the same
  * program, whose stack is as below. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,12 +100,17 @@ TEST(frames_of_3_13)
 {
     check_version(13, 3);
 }
+TEST(frames_of_3_14)
+{
+    check_version(14, 3);
+}
 
 /* With any byte damaged: frames, or a reason for their absence. */
 TEST(damaged_memory_gives_frames_or_a_reason)
 {
-    static const char *const names[] = {"python3.8",  "python3.10",       "python3.11",
-                                        "python3.12", "python3.11-tasks", "python3.11-loop"};
+    static const char *const names[] = {"python3.8",       "python3.10",     "python3.11",
+                                        "python3.12",      "python3.14",     "python3.11-tasks",
+                                        "python3.11-loop", "python3.14-loop"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         struct recorded_memory recorded;
         struct sonde__runtime *runtime;
@@ -352,6 +357,48 @@ TEST(tasks_of_a_loop_that_waits)
     CHECK_EQ(script.parked[1].count, 2); /* the circle, once */
     check_parked(&script.parked[1], 0, "circle", 7);
     check_parked(&script.parked[1], 1, "circle", 7);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* 3.14 has a list of tasks for each thread, and values with tags. Four naps wait for main(), one
+ * for a shield that a task of a group waits for. */
+TEST(tasks_of_a_loop_of_3_14)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint8_t *data = load("python3.14-loop", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    struct sonde__script script = read_loop(&memory, &runtime);
+    uint32_t tasks = 0, with_main = 0;
+    CHECK(script.doubt == NULL);
+    for (uint32_t i = 0; i < script.parked_count; i++) {
+        const struct sonde__script_parked *parked = &script.parked[i];
+        check_parked(parked, 0, "sleep", 712);
+        tasks += parked->tasks;
+        with_main += strcmp(parked->frames[parked->count - 1].task, "Task-1") == 0;
+    }
+    CHECK_EQ(tasks, 6);
+    CHECK_EQ(with_main, script.parked_count);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* A list whose links do not lead back, as if it changed while it was read. */
+TEST(a_list_of_tasks_that_changes_is_reported)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    uint64_t first = 0;
+    uint8_t *data = load("python3.14-loop", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    (void)read_loop(&memory, &runtime);
+    uint64_t head = runtime->state + runtime->python.layout.ts_tasks;
+    CHECK_EQ(recorded_copy(&recorded, head, (uint8_t *)&first, 8), 8);
+    sonde__runtime_close(runtime);
+    poke(&recorded, data, first + 8, first);
+    struct sonde__script script = read_loop(&memory, &runtime);
+    CHECK_STR(script.doubt != NULL ? script.doubt : "", "asyncio's list of tasks cannot be read");
     sonde__runtime_close(runtime);
     free(data);
 }
