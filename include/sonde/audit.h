@@ -28,7 +28,7 @@ struct sonde_audit;
  * depot      counts the calls; the label of a call is the function's index. It must live until
  *            sonde_audit_stop() and until no thread is in a call of a listed function any more
  * functions  function names as the loader knows them ("getenv"), and Objective-C methods with GNU's
- *            runtime ("-[Class selector]", "+[Class selector]"); copied
+ *            or Apple's runtime ("-[Class selector]", "+[Class selector]"); copied
  * count      at most SONDE_AUDIT_LABELS / 2
  *
  * Returns    OK (also if a function does not exist: sonde_audit_blind_spots()) | USAGE | BUSY (one

@@ -173,6 +173,13 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
 done
 
 for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" methods "-fno-optimize-sibling-calls -fobjc-arc $flags" \
+        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/methods.m" "$here/programs/workers.c" ||
+        { echo "not ok methods is built"; exit 1; }
+    case_ "calls of methods, own and inherited: $flags" 0 '0 mistakes' run methods
+done
+
+for flags in '-O0' '-O2' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" nsthread "-fno-optimize-sibling-calls -fobjc-arc $flags" \
         "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/nsthread.m" "$here/programs/workers.c" ||
         { echo "not ok nsthread is built"; exit 1; }

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch_regs.h"
+#include "arch_sign.h"
+
 /* The functions of the runtime, under their own names. */
 struct runtime {
     void *(*class_named)(const char *name);
@@ -14,6 +17,9 @@ struct runtime {
     const char *(*name_of)(void *selector);
     void *(*implementation)(void *method);
     void *(*set_implementation)(void *method, void *implementation);
+    void *(*superclass)(void *class);
+    int8_t (*add_method)(void *class, void *selector, void *implementation, const char *types);
+    const char *(*types)(void *method);
     void (*update_tables)(void *class); /* GNU: also those of its subclasses */
     void *const *no_table; /* GNU: what a class has instead of a table before its first message */
 };
@@ -34,11 +40,16 @@ static bool find_runtime(struct runtime *ret)
     ret->implementation = (void *(*)(void *))dlsym(RTLD_DEFAULT, "method_getImplementation");
     ret->set_implementation =
         (void *(*)(void *, void *))dlsym(RTLD_DEFAULT, "method_setImplementation");
+    ret->superclass = (void *(*)(void *))dlsym(RTLD_DEFAULT, "class_getSuperclass");
+    ret->add_method =
+        (int8_t(*)(void *, void *, void *, const char *))dlsym(RTLD_DEFAULT, "class_addMethod");
+    ret->types = (const char *(*)(void *))dlsym(RTLD_DEFAULT, "method_getTypeEncoding");
     ret->update_tables =
         (void (*)(void *))dlsym(RTLD_DEFAULT, "__objc_update_dispatch_table_for_class");
     ret->no_table = (void *const *)dlsym(RTLD_DEFAULT, "__objc_uninstalled_dtable");
     return ret->copy_methods != NULL && ret->selector_of != NULL && ret->name_of != NULL &&
-           ret->implementation != NULL && ret->set_implementation != NULL;
+           ret->implementation != NULL && ret->set_implementation != NULL &&
+           ret->superclass != NULL && ret->add_method != NULL && ret->types != NULL;
 }
 
 static bool is_of_class(char c)
@@ -94,6 +105,33 @@ static void *find_method(const struct runtime *runtime, void *class,
     return found;
 }
 
+/* Where the methods of a class, or of its instances, are. */
+static void *holder_of(void *class, const struct sonde__hook_method_name *name)
+{
+    return name->of_class ? *(void **)class /* its own class, as that of every object */ : class;
+}
+
+/* Give the class a method of its own, which does what the inherited one does. Null: it inherits
+ * none, or the runtime refuses. The runtime cannot remove it again. (GNU's knows the superclass of
+ * a metaclass late, so those of classes are followed.) */
+static void *add_inherited(const struct runtime *runtime, void *class,
+                           const struct sonde__hook_method_name *name)
+{
+    void *found = NULL;
+    if (runtime->no_table != NULL) {
+        return NULL;
+    }
+    for (void *from = runtime->superclass(class); from != NULL && found == NULL;
+         from = runtime->superclass(from)) {
+        found = find_method(runtime, holder_of(from, name), name);
+    }
+    return found != NULL &&
+                   runtime->add_method(holder_of(class, name), runtime->selector_of(found),
+                                       runtime->implementation(found), runtime->types(found)) != 0
+               ? find_method(runtime, holder_of(class, name), name)
+               : NULL;
+}
+
 /* No class or selector has a longer name. */
 enum { CLASS_NAME_MAX = 255 };
 
@@ -115,6 +153,7 @@ static void set_implementation(const struct runtime *runtime, void *class, void 
 }
 
 static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_method *method,
+                         bool may_be_inherited,
                          uint64_t (*thunk_of)(uint64_t target, uint32_t function))
 {
     struct sonde__hook_method_name name;
@@ -125,26 +164,30 @@ static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_metho
     memcpy(class_name, name.class_name, name.class_size);
     class_name[name.class_size] = '\0';
     void *class = runtime->class_named(class_name);
-    if (class != NULL && name.of_class) {
-        class = *(void **)class; /* its own class, as that of every object */
-    }
     if (class == NULL) {
         return SONDE__HOOK_METHOD_NO_CLASS;
     }
-    void *found = find_method(runtime, class, &name);
+    void *found = find_method(runtime, holder_of(class, &name), &name);
+    if (found == NULL && may_be_inherited) {
+        found = add_inherited(runtime, class, &name);
+    }
     if (found == NULL) {
         return SONDE__HOOK_METHOD_NOT_OWN;
     }
     uint64_t old = (uint64_t)(uintptr_t)runtime->implementation(found);
-    uint64_t thunk = thunk_of(old, method->function);
+    uint64_t target = sonde__arch_strip_pac(SONDE__ARCH_HOST, old);
+    uint64_t thunk = thunk_of(target, method->function);
     if (thunk == 0) {
         return SONDE__HOOK_METHOD_FULL;
     }
-    method->class = class;
+    if (target != old) { /* arm64e: as any pointer to a function */
+        thunk = sonde__arch_sign(thunk, 0, 0);
+    }
+    method->class = holder_of(class, &name);
     method->method = found;
     method->old = old;
     method->thunk = thunk;
-    set_implementation(runtime, class, found, thunk);
+    set_implementation(runtime, method->class, found, thunk);
     return SONDE__HOOK_METHOD_HOOKED;
 }
 
@@ -156,11 +199,13 @@ uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t c
     if (count == 0 || !find_runtime(&runtime)) {
         return count;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (atomic_load(&methods[i].state) != SONDE__HOOK_METHOD_HOOKED) {
-            atomic_store(&methods[i].state, look_for(&runtime, &methods[i], thunk_of));
+    /* Inherited ones last: they go on to the method of the superclass, which counts, too. */
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        struct sonde__hook_method *method = &methods[i % count];
+        if (atomic_load(&method->state) != SONDE__HOOK_METHOD_HOOKED) {
+            atomic_store(&method->state, look_for(&runtime, method, i >= count, thunk_of));
         }
-        missing += atomic_load(&methods[i].state) != SONDE__HOOK_METHOD_HOOKED;
+        missing += i >= count && atomic_load(&method->state) != SONDE__HOOK_METHOD_HOOKED;
     }
     return missing;
 }

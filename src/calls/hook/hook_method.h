@@ -4,8 +4,9 @@
  * pointer to a thunk, and back. They are looked up by dlsym(), so nothing happens in a program
  * without the runtime.
  *
- * Invariant: runs no code of the program (no +initialize, no +resolveInstanceMethod:). Only methods
- * of the class itself and its categories are hooked, not inherited ones. Sources: the C API that
+ * Invariant: runs no code of the program (no +initialize, no +resolveInstanceMethod:). The methods
+ * of the class itself and its categories are hooked; for an inherited one the class gets a method
+ * of its own, so that calls for other classes are not hooked. It stays. Sources: the C API that
  * GNU's runtime (objc/runtime.h of gcc 12) and Apple's have in common. Context: any thread, one at
  * a time, without a lock that a thread inside of the runtime may wait for. */
 #ifndef SONDE_HOOK_METHOD_H

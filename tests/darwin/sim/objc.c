@@ -12,7 +12,7 @@
 
 #include "sim.h"
 
-enum { METHODS_MAX = 256 };
+enum { METHODS_MAX = 1024 };
 #define REALIZED 0x80000000u
 #define RELATIVE 0x80000000u
 
@@ -175,6 +175,28 @@ static Method own_method(Class class, const char *selector)
     return 0;
 }
 
+/* Those of the class itself, added ones first; the caller frees the list. */
+Method *class_copyMethodList(Class class, unsigned *ret_count)
+{
+    const struct list *list = data_of(class)->methods;
+    for (uint32_t i = 0; list != 0 && i < list->count; i++) {
+        (void)own_method(class, entry_of(list, i).selector);
+    }
+    Method *methods = calloc(METHODS_MAX + 1, sizeof *methods);
+    *ret_count = 0;
+    for (unsigned i = 0; i < added_count; i++) {
+        if (added[i].class == class) {
+            methods[(*ret_count)++] = &added[i].method;
+        }
+    }
+    return methods;
+}
+
+SEL method_getName(Method method)
+{
+    return (SEL)(const void *)method->selector;
+}
+
 Method class_getInstanceMethod(Class class, SEL selector)
 {
     Method found = 0;
@@ -234,6 +256,25 @@ IMP sim_objc_find(id object, SEL selector)
         abort();
     }
     return object != 0 ? method->function : (IMP)nothing;
+}
+
+/* What a class' messages to super say. */
+struct super {
+    id object;
+    Class class; /* the one whose method sends it */
+};
+
+/* What objc_msgSendSuper2() jumps to. */
+IMP sim_objc_find_super(const struct super *super, SEL selector);
+IMP sim_objc_find_super(const struct super *super, SEL selector)
+{
+    Method method = class_getInstanceMethod(super->class->super, selector);
+    if (method == 0) {
+        printf("super of %s does not answer %s\n", class_getName(super->class),
+               sel_getName(selector));
+        abort();
+    }
+    return method->function;
 }
 
 id objc_alloc(Class class)
