@@ -61,6 +61,13 @@ struct sonde__cli_command {
     int (*run)(const struct sonde__cli_command *command, int argc, char **argv); /* exit code */
 };
 
+/* The program: cli_program.c is `sonde`. */
+struct sonde__cli_program {
+    const char *name;
+    const char *about; /* a paragraph of its overview; lines of at most 78 columns */
+};
+extern const struct sonde__cli_program sonde__cli_program;
+
 /* --- cli_args.c: options --- */
 
 struct sonde__cli_operands {

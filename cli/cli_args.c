@@ -25,7 +25,8 @@ int sonde__cli_usage_error(const struct sonde__cli_command *command, const char 
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    sonde__cli_error(command, "%s (see sonde %s --help)", message, command->name);
+    sonde__cli_error(command, "%s (see %s %s --help)", message, sonde__cli_program.name,
+                     command->name);
     return SONDE__CLI_USAGE;
 }
 
@@ -39,8 +40,8 @@ int sonde__cli_one_operand(const struct sonde__cli_command *command,
 
 static int print_unknown(const struct args *args, const char *dashes, const char *name, size_t size)
 {
-    sonde__cli_error(args->command, "unknown option %s%.*s (sonde %s --help lists them)", dashes,
-                     (int)size, name, args->command->name);
+    sonde__cli_error(args->command, "unknown option %s%.*s (%s %s --help lists them)", dashes,
+                     (int)size, name, sonde__cli_program.name, args->command->name);
     return SONDE__CLI_USAGE;
 }
 

@@ -64,8 +64,8 @@ static void print_usage(FILE *out, const struct sonde__cli_command *command)
     const char *lead = "usage:";
     for (;;) {
         size_t length = strcspn(form, "\n");
-        fprintf(out, "%s sonde %s%s%.*s\n", lead, command->name, length > 0 ? " " : "", (int)length,
-                form);
+        fprintf(out, "%s %s %s%s%.*s\n", lead, sonde__cli_program.name, command->name,
+                length > 0 ? " " : "", (int)length, form);
         if (form[length] == '\0') {
             return;
         }
@@ -96,15 +96,10 @@ void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
 
 void sonde__cli_print_overview(FILE *out, const struct sonde__cli_command *const *commands)
 {
-    fputs("usage: sonde COMMAND [OPTION...] [ARGUMENT...]\n"
-          "\n"
-          "sonde shows what a running native program is doing: which calls led here, and\n"
-          "why it is stuck.\n"
-          "\n"
-          "Commands:\n",
-          out);
+    fprintf(out, "usage: %s COMMAND [OPTION...] [ARGUMENT...]\n\n%s\nCommands:\n",
+            sonde__cli_program.name, sonde__cli_program.about);
     for (size_t i = 0; commands[i] != NULL; i++) {
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fputs("\n`sonde COMMAND --help` shows the help of one.\n", out);
+    fprintf(out, "\n`%s COMMAND --help` shows the help of one.\n", sonde__cli_program.name);
 }

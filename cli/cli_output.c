@@ -58,8 +58,9 @@ void sonde__cli_error(const struct sonde__cli_command *command, const char *form
     fflush(stdout); /* keep stdout and stderr in order */
     sonde__cli_fit_begin(&fit, stderr);
     sonde__report_out_init(&out, sonde__report_fit_sink(&fit), false);
-    sonde__report_out_print(&out, "sonde%s%s: %s\n", command != NULL ? " " : "",
-                            command != NULL ? command->name : "", message);
+    sonde__report_out_print(&out, "%s%s%s: %s\n", sonde__cli_program.name,
+                            command != NULL ? " " : "", command != NULL ? command->name : "",
+                            message);
     sonde__report_out_flush(&out);
     sonde__report_fit_end(&fit);
 }

@@ -5,6 +5,8 @@
 #include "cli.h"
 #include "test.h"
 
+const struct sonde__cli_program sonde__cli_program = {.name = "sonde", .about = ""};
+
 static char answer[256];
 
 /* "2=5 ": the option by its number, and its value. */
