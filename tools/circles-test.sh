@@ -5,7 +5,7 @@ set -euo pipefail
 build=${1:?usage: circles-test.sh BUILD}
 objects=$(mktemp)
 trap 'rm -f "$objects"' EXIT
-for folder in src cli preload recorder execinfo upload; do
+for folder in src cli preload recorder execinfo upload collector; do
     find "$build/$folder" -name '*.o'
 done | while read -r object; do # not those of files that are gone
     source=$(sed -E "s,^$build/,,; s,CMakeFiles/[^/]*\.dir/,,; s,\.o\$,," <<<"$object")

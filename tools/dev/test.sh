@@ -207,7 +207,7 @@ stage_tidy() {
     [ "$long" = 1 ] || short=(--extra-arg={-Xclang,-analyzer-config,-Xclang,max-nodes=60000})
     configure clang
     select_begin
-    mapfile -t all < <(git ls-files 'src/*.c' ':!*/darwin/*' 'cli/*.c' 'preload/*.c' 'recorder/*.c' 'execinfo/*.c')
+    mapfile -t all < <(git ls-files 'src/*.c' ':!*/darwin/*' 'cli/*.c' 'preload/*.c' 'recorder/*.c' 'execinfo/*.c' 'collector/*.c')
     mapfile -t files < <(printf '%s\n' "${all[@]}" | sed 's/.*/& &/' | select_names)
     say "    $select_told: ${#files[@]} of ${#all[@]} files"
     printf '%s\n' "${files[@]}" |

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Is it alive, is it ready, and the metrics of Prometheus (text format 0.0.4). */
+#include <string.h>
+
+#include "answers.h"
+#include "collector.h"
+
+static enum http_when give_text(struct http_request *request, unsigned status, const char *text)
+{
+    char *body = strdup(text);
+    return http_give(request, status, "text/plain; charset=utf-8", body,
+                     body != NULL ? strlen(body) : 0);
+}
+
+enum http_when answer_alive(struct http_request *request)
+{
+    return give_text(request, 200, "ok\n");
+}
+
+enum http_when answer_ready(struct http_request *request)
+{
+    struct collector *c = request->collector;
+    struct report_id none = {{0}};
+    if (store_knows(c->store, 0, &none) == STORE_FAILED) {
+        return give_text(request, 503, "the database does not answer\n");
+    }
+    if (journal_behind(c->journal, worker_place(c->worker)) > c->behind_max) {
+        return give_text(request, 503, "too many reports wait\n");
+    }
+    return give_text(request, 200, "ready\n");
+}
+
+static void put(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+    fprintf(out, "# HELP sonde_collector_%s %s\n# TYPE sonde_collector_%s %s\n", name, help, name,
+            type);
+    fprintf(out, "sonde_collector_%s %llu\n", name, (unsigned long long)value);
+}
+
+enum http_when answer_metrics(struct http_request *request)
+{
+    struct collector *c = request->collector;
+    struct worker_counts counts = worker_counts(c->worker);
+    char *body = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&body, &size);
+    if (out == NULL) {
+        return http_refuse(request, 503, "no memory");
+    }
+    put(out, "requests_total", "counter", "requests answered", c->answered);
+    put(out, "reports_accepted_total", "counter", "reports answered with 2xx", c->accepted);
+    put(out, "requests_refused_total", "counter", "requests answered with an error", c->refused);
+    put(out, "reports_stored_total", "counter", "reports put into the store", counts.stored);
+    put(out, "reports_known_total", "counter", "reports that the store had already", counts.known);
+    put(out, "reports_unread_total", "counter", "reports that could not be read", counts.unread);
+    put(out, "store_failures_total", "counter", "batches that the store refused", counts.failed);
+    put(out, "journal_behind_bytes", "gauge", "bytes of reports that are not in the store yet",
+        journal_behind(c->journal, worker_place(c->worker)));
+    fclose(out);
+    return http_give(request, 200, "text/plain; version=0.0.4; charset=utf-8", body, size);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Projects, and reports: their list, and a report's own bytes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answers.h"
+#include "blob.h"
+#include "collector.h"
+
+/* --- projects --- */
+
+struct listing {
+    struct sonde__json *json;
+    uint32_t only; /* 0: all */
+};
+
+static void put_project(void *ctx, const struct store_project *project)
+{
+    const struct listing *listing = ctx;
+    if (listing->only != 0 && listing->only != project->number) {
+        return;
+    }
+    sonde__json_object(listing->json, NULL);
+    sonde__json_string(listing->json, "name", project->name);
+    sonde__json_time(listing->json, "made", project->made_ns);
+    sonde__json_close(listing->json);
+}
+
+enum http_when answer_projects(struct http_request *request)
+{
+    struct answer_json answer;
+    if (!answer_json_begin(&answer)) {
+        return http_refuse(request, 503, "no memory");
+    }
+    struct listing listing = {&answer.json, request->key.project};
+    sonde__json_array(&answer.json, "projects");
+    enum store_status status = store_projects(request->collector->store, put_project, &listing);
+    sonde__json_close(&answer.json);
+    enum http_when when = answer_json_end(&answer, request, 200);
+    if (status != STORE_OK) {
+        free(request->answer.body);
+        return answer_failed(request, status);
+    }
+    return when;
+}
+
+/* --- reports --- */
+
+static void put_row(void *ctx, const struct store_row *row)
+{
+    static const char *const kinds[] = {"unread", "stacks", "watch", "calls", "blocks", "audit"};
+    struct sonde__json *json = ctx;
+    char id[IDS_REPORT_TEXT];
+    ids_report_text(&row->id, id);
+    sonde__json_object(json, NULL);
+    sonde__json_string(json, "id", id);
+    sonde__json_string(json, "kind",
+                       row->kind < sizeof kinds / sizeof *kinds ? kinds[row->kind] : "unknown");
+    sonde__json_time(json, "received", row->received_ns);
+    sonde__json_uint(json, "size_bytes", row->size_bytes);
+    sonde__json_string(json, "program", row->program);
+    sonde__json_string(json, "build", row->build);
+    sonde__json_string(json, "device", row->device);
+    sonde__json_string(json, "os", row->os);
+    sonde__json_string(json, "note", row->note);
+    sonde__json_close(json);
+}
+
+enum http_when answer_reports(struct http_request *request)
+{
+    struct answer_json answer;
+    uint32_t limit;
+    const char *state = http_argument(request, "state");
+    if (state != NULL && strcmp(state, "unread") != 0) {
+        return http_refuse(request, 400, "state: unread is expected");
+    }
+    if (!answer_limit(request, 50, 1000, &limit)) {
+        return HTTP_NOW;
+    }
+    if (!answer_json_begin(&answer)) {
+        return http_refuse(request, 503, "no memory");
+    }
+    sonde__json_array(&answer.json, "reports");
+    enum store_status status = store_reports(request->collector->store, request->project, 0,
+                                             state != NULL, limit, put_row, &answer.json);
+    sonde__json_close(&answer.json);
+    enum http_when when = answer_json_end(&answer, request, 200);
+    if (status != STORE_OK) {
+        free(request->answer.body);
+        return answer_failed(request, status);
+    }
+    return when;
+}
+
+static void take_blob(void *ctx, const struct store_row *row)
+{
+    *(struct hash *)ctx = row->blob;
+}
+
+enum http_when answer_report(struct http_request *request)
+{
+    struct report_id id;
+    struct hash blob;
+    void *bytes;
+    size_t size;
+    if (!ids_parse_report(request->parts[1], strlen(request->parts[1]), &id)) {
+        return http_refuse(request, 404, "a report's id has 32 hexadecimal digits");
+    }
+    enum store_status status =
+        store_report(request->collector->store, request->project, &id, take_blob, &blob);
+    if (status != STORE_OK) {
+        return answer_failed(request, status);
+    }
+    int os_error = blob_get(request->collector->blobs, &blob, &bytes, &size);
+    if (os_error != 0) {
+        return http_refuse(request, 500, "the report's file: %s",
+                           os_error == EBADMSG ? "damaged" : strerror(os_error));
+    }
+    http_add_header(request, "Content-Disposition", "attachment; filename=\"%s.sonde\"",
+                    request->parts[1]);
+    return http_give(request, 200, "application/x-sonde-report", bytes, size);
+}

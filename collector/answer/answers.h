@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Handlers of the collector's routes (routes.c), and what they share. */
+#ifndef SONDE_COLLECTOR_ANSWERS_H
+#define SONDE_COLLECTOR_ANSWERS_H
+
+#include "http.h"
+#include "report_json.h"
+
+http_handler answer_ingest, answer_alive, answer_ready, answer_metrics;
+http_handler answer_projects, answer_groups, answer_group, answer_reports, answer_report;
+http_handler answer_home_page, answer_groups_page, answer_group_page;
+
+/* All that the collector answers. */
+extern const struct http_route answer_routes[];
+
+/* JSON in memory. */
+struct answer_json {
+    FILE *stream;
+    char *body;
+    size_t size;
+    struct sonde__report_out out;
+    struct sonde__json json;
+};
+/* False: no memory. Begins the outermost object. */
+bool answer_json_begin(struct answer_json *answer);
+/* End it, and answer with it. Returns HTTP_NOW. */
+enum http_when answer_json_end(struct answer_json *answer, struct http_request *request,
+                               unsigned status);
+/* The members of a group in the current object. */
+void answer_put_group(struct sonde__json *json, const struct store_group *group);
+const char *answer_kind_text(uint32_t kind);
+
+/* The status of a failed question: 404 or 503, with a text. Returns HTTP_NOW. */
+enum http_when answer_failed(struct http_request *request, enum store_status status);
+/* A number of the query from 1 to max; `other` if it is not there. False: it was refused. */
+bool answer_limit(struct http_request *request, uint32_t other, uint32_t max, uint32_t *ret_limit);
+bool answer_order(struct http_request *request, enum store_order *ret_order);
+/* "stall", "finding", "call" or nothing for all. */
+bool answer_kind(struct http_request *request, uint32_t *ret_kind);
+
+#endif

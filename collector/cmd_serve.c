@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde-collector serve: the server. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "answers.h"
+#include "cmd.h"
+#include "collector.h"
+#include "say.h"
+
+struct request {
+    const char *data, *listen, *certificate, *private_key;
+    uint32_t threads, connections, idle_seconds, behind_mb;
+};
+
+static const struct sonde__cli_option options[] = {
+    {"data", 'd', "DIR", "the data folder, made if missing (default " COLLECTOR_DATA ")",
+     sonde__cli_take_text, offsetof(struct request, data)},
+    {"listen", 'l', "HOST:PORT", "where to listen (default 127.0.0.1:7450)", sonde__cli_take_text,
+     offsetof(struct request, listen)},
+    {"tls-certificate", 0, "FILE", "a PEM file with the certificate and its chain: HTTPS",
+     sonde__cli_take_text, offsetof(struct request, certificate)},
+    {"tls-key", 0, "FILE", "a PEM file with its private key", sonde__cli_take_text,
+     offsetof(struct request, private_key)},
+    {"threads", 0, "N", "threads for HTTP (default 2)", sonde__cli_take_number,
+     offsetof(struct request, threads), 1, 64},
+    {"connections", 0, "N", "clients at a time (default 1000)", sonde__cli_take_number,
+     offsetof(struct request, connections), 1, 100000},
+    {"idle", 0, "SECONDS", "drop a client that is silent for so long (default 30)",
+     sonde__cli_take_number, offsetof(struct request, idle_seconds), 1, 3600},
+    {"behind", 0, "MB", "refuse reports while so many megabytes wait (default 1024)",
+     sonde__cli_take_number, offsetof(struct request, behind_mb), 1, 1048576},
+    {0}};
+
+struct server {
+    const struct sonde__cli_command *command;
+    const struct request *request;
+    struct collector collector;
+    struct http *http;
+    int lock;
+    char *certificate, *private_key;
+};
+
+/* --- the data folder --- */
+
+static int make_folder(const char *path)
+{
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+static int open_data(struct server *s)
+{
+    char path[4096];
+    const char *data = s->request->data;
+    static const char *const folders[] = {"", "/journal", "/blobs"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s%s", data, folders[i]);
+        int os_error = make_folder(path);
+        if (os_error != 0) {
+            return sonde__cli_fail_os(s->command, path, os_error);
+        }
+    }
+    s->collector.blobs = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof path, "%s/lock", data);
+    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->collector.blobs < 0 || s->lock < 0) {
+        return sonde__cli_fail_os(s->command, path, errno);
+    }
+    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
+        sonde__cli_error(s->command, "%s: another collector runs with this folder", data);
+        return SONDE__CLI_FAILED;
+    }
+    return SONDE__CLI_GO_ON;
+}
+
+/* The first start: a project, and keys, which are printed once. */
+static int begin_data(struct server *s)
+{
+    char admin[IDS_SECRET_TEXT], ingest[IDS_SECRET_TEXT];
+    uint32_t project;
+    struct store *store = s->collector.store;
+    enum store_status status = store_find_project(store, "default", &project);
+    if (status == STORE_OK) {
+        return SONDE__CLI_GO_ON;
+    }
+    status = store_add_project(store, "default", collector_now_ns(), &project);
+    if (status != STORE_OK) {
+        return collector_fail(s->command, "project default", status);
+    }
+    int exit_code = collector_make_key(s->command, store, 0, STORE_ADMIN, "first", admin);
+    if (exit_code == SONDE__CLI_OK) {
+        exit_code = collector_make_key(s->command, store, project, STORE_INGEST, "first", ingest);
+    }
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    printf("first start: these keys are shown once\nadmin key   %s\ningest key  %s  (project "
+           "default)\n",
+           admin, ingest);
+    fflush(stdout);
+    return SONDE__CLI_GO_ON;
+}
+
+static int open_parts(struct server *s)
+{
+    char path[4096];
+    struct collector *c = &s->collector;
+    struct sonde_error error = {0};
+    if (store_open(s->request->data, &c->store, &error) != STORE_OK) {
+        sonde__cli_error(s->command, "%s/collector.db: %s", s->request->data, error.what);
+        return SONDE__CLI_FAILED;
+    }
+    int exit_code = begin_data(s);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    snprintf(path, sizeof path, "%s/journal", s->request->data);
+    int os_error = journal_open(path, store_place(c->store), &c->journal);
+    if (os_error == 0) {
+        os_error = worker_start(c->store, c->journal, c->blobs, &c->worker);
+    }
+    return os_error == 0 ? SONDE__CLI_GO_ON : sonde__cli_fail_os(s->command, path, os_error);
+}
+
+/* --- HTTP --- */
+
+/* Read a small file as text. Null: it was reported. */
+static char *read_text(struct server *s, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "re");
+    FILE *out = open_memstream(&text, &size);
+    for (int c; file != NULL && out != NULL && size < (1u << 20) && (c = fgetc(file)) != EOF;) {
+        fputc(c, out);
+    }
+    int os_error = errno;
+    if (out != NULL) {
+        fclose(out);
+    }
+    if (file == NULL) {
+        (void)sonde__cli_fail_os(s->command, path, os_error);
+        free(text);
+        return NULL;
+    }
+    fclose(file);
+    return text;
+}
+
+static int start_http(struct server *s)
+{
+    const struct request *request = s->request;
+    struct sonde_error error = {0};
+    if (request->certificate != NULL) {
+        s->certificate = read_text(s, request->certificate);
+        s->private_key = read_text(s, request->private_key);
+        if (s->certificate == NULL || s->private_key == NULL) {
+            return SONDE__CLI_ABSENT;
+        }
+    }
+    const struct http_options how = {.routes = answer_routes,
+                                     .address = request->listen,
+                                     .threads = request->threads,
+                                     .certificate = s->certificate,
+                                     .private_key = s->private_key,
+                                     .connections = request->connections,
+                                     .idle_seconds = request->idle_seconds};
+    enum sonde_status status = http_start(&s->collector, &how, &s->http, &error);
+    return status == SONDE_OK ? SONDE__CLI_GO_ON
+                              : sonde__cli_fail(s->command, NULL, status, &error);
+}
+
+/* --- run --- */
+
+static void close_all(struct server *s)
+{
+    struct collector *c = &s->collector;
+    if (s->http != NULL) { /* answers what waits for the journal, too */
+        http_stop(s->http);
+    }
+    if (c->worker != NULL) {
+        worker_stop(c->worker);
+    }
+    if (c->journal != NULL) {
+        journal_close(c->journal);
+    }
+    store_close(c->store);
+    if (c->blobs >= 0) {
+        close(c->blobs);
+    }
+    if (s->lock >= 0) {
+        close(s->lock);
+    }
+    free(s->certificate);
+    free(s->private_key);
+}
+
+static void wait_for_end(sigset_t *signals)
+{
+    int number = 0;
+    while (sigwait(signals, &number) != 0) {
+    }
+    say_info("%s: ending", strsignal(number));
+}
+
+static int serve(const struct sonde__cli_command *command, const struct request *request)
+{
+    struct server s = {
+        .command = command,
+        .request = request,
+        .lock = -1,
+        .collector = {.blobs = -1, .behind_max = (uint64_t)request->behind_mb << 20}};
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread */
+    signal(SIGPIPE, SIG_IGN);
+    int exit_code = open_data(&s);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = open_parts(&s);
+    }
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = start_http(&s);
+    }
+    if (exit_code == SONDE__CLI_GO_ON) {
+        say_info("listening on port %u, data in %s", http_port(s.http), request->data);
+        wait_for_end(&signals);
+        exit_code = SONDE__CLI_OK;
+    }
+    close_all(&s);
+    return exit_code;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    struct request request = {.data = COLLECTOR_DATA,
+                              .listen = "127.0.0.1:7450",
+                              .threads = 2,
+                              .connections = 1000,
+                              .idle_seconds = 30,
+                              .behind_mb = 1024};
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    if (operands.count != 0) {
+        return sonde__cli_usage_error(command, "takes no argument: %s", operands.list[0]);
+    }
+    if ((request.certificate == NULL) != (request.private_key == NULL)) {
+        return sonde__cli_usage_error(command, "--tls-certificate and --tls-key go together");
+    }
+    return serve(command, &request);
+}
+
+const struct sonde__cli_command collector_cmd_serve = {
+    .name = "serve",
+    .summary = "receive reports, and answer questions about them",
+    .usage = "[OPTION...]",
+    .about = "Receives reports over HTTP (docs/protocol.md) and keeps them in the data folder:\n"
+             "a journal, a SQLite database and a file for each report. A report is\n"
+             "acknowledged when it is on the disk. Events of one cause are one group.\n"
+             "\n"
+             "The first start makes the project default, an admin key and an ingest key, and\n"
+             "prints them once. With the admin key as password a browser shows the groups.\n"
+             "\n"
+             "An option can also be in the environment: SONDE_COLLECTOR_LISTEN for --listen.\n"
+             "The command line overrides it. SIGTERM and SIGINT end the server when all that\n"
+             "it acknowledged is on the disk.\n",
+    .options = options,
+    .examples = "  sonde-collector serve --data ~/collector\n"
+                "  sonde run --spool auto --upload http://127.0.0.1:7450 -- PROGRAM\n",
+    .environment = "SONDE_COLLECTOR_",
+    .run = run,
+};

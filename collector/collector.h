@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the parts of a running collector share. */
+#ifndef SONDE_COLLECTOR_H
+#define SONDE_COLLECTOR_H
+
+#include <stdatomic.h>
+
+#include "http.h"
+
+#define COLLECTOR_WIRE_MAX ((size_t)20 << 20) /* bytes of one body (docs/protocol.md) */
+
+struct collector {
+    struct store *store;
+    struct journal *journal;
+    struct worker *worker;
+    int blobs;           /* the folder of reports' files */
+    uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
+    _Atomic uint64_t accepted, refused, answered;
+};
+
+/* Nanoseconds since 1970. */
+uint64_t collector_now_ns(void);
+
+#endif

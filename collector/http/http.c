@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "collector.h"
+#include "http_route.h"
+#include "say.h"
+
+struct http {
+    struct MHD_Daemon *daemon;
+    struct collector *collector;
+    const struct http_route *routes;
+};
+
+/* --- what handlers use --- */
+
+const char *http_header(struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *http_argument(struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+void http_add_header(struct http_request *request, const char *name, const char *format, ...)
+{
+    struct http_answer *answer = &request->answer;
+    va_list list;
+    if (answer->header_count == HTTP_HEADERS_MAX) {
+        return;
+    }
+    answer->headers[answer->header_count].name = name;
+    va_start(list, format);
+    vsnprintf(answer->headers[answer->header_count++].value, sizeof answer->headers[0].value,
+              format, list);
+    va_end(list);
+}
+
+enum http_when http_give(struct http_request *request, unsigned status, const char *type,
+                         void *body, size_t size)
+{
+    request->answer.status = status;
+    request->answer.type = type;
+    request->answer.body = body;
+    request->answer.size = size;
+    return HTTP_NOW;
+}
+
+enum http_when http_refuse(struct http_request *request, unsigned status, const char *format, ...)
+{
+    char text[256];
+    char *body = NULL;
+    size_t size = 0;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    FILE *out = open_memstream(&body, &size);
+    if (out != NULL) {
+        fputs("{\"error\": \"", out);
+        for (const char *c = text; *c != '\0'; c++) {
+            if ((unsigned char)*c < ' ' || *c == '"' || *c == '\\') {
+                fprintf(out, "\\u%04x", (unsigned)(unsigned char)*c);
+            } else {
+                fputc(*c, out);
+            }
+        }
+        fputs("\"}\n", out);
+        fclose(out);
+    }
+    return http_give(request, status, "application/json", body, size);
+}
+
+void http_suspend(struct http_request *request)
+{
+    MHD_suspend_connection(request->connection);
+}
+
+void http_resume(struct http_request *request)
+{
+    request->is_resumed = true;
+    MHD_resume_connection(request->connection);
+}
+
+/* --- answers --- */
+
+static enum MHD_Result answer(struct http_request *request)
+{
+    struct http_answer *a = &request->answer;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(a->size, a->body, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    a->body = NULL;
+    if (a->type != NULL) {
+        (void)MHD_add_response_header(response, "Content-Type", a->type);
+    }
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(response, "Cache-Control", "no-store");
+    for (unsigned i = 0; i < a->header_count; i++) {
+        (void)MHD_add_response_header(response, a->headers[i].name, a->headers[i].value);
+    }
+    enum MHD_Result result = MHD_queue_response(request->connection, a->status, response);
+    MHD_destroy_response(response);
+    request->collector->answered++;
+    return result;
+}
+
+static enum MHD_Result refuse(struct http_request *request, unsigned status)
+{
+    static const struct {
+        unsigned status;
+        const char *text;
+    } texts[] = {
+        {401, "a key is needed: Authorization: Bearer KEY"},
+        {403, "the key may not do this"},
+        {404, "there is no such thing here"},
+        {405, "not with this method"},
+        {413, "the body is too large"},
+        {503, "the database does not answer"},
+    };
+    const char *text = "refused";
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        text = texts[i].status == status ? texts[i].text : text;
+    }
+    request->collector->refused++;
+    (void)http_refuse(request, status, "%s", text);
+    if (status == 401) {
+        bool is_page = request->route != NULL && request->route->is_page;
+        http_add_header(request, "WWW-Authenticate", "%s",
+                        is_page ? "Basic realm=\"sonde\", charset=\"UTF-8\"" : "Bearer");
+    }
+    if (status == 503) {
+        http_add_header(request, "Retry-After", "10");
+    }
+    return answer(request);
+}
+
+/* --- requests --- */
+
+/* Decide by the head alone. Returns 0 or the status that refuses. */
+static unsigned look_at_head(const struct http *http, struct http_request *request,
+                             const char *method, const char *path)
+{
+    unsigned status = http_find_route(request, http->routes, method, path);
+    if (status == 0) {
+        status = http_admit(request, http_header(request, MHD_HTTP_HEADER_AUTHORIZATION));
+    }
+    const char *length = http_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (status == 0 && length != NULL && strtoull(length, NULL, 10) > COLLECTOR_WIRE_MAX) {
+        status = 413;
+    }
+    return status;
+}
+
+static bool take(struct http_request *request, const char *bytes, size_t size)
+{
+    if (request->size + size > COLLECTOR_WIRE_MAX) {
+        request->is_too_large = true;
+        return true;
+    }
+    if (request->size + size > request->capacity) {
+        size_t capacity = request->capacity == 0 ? 8192 : 2 * request->capacity;
+        capacity = capacity < request->size + size ? request->size + size : capacity;
+        void *body = realloc(request->body, capacity);
+        if (body == NULL) {
+            return false;
+        }
+        request->body = body;
+        request->capacity = capacity;
+    }
+    memcpy((char *)request->body + request->size, bytes, size);
+    request->size += size;
+    return true;
+}
+
+static enum MHD_Result handle(struct http_request *request)
+{
+    if (request->is_too_large) {
+        return refuse(request, 413);
+    }
+    if (request->route->handle(request) == HTTP_LATER) {
+        return MHD_YES;
+    }
+    return answer(request);
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *bytes,
+                                  size_t *size, void **ret_request)
+{
+    struct http *http = ctx;
+    struct http_request *request = *ret_request;
+    (void)version;
+    if (request == NULL) {
+        request = calloc(1, sizeof *request);
+        if (request == NULL) {
+            return MHD_NO;
+        }
+        *request = (struct http_request){.collector = http->collector, .connection = connection};
+        *ret_request = request;
+        unsigned status = look_at_head(http, request, method, path);
+        return status != 0 ? refuse(request, status) : MHD_YES;
+    }
+    if (*size != 0) {
+        bool is_taken = take(request, bytes, *size);
+        *size = 0;
+        return is_taken ? MHD_YES : MHD_NO;
+    }
+    return handle(request);
+}
+
+static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_request,
+                   enum MHD_RequestTerminationCode why)
+{
+    struct http_request *request = *ret_request;
+    (void)ctx, (void)connection, (void)why;
+    if (request != NULL) {
+        free(request->answer.body);
+        free(request->body);
+        free(request);
+    }
+    *ret_request = NULL;
+}
+
+/* --- start and stop --- */
+
+/* Resolve "HOST:PORT"; a host in brackets is IPv6. */
+static bool parse_address(const char *text, struct sockaddr_storage *ret_address)
+{
+    char host[256];
+    const char *colon = strrchr(text, ':');
+    const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+                                   .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    size_t size = colon != NULL ? (size_t)(colon - text) : 0;
+    bool has_brackets = size >= 2 && text[0] == '[' && text[size - 1] == ']';
+    if (colon == NULL || size >= sizeof host) {
+        return false;
+    }
+    snprintf(host, sizeof host, "%.*s", (int)(has_brackets ? size - 2 : size),
+             has_brackets ? text + 1 : text);
+    if (getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, &found) != 0) {
+        return false;
+    }
+    memcpy(ret_address, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return true;
+}
+
+static void on_log(void *ctx, const char *format, va_list list)
+{
+    char text[512];
+    (void)ctx;
+    vsnprintf(text, sizeof text, format, list);
+    text[strcspn(text, "\r\n")] = '\0';
+    say_error("http: %s", text);
+}
+
+static struct MHD_Daemon *start_daemon(struct http *http, const struct http_options *options,
+                                       const struct sockaddr_storage *address)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                     (address->ss_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0) |
+                     (options->certificate != NULL ? MHD_USE_TLS : 0);
+    const struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->private_key},
+        {MHD_OPTION_END, 0, NULL}};
+    const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_THREAD_POOL_SIZE, options->threads,
+        MHD_OPTION_CONNECTION_LIMIT, options->connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_ARRAY,
+        options->certificate != NULL ? tls : none, MHD_OPTION_END);
+}
+
+enum sonde_status http_start(struct collector *collector, const struct http_options *options,
+                             struct http **ret_http, struct sonde_error *ret_error)
+{
+    struct sockaddr_storage address;
+    if (!parse_address(options->address, &address)) {
+        snprintf(ret_error->what, sizeof ret_error->what,
+                 "not an address and port as 127.0.0.1:7450: %s", options->address);
+        return SONDE_USAGE;
+    }
+    struct http *http = calloc(1, sizeof *http);
+    if (http == NULL) {
+        return SONDE_MEMORY;
+    }
+    http->collector = collector;
+    http->routes = options->routes;
+    errno = 0;
+    http->daemon = start_daemon(http, options, &address);
+    if (http->daemon == NULL) {
+        ret_error->os_error = errno;
+        snprintf(ret_error->what, sizeof ret_error->what, "cannot listen at %s", options->address);
+        free(http);
+        return SONDE_OS;
+    }
+    *ret_http = http;
+    return SONDE_OK;
+}
+
+void http_stop(struct http *http)
+{
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}
+
+unsigned http_port(struct http *http)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    return info != NULL ? info->port : 0;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Requests and answers over libmicrohttpd: whole bodies of bounded size, routes, and the caller's
+ * key. The rest of the collector does not see that library.
+ *
+ * A handler fills the answer and returns HTTP_NOW. Or it calls http_suspend(), hands the request to
+ * another thread and returns HTTP_LATER; after http_resume() it is called again, with is_resumed.
+ */
+#ifndef SONDE_COLLECTOR_HTTP_H
+#define SONDE_COLLECTOR_HTTP_H
+
+#include <stdio.h>
+
+#include "journal.h"
+#include "store.h"
+#include "worker.h"
+
+enum { HTTP_PARTS_MAX = 8, HTTP_HEADERS_MAX = 6, HTTP_PART_TEXT = 128 };
+
+struct http_answer {
+    unsigned status;
+    const char *type; /* Content-Type */
+    void *body;       /* from malloc(), or null */
+    size_t size;
+    struct {
+        const char *name;
+        char value[128];
+    } headers[HTTP_HEADERS_MAX];
+    unsigned header_count;
+};
+
+struct collector;
+struct http_request;
+
+enum http_when { HTTP_NOW, HTTP_LATER };
+typedef enum http_when http_handler(struct http_request *request);
+
+struct http_route {
+    const char *method;
+    const char *path; /* "/api/projects/" followed by a star for each part that may be anything */
+    enum store_role role; /* that the caller's key must have; 0: none is needed */
+    bool is_page;         /* for people: asks a browser for the key */
+    http_handler *handle;
+};
+
+struct http_request {
+    struct collector *collector;
+    void *connection; /* of libmicrohttpd */
+    const struct http_route *route;
+    char parts[HTTP_PARTS_MAX][HTTP_PART_TEXT]; /* the starred parts of the path */
+    struct store_key key;                       /* the caller's; number 0: none */
+    uint32_t project;                           /* of the first starred part, if it is one */
+    void *body;
+    size_t size, capacity;
+    bool is_too_large, is_resumed;
+    struct http_answer answer;
+    /* of a handler that answers later */
+    struct report_id id;
+    int os_error;
+};
+
+struct http;
+
+struct http_options {
+    const struct http_route *routes; /* a route without a path ends them */
+    const char *address;             /* "127.0.0.1:7450", "[::1]:0" */
+    unsigned threads;
+    const char *certificate, *private_key; /* PEM texts; null: no TLS */
+    unsigned connections;                  /* at most */
+    unsigned idle_seconds;                 /* a client that is silent for so long is dropped */
+};
+
+/* Returns OK | USAGE (not an address) | OS. Ownership: http_stop(). */
+SONDE_NODISCARD enum sonde_status http_start(struct collector *collector,
+                                             const struct http_options *options,
+                                             struct http **ret_http, struct sonde_error *ret_error);
+/* Take no new connections, answer what has begun, and end. */
+void http_stop(struct http *http);
+unsigned http_port(struct http *http);
+
+/* A header of the request; null: it has none. */
+const char *http_header(struct http_request *request, const char *name);
+/* An argument of the query; null: it has none. */
+const char *http_argument(struct http_request *request, const char *name);
+void http_add_header(struct http_request *request, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The answer {"error": "…"}; its text goes to people. Returns HTTP_NOW. */
+enum http_when http_refuse(struct http_request *request, unsigned status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The answer of a stream of open_memstream(); takes its memory. Returns HTTP_NOW. */
+enum http_when http_give(struct http_request *request, unsigned status, const char *type,
+                         void *body, size_t size);
+/* In a handler, before another thread has the request. */
+void http_suspend(struct http_request *request);
+/* On any thread: have the handler called again. */
+void http_resume(struct http_request *request);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http_route.h"
+
+#include <string.h>
+
+#include "collector.h"
+
+/* Does the path match? Parts of the pattern that are "*" are copied. */
+static bool matches(const char *pattern, const char *path, struct http_request *request)
+{
+    unsigned parts = 0;
+    while (*pattern != '\0' && *path != '\0') {
+        if (*pattern != '*') {
+            if (*pattern++ != *path++) {
+                return false;
+            }
+            continue;
+        }
+        size_t size = strcspn(path, "/");
+        if (size == 0 || size >= HTTP_PART_TEXT || parts == HTTP_PARTS_MAX) {
+            return false;
+        }
+        memcpy(request->parts[parts], path, size);
+        request->parts[parts++][size] = '\0';
+        pattern++;
+        path += size;
+    }
+    return *pattern == '\0' && *path == '\0';
+}
+
+unsigned http_find_route(struct http_request *request, const struct http_route *routes,
+                         const char *method, const char *path)
+{
+    unsigned status = 404;
+    for (const struct http_route *route = routes; route->path != NULL; route++) {
+        if (!matches(route->path, path, request)) {
+            continue;
+        }
+        if (strcmp(route->method, method) == 0 ||
+            (strcmp(route->method, "GET") == 0 && strcmp(method, "HEAD") == 0)) {
+            request->route = route;
+            return 0;
+        }
+        status = 405;
+    }
+    return status;
+}
+
+/* --- the key --- */
+
+/* Decode base64 (RFC 4648); returns the size, or 0. */
+static size_t decode(const char *text, char *to, size_t room)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0;
+    unsigned count = 0;
+    size_t size = 0;
+    for (; *text != '\0' && *text != '='; text++) {
+        const char *digit = strchr(digits, *text);
+        if (digit == NULL || size == room) {
+            return 0;
+        }
+        bits = bits << 6 | (uint32_t)(digit - digits);
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            to[size++] = (char)(bits >> count);
+        }
+    }
+    return size;
+}
+
+/* The secret of "Bearer SECRET", or of the password of "Basic …". Returns its size, or 0. */
+static size_t secret_of(const char *header, char *to, size_t room)
+{
+    char pair[256];
+    if (header == NULL) {
+        return 0;
+    }
+    if (strncasecmp(header, "Bearer ", 7) == 0) {
+        size_t size = strlen(header + 7);
+        if (size >= room) {
+            return 0;
+        }
+        memcpy(to, header + 7, size);
+        return size;
+    }
+    if (strncasecmp(header, "Basic ", 6) != 0) {
+        return 0;
+    }
+    size_t size = decode(header + 6, pair, sizeof pair);
+    const char *colon = memchr(pair, ':', size);
+    if (colon == NULL) {
+        return 0;
+    }
+    size -= (size_t)(colon + 1 - pair);
+    if (size >= room) {
+        return 0;
+    }
+    memcpy(to, colon + 1, size);
+    return size;
+}
+
+static bool may(const struct store_key *key, enum store_role needed)
+{
+    if (needed == STORE_INGEST) {
+        return key->role == STORE_INGEST && key->project != 0;
+    }
+    return key->role != STORE_INGEST && key->role >= needed;
+}
+
+/* The project that the path names: one that the key is for. */
+static unsigned find_project(struct http_request *request)
+{
+    struct store *store = request->collector->store;
+    enum store_status status = store_find_project(store, request->parts[0], &request->project);
+    if (status == STORE_FAILED) {
+        return 503;
+    }
+    bool is_for = request->key.project == 0 || request->key.project == request->project;
+    return status == STORE_OK && is_for ? 0 : 404;
+}
+
+unsigned http_admit(struct http_request *request, const char *authorization)
+{
+    char secret[256];
+    if (request->route->role == 0) {
+        return 0;
+    }
+    size_t size = secret_of(authorization, secret, sizeof secret);
+    if (size == 0) {
+        return 401;
+    }
+    struct hash hash = ids_hash(secret, size);
+    enum store_status status = store_find_key(request->collector->store, &hash, &request->key);
+    if (status != STORE_OK) {
+        return status == STORE_ABSENT ? 401 : 503;
+    }
+    if (!may(&request->key, request->route->role)) {
+        return 403;
+    }
+    request->project = request->key.project;
+    bool names_project = strncmp(request->route->path, "/api/projects/*", 15) == 0 ||
+                         strncmp(request->route->path, "/projects/*", 11) == 0;
+    return names_project ? find_project(request) : 0;
+}

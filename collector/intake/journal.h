@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The journal: what was received, in order, on the disk before it is acknowledged.
+ *
+ * Files of up to JOURNAL_SEGMENT_BYTES. One thread writes all entries that wait, syncs once, and
+ * then tells each of them (group commit). One reader follows; when the store has what it read,
+ * for good, whole files are removed. An entry has a checksum of its head and its bytes: what a
+ * crash cut is found at the next start, and removed. */
+#ifndef SONDE_COLLECTOR_JOURNAL_H
+#define SONDE_COLLECTOR_JOURNAL_H
+
+#include "ids.h"
+
+#define JOURNAL_SEGMENT_BYTES ((uint64_t)64 << 20)
+#define JOURNAL_ENTRY_MAX     ((uint32_t)64 << 20) /* bytes of one entry */
+
+/* How an entry's bytes are to be read. The numbers are stored. */
+enum journal_form {
+    JOURNAL_REPORT = 1, /* a sonde report, unchanged */
+    JOURNAL_REPORT_ZSTD = 2,
+    JOURNAL_REPORT_GZIP = 3,
+};
+
+struct journal_entry {
+    struct report_id id;
+    uint32_t project;
+    uint32_t form;        /* enum journal_form */
+    uint64_t received_ns; /* since 1970 */
+    const void *bytes;
+    uint32_t size;
+};
+
+/* A place between two entries. Zero: the begin of all. */
+struct journal_place {
+    uint64_t segment, offset;
+};
+
+struct journal;
+
+/* Called on the journal's thread: the entry is on the disk, or os_error says why it is not. */
+typedef void journal_done(void *ctx, int os_error);
+
+/* Open the journal in a folder, and remove what a crash cut from its end. stored: where the store
+ * is; files before it are removed. Returns 0 or an errno. */
+int journal_open(const char *folder, struct journal_place stored, struct journal **ret_journal);
+/* Write what waits, and end the thread. */
+void journal_close(struct journal *journal);
+
+/* Append. The bytes are the caller's, and stay until `done` was called. Any thread. */
+void journal_add(struct journal *journal, const struct journal_entry *entry, journal_done *done,
+                 void *ctx);
+
+/* The next entry after *place, which moves behind it. The bytes are the journal's, until the next
+ * call. wait: for one, if there is none yet. Returns false if there is none, or the journal ends
+ * (journal_wake()). One thread. */
+bool journal_next(struct journal *journal, struct journal_place *place, bool wait,
+                  struct journal_entry *ret_entry);
+/* Let a reader that waits go. */
+void journal_wake(struct journal *journal);
+/* All before this place is in the store, for good. */
+void journal_forget(struct journal *journal, struct journal_place place);
+
+/* Bytes on the disk that `place` has not read. */
+uint64_t journal_behind(struct journal *journal, struct journal_place place);
+
+#endif

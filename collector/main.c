@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The `sonde-collector` program: the table of commands. */
+#include <string.h>
+
+#include "cmd.h"
+
+static const struct sonde__cli_command *const commands[] = {
+    &collector_cmd_serve,
+    &collector_cmd_project,
+    &collector_cmd_key,
+    NULL,
+};
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    bool wants_help =
+        strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0;
+    sonde__cli_hold_standard_files();
+    if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        puts("sonde-collector " SONDE_VERSION);
+        return sonde__cli_finish_output(NULL, SONDE__CLI_OK);
+    }
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            return sonde__cli_finish_output(commands[i],
+                                            commands[i]->run(commands[i], argc - 1, argv + 1));
+        }
+    }
+    if (argc > 1 && !wants_help) {
+        sonde__cli_error(NULL, "unknown command %s (sonde-collector --help lists what there is)",
+                         name);
+        return SONDE__CLI_USAGE;
+    }
+    sonde__cli_print_overview(wants_help ? stdout : stderr, commands);
+    return wants_help ? SONDE__CLI_OK : SONDE__CLI_USAGE;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The SQLite database, for the files of this folder: connections and prepared statements. The
+ * writer has one connection; questions share another one, one at a time. */
+#ifndef SONDE_COLLECTOR_SQLITE_H
+#define SONDE_COLLECTOR_SQLITE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "store.h"
+
+/* Statements of the writer, prepared once. */
+enum sqlite_statement {
+    SQLITE_ADD_REPORT,
+    SQLITE_FIND_GROUP,
+    SQLITE_ADD_GROUP,
+    SQLITE_ADD_TO_GROUP,
+    SQLITE_SHOW_LONGER,
+    SQLITE_ADD_DEVICE,
+    SQLITE_COUNT_DEVICE,
+    SQLITE_ADD_SUM,
+    SQLITE_ADD_EVENT,
+    SQLITE_SET_PLACE,
+    SQLITE_STATEMENTS,
+};
+
+struct store {
+    sqlite3 *writer, *reader;
+    sqlite3_stmt *statements[SQLITE_STATEMENTS];
+    sqlite3_stmt *knows;              /* of the reader */
+    pthread_mutex_t reading, writing; /* writing: changes by commands beside the one writer */
+};
+
+/* Keep the connection's error text for store_error(); returns FAILED. */
+enum store_status sqlite_fail(sqlite3 *db);
+/* Make missing tables. Returns OK | FAILED. */
+enum store_status sqlite_make_tables(sqlite3 *db);
+/* Bind: i an int64_t, u a uint64_t, t a text (or null), h a struct hash *, r a struct report_id *.
+ * Texts and hashes must stay until the statement is reset. */
+void sqlite_bind(sqlite3_stmt *statement, const char *types, ...);
+/* Run a statement without rows, and reset it. */
+enum store_status sqlite_run(sqlite3 *db, sqlite3_stmt *statement);
+/* A column as text; "" for null. */
+const char *sqlite_text(sqlite3_stmt *statement, int column);
+uint64_t sqlite_uint(sqlite3_stmt *statement, int column);
+
+#endif

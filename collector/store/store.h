@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the collector keeps what it knows: projects, keys, reports, groups and their sums. One
+ * narrow interface; store_sqlite.c is the database in the data folder.
+ *
+ * One thread writes reports (store_begin() to store_commit()); all other functions may be called on
+ * any thread. Each returns 0, or an error code of the database with a text in store_error(). */
+#ifndef SONDE_COLLECTOR_STORE_H
+#define SONDE_COLLECTOR_STORE_H
+
+#include <stdio.h>
+
+#include "digest.h"
+#include "ids.h"
+#include "journal.h"
+
+struct store;
+
+enum store_status {
+    STORE_OK,
+    STORE_ABSENT, /* no such project, key, group or report */
+    STORE_KNOWN,  /* it is there already */
+    STORE_FAILED, /* the database: store_error() */
+};
+
+/* Open or make the database in a folder. On FAILED ret_error has the reason. */
+enum store_status store_open(const char *folder, struct store **ret_store,
+                             struct sonde_error *ret_error);
+void store_close(struct store *store);
+/* The last failure, one line. Valid until the next one of the same thread. */
+const char *store_error(void);
+
+/* --- projects and keys --- */
+
+/* What a key may do; each may do what those before it in its line may: ingest; read, write, admin.
+ * The numbers are stored. */
+enum store_role { STORE_INGEST = 1, STORE_READ = 2, STORE_WRITE = 3, STORE_ADMIN = 4 };
+
+enum { STORE_NAME_MAX = 64 };
+
+struct store_key {
+    int64_t number;
+    uint32_t project; /* 0: of all projects */
+    enum store_role role;
+    struct hash hash; /* of the secret, which is not kept */
+    char label[STORE_NAME_MAX + 1];
+    uint64_t made_ns, revoked_ns; /* 0: valid */
+};
+
+struct store_project {
+    uint32_t number;
+    char name[STORE_NAME_MAX + 1];
+    uint64_t made_ns;
+};
+
+/* Letters, digits, "-", "_" and ".", 1 to STORE_NAME_MAX. */
+bool store_is_name(const char *text);
+
+/* KNOWN: the name is taken. */
+enum store_status store_add_project(struct store *store, const char *name, uint64_t now_ns,
+                                    uint32_t *ret_number);
+/* ABSENT: no such project. */
+enum store_status store_find_project(struct store *store, const char *name, uint32_t *ret_number);
+typedef void store_each_project(void *ctx, const struct store_project *project);
+enum store_status store_projects(struct store *store, store_each_project *each, void *ctx);
+
+/* The key's number is given by the store. */
+enum store_status store_add_key(struct store *store, const struct store_key *key,
+                                int64_t *ret_number);
+/* ABSENT: no valid key has this number. */
+enum store_status store_revoke_key(struct store *store, int64_t number, uint64_t now_ns);
+/* ABSENT: no valid key has this hash. */
+enum store_status store_find_key(struct store *store, const struct hash *hash,
+                                 struct store_key *ret_key);
+typedef void store_each_key(void *ctx, const struct store_key *key);
+enum store_status store_keys(struct store *store, store_each_key *each, void *ctx);
+
+/* --- reports: the one writer --- */
+
+struct store_report {
+    struct report_id id;
+    uint32_t project;
+    uint64_t received_ns;
+    struct hash blob; /* the file with its bytes (blob.h) */
+    uint64_t size_bytes;
+    const struct digest *digest; /* null: it could not be read, and */
+    const char *why;             /* says why */
+};
+
+enum store_status store_begin(struct store *store);
+/* KNOWN: the project has a report with this id; nothing has changed. */
+enum store_status store_add_report(struct store *store, const struct store_report *report);
+/* All since store_begin() at once, and how far the journal was read. */
+enum store_status store_commit(struct store *store, struct journal_place read);
+void store_rollback(struct store *store);
+/* How far the journal was read. */
+struct journal_place store_place(struct store *store);
+/* Put all commits on the disk. Other files of the data folder are the caller's. */
+enum store_status store_sync(struct store *store);
+
+/* --- questions --- */
+
+enum store_status store_knows(struct store *store, uint32_t project, const struct report_id *id);
+
+struct store_group {
+    int64_t number;
+    uint32_t kind;                             /* enum digest_kind */
+    const char *group, *title, *summary, *why; /* summary: of the longest or newest event */
+    uint32_t severity;
+    uint64_t count, total_ns, longest_ns, devices, fatal;
+    uint64_t first_ns, last_ns; /* since 1970 */
+    const char *first_build, *last_build;
+    struct report_id longest; /* a report that shows it */
+};
+
+enum store_order { STORE_BY_IMPACT, STORE_BY_LAST, STORE_BY_FIRST, STORE_BY_COUNT };
+
+typedef void store_each_group(void *ctx, const struct store_group *group);
+/* kind: 0 for all. */
+enum store_status store_groups(struct store *store, uint32_t project, uint32_t kind,
+                               enum store_order order, uint32_t limit, store_each_group *each,
+                               void *ctx);
+/* One group. ABSENT: the project has none with this number. */
+enum store_status store_group(struct store *store, uint32_t project, int64_t number,
+                              store_each_group *each, void *ctx);
+
+/* Sums of a group by hour and build. */
+struct store_sum {
+    uint64_t hour; /* since 1970 */
+    const char *build;
+    uint64_t count, total_ns, longest_ns;
+};
+typedef void store_each_sum(void *ctx, const struct store_sum *sum);
+enum store_status store_sums(struct store *store, int64_t group, store_each_sum *each, void *ctx);
+
+struct store_row {
+    struct report_id id;
+    uint32_t kind; /* enum sonde__report_kind; 0: it could not be read */
+    uint64_t received_ns, size_bytes;
+    const char *program, *build, *device, *os;
+    const char *note; /* why it could not be read, or what was lost of it; "" */
+    struct hash blob;
+};
+typedef void store_each_row(void *ctx, const struct store_row *row);
+/* The newest reports: of a group (0: of all), or those that could not be read. */
+enum store_status store_reports(struct store *store, uint32_t project, int64_t group,
+                                bool is_unread, uint32_t limit, store_each_row *each, void *ctx);
+/* ABSENT: the project has no such report. */
+enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
+                               store_each_row *each, void *ctx);
+
+struct store_totals {
+    uint64_t reports, unread, groups, events;
+};
+enum store_status store_totals(struct store *store, struct store_totals *ret_totals);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite.h"
+
+#include <string.h>
+
+/* A question: one statement of the reader's connection, which is held until ask_end(). */
+struct asking {
+    struct store *store;
+    sqlite3_stmt *statement;
+    int result;
+};
+
+static struct asking ask(struct store *store, const char *text)
+{
+    struct asking asking = {.store = store, .result = SQLITE_ERROR};
+    pthread_mutex_lock(&store->reading);
+    (void)sqlite3_prepare_v2(store->reader, text, -1, &asking.statement, NULL);
+    return asking;
+}
+
+static bool ask_row(struct asking *asking)
+{
+    if (asking->statement != NULL) {
+        asking->result = sqlite3_step(asking->statement);
+    }
+    return asking->result == SQLITE_ROW;
+}
+
+static enum store_status ask_end(struct asking *asking)
+{
+    enum store_status status = asking->result == SQLITE_DONE || asking->result == SQLITE_ROW
+                                   ? STORE_OK
+                                   : sqlite_fail(asking->store->reader);
+    sqlite3_finalize(asking->statement);
+    pthread_mutex_unlock(&asking->store->reading);
+    return status;
+}
+
+struct journal_place store_place(struct store *store)
+{
+    struct journal_place place = {0};
+    struct asking asking = ask(store, "SELECT segment, offset FROM place");
+    if (ask_row(&asking)) {
+        place.segment = sqlite_uint(asking.statement, 0);
+        place.offset = sqlite_uint(asking.statement, 1);
+    }
+    (void)ask_end(&asking);
+    return place;
+}
+
+enum store_status store_knows(struct store *store, uint32_t project, const struct report_id *id)
+{
+    pthread_mutex_lock(&store->reading);
+    sqlite_bind(store->knows, "ur", (uint64_t)project, id);
+    int result = sqlite3_step(store->knows);
+    enum store_status status = result == SQLITE_ROW    ? STORE_KNOWN
+                               : result == SQLITE_DONE ? STORE_ABSENT
+                                                       : sqlite_fail(store->reader);
+    sqlite3_reset(store->knows);
+    pthread_mutex_unlock(&store->reading);
+    return status;
+}
+
+/* --- groups --- */
+
+static void copy_id(sqlite3_stmt *statement, int column, void *ret_bytes, size_t size)
+{
+    const void *bytes = sqlite3_column_blob(statement, column);
+    if (bytes != NULL && (size_t)sqlite3_column_bytes(statement, column) == size) {
+        memcpy(ret_bytes, bytes, size);
+    }
+}
+
+#define GROUP_COLUMNS                                                                              \
+    "SELECT number, kind, id, title, summary, why, severity, count, total_ns, longest_ns, "        \
+    "devices, fatal, first_ns, last_ns, first_build, last_build, longest FROM cause "
+
+static void tell_group(sqlite3_stmt *s, store_each_group *each, void *ctx)
+{
+    struct store_group group = {.number = sqlite3_column_int64(s, 0),
+                                .kind = (uint32_t)sqlite_uint(s, 1),
+                                .group = sqlite_text(s, 2),
+                                .title = sqlite_text(s, 3),
+                                .summary = sqlite_text(s, 4),
+                                .why = sqlite_text(s, 5),
+                                .severity = (uint32_t)sqlite_uint(s, 6),
+                                .count = sqlite_uint(s, 7),
+                                .total_ns = sqlite_uint(s, 8),
+                                .longest_ns = sqlite_uint(s, 9),
+                                .devices = sqlite_uint(s, 10),
+                                .fatal = sqlite_uint(s, 11),
+                                .first_ns = sqlite_uint(s, 12),
+                                .last_ns = sqlite_uint(s, 13),
+                                .first_build = sqlite_text(s, 14),
+                                .last_build = sqlite_text(s, 15)};
+    copy_id(s, 16, group.longest.bytes, sizeof group.longest.bytes);
+    each(ctx, &group);
+}
+
+/* Impact: machines times time lost; what has no duration counts by calls. */
+static const char *const orders[] = {
+    [STORE_BY_IMPACT] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
+                                      " 1.0 * devices * max(total_ns, count) DESC, number LIMIT ?",
+    [STORE_BY_LAST] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
+                                    " last_ns DESC, number LIMIT ?",
+    [STORE_BY_FIRST] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
+                                     " first_ns DESC, number LIMIT ?",
+    [STORE_BY_COUNT] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
+                                     " count DESC, number LIMIT ?",
+};
+
+enum store_status store_groups(struct store *store, uint32_t project, uint32_t kind,
+                               enum store_order order, uint32_t limit, store_each_group *each,
+                               void *ctx)
+{
+    struct asking asking = ask(store, orders[order]);
+    sqlite_bind(asking.statement, "uuu", (uint64_t)project, (uint64_t)kind, (uint64_t)limit);
+    while (ask_row(&asking)) {
+        tell_group(asking.statement, each, ctx);
+    }
+    return ask_end(&asking);
+}
+
+enum store_status store_group(struct store *store, uint32_t project, int64_t number,
+                              store_each_group *each, void *ctx)
+{
+    struct asking asking = ask(store, GROUP_COLUMNS "WHERE project = ? AND number = ?");
+    sqlite_bind(asking.statement, "ui", (uint64_t)project, number);
+    bool is_there = ask_row(&asking);
+    if (is_there) {
+        tell_group(asking.statement, each, ctx);
+    }
+    enum store_status status = ask_end(&asking);
+    return status == STORE_OK && !is_there ? STORE_ABSENT : status;
+}
+
+enum store_status store_sums(struct store *store, int64_t group, store_each_sum *each, void *ctx)
+{
+    struct asking asking = ask(store, "SELECT hour, build, count, total_ns, longest_ns FROM sum"
+                                      " WHERE cause = ? ORDER BY hour, build");
+    sqlite_bind(asking.statement, "i", group);
+    while (ask_row(&asking)) {
+        const struct store_sum sum = {.hour = sqlite_uint(asking.statement, 0),
+                                      .build = sqlite_text(asking.statement, 1),
+                                      .count = sqlite_uint(asking.statement, 2),
+                                      .total_ns = sqlite_uint(asking.statement, 3),
+                                      .longest_ns = sqlite_uint(asking.statement, 4)};
+        each(ctx, &sum);
+    }
+    return ask_end(&asking);
+}
+
+/* --- reports --- */
+
+#define REPORT_COLUMNS                                                                             \
+    "SELECT id, kind, received_ns, size_bytes, program, build, device, os, note, blob FROM "       \
+    "report "
+
+static void tell_row(sqlite3_stmt *s, store_each_row *each, void *ctx)
+{
+    struct store_row row = {.kind = (uint32_t)sqlite_uint(s, 1),
+                            .received_ns = sqlite_uint(s, 2),
+                            .size_bytes = sqlite_uint(s, 3),
+                            .program = sqlite_text(s, 4),
+                            .build = sqlite_text(s, 5),
+                            .device = sqlite_text(s, 6),
+                            .os = sqlite_text(s, 7),
+                            .note = sqlite_text(s, 8)};
+    copy_id(s, 0, row.id.bytes, sizeof row.id.bytes);
+    copy_id(s, 9, row.blob.bytes, sizeof row.blob.bytes);
+    each(ctx, &row);
+}
+
+enum store_status store_reports(struct store *store, uint32_t project, int64_t group,
+                                bool is_unread, uint32_t limit, store_each_row *each, void *ctx)
+{
+    struct asking asking =
+        ask(store,
+            group != 0 ? REPORT_COLUMNS
+                "WHERE number IN (SELECT report FROM event WHERE cause = ?2 ORDER BY report DESC"
+                " LIMIT ?3) AND project = ?1 ORDER BY number DESC"
+            : is_unread
+                ? REPORT_COLUMNS "WHERE project = ?1 AND kind = 0 AND ?2 = 0 ORDER BY number DESC"
+                                 " LIMIT ?3"
+                : REPORT_COLUMNS "WHERE project = ?1 AND ?2 = 0 ORDER BY number DESC LIMIT ?3");
+    sqlite_bind(asking.statement, "uiu", (uint64_t)project, group, (uint64_t)limit);
+    while (ask_row(&asking)) {
+        tell_row(asking.statement, each, ctx);
+    }
+    return ask_end(&asking);
+}
+
+enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
+                               store_each_row *each, void *ctx)
+{
+    struct asking asking = ask(store, REPORT_COLUMNS "WHERE project = ? AND id = ?");
+    sqlite_bind(asking.statement, "ur", (uint64_t)project, id);
+    bool is_there = ask_row(&asking);
+    if (is_there) {
+        tell_row(asking.statement, each, ctx);
+    }
+    enum store_status status = ask_end(&asking);
+    return status == STORE_OK && !is_there ? STORE_ABSENT : status;
+}
+
+enum store_status store_totals(struct store *store, struct store_totals *ret_totals)
+{
+    struct asking asking =
+        ask(store, "SELECT (SELECT count(*) FROM report), (SELECT count(*) FROM report WHERE"
+                   " kind = 0), (SELECT count(*) FROM cause), (SELECT total(count) FROM cause)");
+    *ret_totals = (struct store_totals){0};
+    if (ask_row(&asking)) {
+        *ret_totals = (struct store_totals){
+            sqlite_uint(asking.statement, 0), sqlite_uint(asking.statement, 1),
+            sqlite_uint(asking.statement, 2), sqlite_uint(asking.statement, 3)};
+    }
+    return ask_end(&asking);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const texts[SQLITE_STATEMENTS] = {
+    [SQLITE_ADD_REPORT] =
+        "INSERT OR IGNORE INTO report(project, id, kind, received_ns, program, build, device, os,"
+        " note, blob, size_bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [SQLITE_FIND_GROUP] =
+        "SELECT number, longest_ns FROM cause WHERE project = ? AND kind = ? AND id = ?",
+    [SQLITE_ADD_GROUP] =
+        "INSERT INTO cause(project, kind, id, title, summary, why, severity, count, total_ns,"
+        " longest_ns, devices, fatal, first_ns, last_ns, first_build, last_build, longest)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?)",
+    [SQLITE_ADD_TO_GROUP] =
+        "UPDATE cause SET count = count + ?2, total_ns = total_ns + ?3, fatal = fatal + ?4,"
+        " severity = max(severity, ?5),"
+        " first_build = iif(?6 < first_ns, ?7, first_build), first_ns = min(first_ns, ?6),"
+        " last_build = iif(?6 >= last_ns, ?7, last_build), last_ns = max(last_ns, ?6)"
+        " WHERE number = ?1",
+    [SQLITE_SHOW_LONGER] = "UPDATE cause SET longest_ns = ?2, summary = ?3, longest = ?4,"
+                           " title = iif(?5 != '', ?5, title) WHERE number = ?1",
+    [SQLITE_ADD_DEVICE] = "INSERT OR IGNORE INTO device(cause, id) VALUES(?, ?)",
+    [SQLITE_COUNT_DEVICE] = "UPDATE cause SET devices = devices + 1 WHERE number = ?",
+    [SQLITE_ADD_SUM] =
+        "INSERT INTO sum(cause, hour, build, count, total_ns, longest_ns) VALUES(?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET count = count + excluded.count,"
+        " total_ns = total_ns + excluded.total_ns,"
+        " longest_ns = max(longest_ns, excluded.longest_ns)",
+    [SQLITE_ADD_EVENT] =
+        "INSERT INTO event(cause, report, count, total_ns) VALUES(?, ?, ?, ?) ON CONFLICT DO"
+        " UPDATE SET count = count + excluded.count, total_ns = total_ns + excluded.total_ns",
+    [SQLITE_SET_PLACE] = "INSERT OR REPLACE INTO place(one, segment, offset) VALUES(1, ?, ?)",
+};
+
+/* The writer's commits are atomic, and on the disk at the next store_sync(): what is not yet there
+ * is in the journal. */
+static bool open_connection(const char *path, int flags, sqlite3 **ret_db)
+{
+    return sqlite3_open_v2(path, ret_db, flags | SQLITE_OPEN_FULLMUTEX, NULL) == SQLITE_OK &&
+           sqlite3_busy_timeout(*ret_db, 10000) == SQLITE_OK &&
+           sqlite3_exec(*ret_db,
+                        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                        "PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY",
+                        NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static enum store_status prepare(struct store *store)
+{
+    for (size_t i = 0; i < SQLITE_STATEMENTS; i++) {
+        if (sqlite3_prepare_v3(store->writer, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->statements[i], NULL) != SQLITE_OK) {
+            return sqlite_fail(store->writer);
+        }
+    }
+    return sqlite3_prepare_v3(store->reader, "SELECT 1 FROM report WHERE project = ? AND id = ?",
+                              -1, SQLITE_PREPARE_PERSISTENT, &store->knows, NULL) == SQLITE_OK
+               ? STORE_OK
+               : sqlite_fail(store->reader);
+}
+
+static enum store_status open_all(struct store *store, const char *path)
+{
+    if (!open_connection(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &store->writer)) {
+        return sqlite_fail(store->writer);
+    }
+    enum store_status status = sqlite_make_tables(store->writer);
+    if (status != STORE_OK) {
+        return status;
+    }
+    if (!open_connection(path, SQLITE_OPEN_READWRITE, &store->reader)) {
+        return sqlite_fail(store->reader);
+    }
+    return prepare(store);
+}
+
+enum store_status store_open(const char *folder, struct store **ret_store,
+                             struct sonde_error *ret_error)
+{
+    char path[4096];
+    struct store *store = calloc(1, sizeof *store);
+    snprintf(path, sizeof path, "%s/collector.db", folder);
+    enum store_status status = store == NULL ? sqlite_fail(NULL) : open_all(store, path);
+    if (store != NULL) {
+        pthread_mutex_init(&store->reading, NULL);
+        pthread_mutex_init(&store->writing, NULL);
+    }
+    if (status != STORE_OK) {
+        snprintf(ret_error->what, sizeof ret_error->what, "%s", store_error());
+        store_close(store);
+        return status;
+    }
+    *ret_store = store;
+    return STORE_OK;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < SQLITE_STATEMENTS; i++) {
+        sqlite3_finalize(store->statements[i]);
+    }
+    sqlite3_finalize(store->knows);
+    sqlite3_close(store->reader);
+    sqlite3_close(store->writer);
+    pthread_mutex_destroy(&store->reading);
+    pthread_mutex_destroy(&store->writing);
+    free(store);
+}

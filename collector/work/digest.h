@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the store keeps of a report: who sent it, and its events. An event is a stall, or the calls
+ * that one rule found from one place of the program; it belongs to the group of its cause
+ * (report_fingerprint.h, report_call_key.h). A pure function of the bytes. Context: any thread. */
+#ifndef SONDE_COLLECTOR_DIGEST_H
+#define SONDE_COLLECTOR_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+enum { DIGEST_GROUP_TEXT = 48, DIGEST_TITLE_TEXT = 256, DIGEST_SUMMARY_TEXT = 512 };
+/* Events of one report; what is more is counted in `left_out`. */
+#define DIGEST_EVENTS_MAX 4096u
+
+/* The numbers are stored. */
+enum digest_kind {
+    DIGEST_STALL = 1,
+    DIGEST_FINDING = 2, /* calls that a rule of an audit is about */
+    DIGEST_CALL = 3,    /* calls without a rule (sonde run --record) */
+};
+
+struct digest_event {
+    uint32_t kind;                     /* enum digest_kind */
+    char group[DIGEST_GROUP_TEXT];     /* the cause: its fingerprint or key; "": not known */
+    char title[DIGEST_TITLE_TEXT];     /* "save_session, blocked in sync"; the same in the group */
+    char summary[DIGEST_SUMMARY_TEXT]; /* of this event, in one line */
+    char *why;                         /* the text of the fingerprint; or null */
+    uint64_t begin_ns;                 /* since the report's time */
+    uint64_t count;                    /* equal stalls; calls */
+    uint64_t total_ns, longest_ns;     /* of stalls */
+    uint32_t severity;                 /* enum sonde__report_severity */
+    bool is_fatal;
+};
+
+struct digest {
+    uint32_t kind;    /* enum sonde__report_kind */
+    uint64_t time_ns; /* since 1970, by the sender's clock; 0: not known */
+    char *program, *build, *device, *os, *arch;
+    struct digest_event *events;
+    uint32_t event_count;
+    uint64_t left_out;
+    char loss[256]; /* what was lost of the file; "": nothing */
+};
+
+/* Returns OK | CORRUPT (no report: ret_error says why) | MEMORY. Ownership: digest_done(). */
+SONDE_NODISCARD enum sonde_status digest_read(const void *bytes, size_t size,
+                                              struct digest *ret_digest,
+                                              struct sonde_error *ret_error);
+void digest_done(struct digest *digest);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "digest_calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mem_heap.h"
+#include "report_call_key.h"
+#include "report_new.h"
+
+struct room {
+    struct sonde__report_path path;
+    struct sonde__report_call_key key;
+};
+
+struct text {
+    char *to;
+    size_t used, size;
+};
+
+static bool append(void *ctx, const char *bytes, size_t size)
+{
+    struct text *text = ctx;
+    size_t room = text->size - 1 - text->used, part = size < room ? size : room;
+    memcpy(text->to + text->used, bytes, part);
+    text->used += part;
+    text->to[text->used] = '\0';
+    return true;
+}
+
+/* "error  files: open  by save_all < main" */
+static void put_texts(const struct sonde__report *report, const struct sonde__report_call *call,
+                      struct digest_event *event)
+{
+    struct text text = {.to = event->title, .size = sizeof event->title};
+    const char *function = sonde__report_text(report, call->function);
+    append(&text, function, strlen(function));
+    append(&text, "  by ", 5);
+    sonde__report_text_own(report, call->stack, (struct sonde__report_sink){append, &text});
+    text = (struct text){.to = event->summary, .size = sizeof event->summary};
+    sonde__report_text_new(report, call, "", 0, (struct sonde__report_sink){append, &text});
+    event->summary[strcspn(event->summary, "\n")] = '\0';
+}
+
+/* The event of this group so far; null: none. */
+static struct digest_event *find(const struct digest *digest, uint32_t first, const char *group)
+{
+    for (uint32_t i = first; i < digest->event_count; i++) {
+        if (strcmp(digest->events[i].group, group) == 0) {
+            return &digest->events[i];
+        }
+    }
+    return NULL;
+}
+
+static void read_call(const struct sonde__report *report, const struct sonde__report_call *call,
+                      struct room *room, uint32_t first, struct digest *digest)
+{
+    struct digest_event event = {.kind = call->rule != 0 ? DIGEST_FINDING : DIGEST_CALL,
+                                 .begin_ns = call->first_ns,
+                                 .count = call->count};
+    sonde__report_call_key(report, call, &room->path, &room->key);
+    sonde__report_call_key_text(&room->key.hash, event.group);
+    struct digest_event *same = find(digest, first, event.group);
+    if (same != NULL) {
+        same->count += event.count;
+        return;
+    }
+    if (digest->event_count == DIGEST_EVENTS_MAX) {
+        digest->left_out++;
+        return;
+    }
+    if (call->rule != 0) {
+        event.severity = sonde__report_rule(report, call->rule)->severity;
+    }
+    put_texts(report, call, &event);
+    digest->events[digest->event_count++] = event;
+}
+
+enum sonde_status digest_read_calls(const struct sonde__report *report, struct digest *digest)
+{
+    uint32_t count = sonde__report_call_count(report), first = digest->event_count;
+    struct room *room = count != 0 ? sonde__mem_alloc(sizeof *room) : NULL;
+    if (count != 0 && room == NULL) {
+        return SONDE_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        if (call->count != 0) { /* else it only says what may be missing */
+            read_call(report, call, room, first, digest);
+        }
+    }
+    sonde__mem_free(room);
+    return SONDE_OK;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blob.h"
+#include "coding.h"
+#include "say.h"
+
+/* Reports of one transaction; and a sync after so many bytes of the journal, which then loses
+ * them. */
+enum { BATCH_MAX = 128 };
+#define SYNC_BYTES  JOURNAL_SEGMENT_BYTES
+#define RETRY_FIRST 1u
+#define RETRY_MOST  30u
+
+struct worker {
+    struct store *store;
+    struct journal *journal;
+    int blobs;
+    pthread_t thread;
+    struct coding_bytes bytes;
+    struct worker_counts counts;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t ends;
+    bool is_ending;
+    struct journal_place place; /* published, as the counts are */
+    struct worker_counts told;
+};
+
+static enum coding coding_of(const struct journal_entry *entry)
+{
+    return entry->form == JOURNAL_REPORT_ZSTD   ? CODING_ZSTD
+           : entry->form == JOURNAL_REPORT_GZIP ? CODING_GZIP
+                                                : CODING_NONE;
+}
+
+/* --- one report --- */
+
+static enum store_status add_digest(struct worker *w, const struct store_report *what)
+{
+    struct store_report report = *what;
+    struct digest digest;
+    struct sonde_error error = {0};
+    enum sonde_status status = digest_read(w->bytes.bytes, w->bytes.size, &digest, &error);
+    if (status == SONDE_MEMORY) {
+        say_error("no memory to read a report of %zu bytes", w->bytes.size);
+        return STORE_FAILED;
+    }
+    report.digest = status == SONDE_OK ? &digest : NULL;
+    report.why = error.what;
+    enum store_status result = store_add_report(w->store, &report);
+    if (status == SONDE_OK) {
+        digest_done(&digest);
+    } else {
+        w->counts.unread += result == STORE_OK;
+    }
+    return result;
+}
+
+static enum store_status add_report(struct worker *w, const struct journal_entry *entry)
+{
+    struct store_report report = {
+        .id = entry->id, .project = entry->project, .received_ns = entry->received_ns};
+    enum store_status status = store_knows(w->store, entry->project, &entry->id);
+    if (status != STORE_ABSENT) {
+        return status;
+    }
+    int os_error = coding_unpack(coding_of(entry), entry->bytes, entry->size, &w->bytes);
+    if (os_error == ENOMEM) {
+        return STORE_FAILED;
+    }
+    if (os_error != 0) { /* it could be decoded when it came */
+        w->bytes.size = 0;
+    }
+    bool is_packed = os_error == 0 && entry->form == JOURNAL_REPORT_ZSTD;
+    const struct blob blob = {.bytes = w->bytes.bytes,
+                              .size = w->bytes.size,
+                              .packed = is_packed ? entry->bytes : NULL,
+                              .packed_size = entry->size};
+    os_error = blob_put(w->blobs, &blob, &report.blob);
+    if (os_error != 0) {
+        say_error("a report's file cannot be written: %s", strerror(os_error));
+        return STORE_FAILED;
+    }
+    report.size_bytes = w->bytes.size;
+    return add_digest(w, &report);
+}
+
+/* --- batches --- */
+
+/* Put what waits into the store, at most BATCH_MAX. False: nothing of it could be stored. */
+static bool store_batch(struct worker *w, struct journal_entry *first, struct journal_place *place)
+{
+    struct worker_counts before = w->counts;
+    struct journal_entry entry = *first;
+    enum store_status status = store_begin(w->store);
+    bool has_begun = status == STORE_OK, is_full = false;
+    for (unsigned i = 1; status == STORE_OK && !is_full; i++) {
+        status = add_report(w, &entry);
+        w->counts.stored += status == STORE_OK;
+        w->counts.known += status == STORE_KNOWN;
+        status = status == STORE_KNOWN ? STORE_OK : status;
+        is_full =
+            i == BATCH_MAX || status != STORE_OK || !journal_next(w->journal, place, false, &entry);
+    }
+    if (status == STORE_OK) {
+        status = store_commit(w->store, *place);
+    } else if (has_begun) {
+        store_rollback(w->store);
+    }
+    if (status != STORE_OK) {
+        w->counts = before;
+        w->counts.failed++;
+    }
+    return status == STORE_OK;
+}
+
+/* Have all that was stored on the disk, and remove what the journal has of it. */
+static void sync_all(struct worker *w, struct journal_place place)
+{
+    if (syncfs(w->blobs) != 0) {
+        say_error("the data folder cannot be synced: %s", strerror(errno));
+    } else if (store_sync(w->store) != STORE_OK) {
+        say_error("the database cannot be synced: %s", store_error());
+    } else {
+        journal_forget(w->journal, place);
+    }
+}
+
+/* Wait after a failure, longer each time. False: the worker ends. */
+static bool wait_a_while(struct worker *w, unsigned seconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    pthread_mutex_lock(&w->mutex);
+    while (!w->is_ending && pthread_cond_timedwait(&w->ends, &w->mutex, &until) == 0) {
+    }
+    bool goes_on = !w->is_ending;
+    pthread_mutex_unlock(&w->mutex);
+    return goes_on;
+}
+
+static void publish(struct worker *w, struct journal_place place)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->place = place;
+    w->told = w->counts;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct journal_entry entry;
+    struct journal_place place = w->place, synced = place, before = place;
+    unsigned retry = RETRY_FIRST;
+    while (journal_next(w->journal, &place, true, &entry)) {
+        if (!store_batch(w, &entry, &place)) {
+            place = before; /* read again */
+            publish(w, place);
+            say_error("reports cannot be stored, next try in %u s: %s", retry, store_error());
+            if (!wait_a_while(w, retry)) {
+                break;
+            }
+            retry = 2 * retry < RETRY_MOST ? 2 * retry : RETRY_MOST;
+            continue;
+        }
+        before = place;
+        retry = RETRY_FIRST;
+        publish(w, place);
+        if (place.segment != synced.segment) {
+            sync_all(w, place);
+            synced = place;
+        }
+    }
+    sync_all(w, before);
+    return NULL;
+}
+
+int worker_start(struct store *store, struct journal *journal, int blobs,
+                 struct worker **ret_worker)
+{
+    struct worker *w = calloc(1, sizeof *w);
+    if (w == NULL) {
+        return ENOMEM;
+    }
+    w->store = store;
+    w->journal = journal;
+    w->blobs = blobs;
+    w->place = store_place(store);
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->ends, NULL);
+    int os_error = pthread_create(&w->thread, NULL, work, w);
+    if (os_error != 0) {
+        free(w);
+        return os_error;
+    }
+    *ret_worker = w;
+    return 0;
+}
+
+void worker_stop(struct worker *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->is_ending = true;
+    pthread_cond_broadcast(&w->ends);
+    pthread_mutex_unlock(&w->mutex);
+    journal_wake(w->journal);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->ends);
+    pthread_mutex_destroy(&w->mutex);
+    free(w->bytes.bytes);
+    free(w);
+}
+
+struct worker_counts worker_counts(struct worker *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    struct worker_counts counts = w->told;
+    pthread_mutex_unlock(&w->mutex);
+    return counts;
+}
+
+struct journal_place worker_place(struct worker *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    struct journal_place place = w->place;
+    pthread_mutex_unlock(&w->mutex);
+    return place;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The worker: reads the journal, and puts each report into the store, with its file and its groups.
+ * A report counts once, also if the collector is killed at any time: what the store has and how far
+ * the journal was read are one transaction. */
+#ifndef SONDE_COLLECTOR_WORKER_H
+#define SONDE_COLLECTOR_WORKER_H
+
+#include "store.h"
+
+struct worker;
+
+struct worker_counts {
+    uint64_t stored, known, unread, failed; /* reports; failed: tries that the store refused */
+};
+
+/* Start it. blobs: the folder of reports' files. Returns 0 or an errno. Ownership: worker_stop().
+ */
+int worker_start(struct store *store, struct journal *journal, int blobs,
+                 struct worker **ret_worker);
+/* End it after the current batch; what is left in the journal is for the next start. */
+void worker_stop(struct worker *worker);
+struct worker_counts worker_counts(struct worker *worker);
+/* Where it reads. */
+struct journal_place worker_place(struct worker *worker);
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The collector is killed again and again while several senders send: every report that it
+ * acknowledged is there, exactly once. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector.h"
+
+enum { KILLS = 6 };
+
+TEST_TIMEOUT(nothing_acknowledged_is_lost, 120)
+{
+    char script[512];
+    struct collector_run run = collector_start(NULL);
+    for (unsigned i = 0; i < KILLS; i++) {
+        snprintf(script, sizeof script,
+                 "timeout 100 python3 '%s' $URL $INGEST $REPORT acknowledged >>out 2>&1 & "
+                 "echo $! >sender; for i in $(seq 400); do "
+                 "[ $(cat acknowledged 2>/dev/null | wc -l) -ge %u ] && exit 0; sleep 0.02; done; "
+                 "cat out; exit 1",
+                 program_source("collector/senders.py"), (i + 1) * 50);
+        free(collector_script(&run, script));
+        kill(run.program.pid, SIGKILL);
+        CHECK_EQ(program_end(&run.program, 30), 128 + SIGKILL);
+        free(collector_script(&run, "kill $(cat sender) 2>/dev/null; sleep 0.1"));
+        collector_again(&run);
+    }
+    collector_settle(&run);
+    collector_stop(&run);
+    char *out = collector_script(
+        &run, "sqlite3 data/collector.db 'SELECT lower(hex(id)) FROM report' | sort >stored; "
+              "sort acknowledged >sent; sort -u acknowledged | cmp - sent && echo sent once; "
+              "comm -13 stored sent | wc -l; uniq -d stored | wc -l; "
+              "sqlite3 data/collector.db 'SELECT (SELECT sum(count) FROM cause) = "
+              "(SELECT count(*) FROM report)'; [ $(wc -l <sent) -ge 300 ] && echo enough");
+    CHECK_STR(out, "sent once\n0\n0\n1\nenough\n");
+    free(out);
+}

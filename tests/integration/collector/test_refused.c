@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the collector refuses: callers without the right key, and bodies that are no reports. */
+#include <stdlib.h>
+
+#include "collector.h"
+
+static void check_script(const struct collector_run *run, const char *script, const char *expected)
+{
+    char *out = collector_script(run, script);
+    CHECK_STR(out, expected);
+    free(out);
+}
+
+/* Each route x {no key, a wrong one, ingest, read of another project, revoked}. */
+TEST_TIMEOUT(nobody_gets_in, 90)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(
+        &run,
+        "$COLLECTOR project --data data add other >/dev/null; "
+        "OTHER=$($COLLECTOR key --data data add --project other --role read); "
+        "GONE=$($COLLECTOR key --data data add --role admin); "
+        "$COLLECTOR key --data data revoke $($COLLECTOR key --data data list | tail -1 | "
+        "cut -d' ' -f1); "
+        "for path in /api/projects/default/groups /api/projects/default/groups/1 "
+        "/api/projects/default/reports "
+        "/api/projects/default/reports/00112233445566778899aabbccddeeff "
+        "/projects/default /projects/default/groups/1 /metrics /; do "
+        "for key in '' snt_wrong $INGEST $GONE $OTHER; do "
+        "curl -s -o answer -w '%{http_code} ' -H \"Authorization: Bearer $key\" $URL$path; done; "
+        "echo $path; done",
+        "401 401 403 401 404 /api/projects/default/groups\n"
+        "401 401 403 401 404 /api/projects/default/groups/1\n"
+        "401 401 403 401 404 /api/projects/default/reports\n"
+        "401 401 403 401 404 /api/projects/default/reports/00112233445566778899aabbccddeeff\n"
+        "401 401 403 401 404 /projects/default\n"
+        "401 401 403 401 404 /projects/default/groups/1\n"
+        "401 401 403 401 200 /metrics\n"
+        "401 401 403 401 200 /\n");
+    check_script(&run,
+                 "READ=$($COLLECTOR key --data data add --project default --role read); "
+                 "for key in '' sni_wrong $READ $ADMIN; do "
+                 "post -H \"Authorization: Bearer $key\" --data-binary @$REPORT; done; "
+                 "get /api/projects/default/reports | grep -c received || true; "
+                 "curl -s $URL/healthz $URL/readyz",
+                 "401\n401\n403\n403\n0\nok\nready\n");
+    collector_stop(&run);
+}
+
+TEST_TIMEOUT(bodies_that_are_no_reports_are_refused, 90)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run,
+                 "H=\"Authorization: Bearer $INGEST\"; p() { post -H \"$H\" \"$@\"; }; "
+                 "echo no report >text; : >empty; gzip -c $REPORT >gz; head -c 100 gz >cutgz; "
+                 "head -c 100000000 /dev/zero | gzip >bomb; head -c 30000000 /dev/urandom >large; "
+                 "p --data-binary @text; p --data-binary @empty; "
+                 "p -H 'Content-Encoding: gzip' --data-binary @cutgz; "
+                 "p -H 'Content-Encoding: gzip' --data-binary @text; "
+                 "p -H 'Content-Encoding: zstd' --data-binary @gz; "
+                 "p -H 'Content-Encoding: br' --data-binary @gz; "
+                 "p -H 'Content-Encoding: gzip' --data-binary @bomb; p --data-binary @large; "
+                 "p -H 'Expect:' -H 'Transfer-Encoding: chunked' --data-binary @large; "
+                 "p -H 'Idempotency-Key: x' --data-binary @$REPORT; "
+                 "p -H 'Sonde-Protocol: 0' --data-binary @$REPORT; "
+                 "p -H 'Content-Encoding: gzip' --data-binary @gz; "
+                 "curl -s -o answer -w '%{http_code}\\n' -X PUT -H \"$H\" $URL/api/reports; "
+                 "curl -s -o answer -w '%{http_code}\\n' $URL/no/such/thing",
+                 "422\n422\n400\n400\n400\n415\n413\n413\n413\n400\n426\n201\n405\n404\n");
+    collector_stop(&run);
+}
