@@ -74,6 +74,14 @@ uint64_t python_coroutine_of(struct python *python, struct sonde__view *view, ui
 uint32_t python_task_frames(struct python *python, struct sonde__view *view, uint64_t task,
                             struct python_frame *ret_frames, uint32_t capacity);
 
+/* --- python_creator.c --- */
+
+/* Where a Task was created: the innermost function outside of asyncio. False: not known, as asyncio
+ * is not in debug mode. */
+bool python_task_creator(struct python *python, struct sonde__view *view, uint64_t task,
+                         char *ret_function, size_t function_capacity, char *ret_file,
+                         size_t file_capacity, uint32_t *ret_line);
+
 /* --- python_dict.c: dicts, up to 3.10 --- */
 
 /* Larger dicts are not read. */
@@ -130,6 +138,12 @@ uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_
 bool python_is_task(struct python *python, struct sonde__view *view, const uint8_t *bytes);
 bool python_task_name(struct python *python, struct sonde__view *view, uint64_t task,
                       char *ret_name, size_t capacity);
+/* The value of an int of one digit (30 bits). False: another object, or a larger int. */
+bool python_small_int(struct python *python, struct sonde__view *view, uint64_t object,
+                      uint32_t *ret_value);
+/* Copy a str, cut between characters. False: not a str, or unreadable. */
+bool python_short_text(struct python *python, struct sonde__view *view, uint64_t object,
+                       char *ret_text, size_t capacity);
 
 /* --- python_threads.c --- */
 

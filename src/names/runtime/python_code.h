@@ -20,7 +20,7 @@
 struct python_types {
     uint64_t code, text, bytes, number, task, coroutine, bound, dict, tuple, list, future,
         gathering;
-    uint64_t function, method, partial, wrapper, group, set;
+    uint64_t function, method, partial, wrapper, group, set, summary, summaries;
 };
 
 /* A copy of an object without its head (PyObject). */

@@ -13,7 +13,7 @@
 
 enum {
     MODULE_DICT = 16,
-    NUMBER_TAG = 16,    /* in an int, 3.12 on: digits * 8, sign; */
+    NUMBER_TAG = 16,    /* in an int: number of digits; 3.12 on: times 8, and a sign; */
     NUMBER_STATIC = 4,  /* of a small one, 3.14 */
     NUMBER_DIGITS = 24, /* of 30 bits each */
 };
@@ -152,32 +152,29 @@ uint64_t python_task_of(struct python *python, struct sonde__view *view, uint64_
 
 /* --- its name --- */
 
-/* 3.12 on: a default name is stored as a number until it is read. */
-static bool number_name(struct python *python, struct sonde__view *view, uint64_t address,
-                        char *ret_name, size_t capacity)
+bool python_small_int(struct python *python, struct sonde__view *view, uint64_t object,
+                      uint32_t *ret_value)
 {
-    const uint8_t *bytes = sonde__view_at(view, address, NUMBER_DIGITS + 4, false);
-    if (bytes == NULL || python->layout.minor < 12 ||
-        (word(bytes, NUMBER_TAG) & ~(uint64_t)NUMBER_STATIC) != 8 ||
+    const uint8_t *bytes =
+        object != 0 ? sonde__view_at(view, object, NUMBER_DIGITS + 4, false) : NULL;
+    uint64_t tag = bytes != NULL ? word(bytes, NUMBER_TAG) : 0;
+    bool is_one_digit =
+        python->layout.minor < 12 ? tag == 1 : (tag & ~(uint64_t)NUMBER_STATIC) == 8;
+    if (!is_one_digit ||
         !python_is_of_type(&python->codes, view, bytes, "int", &python->codes.types.number)) {
         return false;
     }
-    (void)snprintf(ret_name, capacity, "Task-%u", sonde__base_le32(bytes + NUMBER_DIGITS));
+    *ret_value = sonde__base_le32(bytes + NUMBER_DIGITS);
     return true;
 }
 
-bool python_task_name(struct python *python, struct sonde__view *view, uint64_t task,
-                      char *ret_name, size_t capacity)
+bool python_short_text(struct python *python, struct sonde__view *view, uint64_t object,
+                       char *ret_text, size_t capacity)
 {
     char text[4 * PYTHON_TEXT_MAX + 4];
     size_t size = 0;
-    const uint8_t *bytes = sonde__view_at(view, task, python_task_bytes(python), false);
-    uint64_t name = bytes != NULL ? word(bytes, python->layout.task_coroutine + 8u) : 0;
-    if (name == 0) {
+    if (object == 0 || !python_text(&python->codes, view, object, text, &size)) {
         return false;
-    }
-    if (!python_text(&python->codes, view, name, text, &size)) {
-        return number_name(python, view, name, ret_name, capacity);
     }
     if (size >= capacity) {
         size = capacity - 1;
@@ -185,7 +182,24 @@ bool python_task_name(struct python *python, struct sonde__view *view, uint64_t 
             size--; /* do not cut within a character */
         }
     }
-    memcpy(ret_name, text, size);
-    ret_name[size] = '\0';
-    return size > 0;
+    memcpy(ret_text, text, size);
+    ret_text[size] = '\0';
+    return true;
+}
+
+/* From 3.12 on, a default name is stored as a number until it is read. */
+bool python_task_name(struct python *python, struct sonde__view *view, uint64_t task,
+                      char *ret_name, size_t capacity)
+{
+    uint32_t number = 0;
+    const uint8_t *bytes = sonde__view_at(view, task, python_task_bytes(python), false);
+    uint64_t name = bytes != NULL ? word(bytes, python->layout.task_coroutine + 8u) : 0;
+    if (python_short_text(python, view, name, ret_name, capacity)) {
+        return ret_name[0] != '\0';
+    }
+    if (python->layout.minor < 12 || !python_small_int(python, view, name, &number)) {
+        return false;
+    }
+    (void)snprintf(ret_name, capacity, "Task-%u", number);
+    return true;
 }

@@ -48,6 +48,12 @@ enum sonde__script_kind {
     SONDE__SCRIPT_COROUTINE,
 };
 
+/* Asyncio notes it in debug mode. */
+struct sonde__script_creator {
+    const char *function, *file; /* null: not known */
+    uint32_t line;
+};
+
 struct sonde__script_frame {
     const char *function; /* with its class, if the runtime has it */
     const char *file;     /* "": none */
@@ -58,6 +64,7 @@ struct sonde__script_frame {
     uint64_t anchor;  /* address on the native stack, in that call's frame; 0: unknown */
     uint64_t at;      /* address of the frame in the runtime's memory */
     const char *task; /* name of the task whose outermost frame this is; null: none known */
+    struct sonde__script_creator created; /* of that task: where it was created */
 };
 
 /* A thread's relation to the interpreter's global lock. */

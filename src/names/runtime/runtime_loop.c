@@ -51,7 +51,7 @@ struct sonde__runtime_loop {
     bool is_cut;
     struct sonde__script_parked parked[GROUPS_MAX];
     struct sonde__script_frame frames[GROUPS_MAX][FRAMES_MAX];
-    char names[GROUPS_MAX][AWAITERS_MAX][96];
+    struct sonde__runtime_texts texts[GROUPS_MAX][AWAITERS_MAX];
 };
 
 /* --- who awaits whom --- */
@@ -227,13 +227,9 @@ static bool name_group(struct sonde__runtime *r, struct sonde__runtime_loop *loo
         if (!sonde__runtime_name_frame(r, &chain->frames[k], frame) || frame->function == NULL) {
             return false;
         }
-        if (chain->tasks[k] != 0) {
-            char *name = loop->names[i][named++];
-            if (!python_task_name(&r->python, &r->view, chain->tasks[k], name,
-                                  sizeof loop->names[i][0])) {
-                return false;
-            }
-            frame->task = name;
+        if (chain->tasks[k] != 0 &&
+            !sonde__runtime_put_task(r, chain->tasks[k], &loop->texts[i][named++], frame)) {
+            return false;
         }
     }
     *ret_parked = (struct sonde__script_parked){

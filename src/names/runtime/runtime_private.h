@@ -21,6 +21,11 @@
 
 struct sonde__runtime_loop; /* runtime_loop.c */
 
+/* Texts of a task. Longer ones are cut. */
+struct sonde__runtime_texts {
+    char name[96], function[96], file[256];
+};
+
 struct sonde__runtime_kept {
     uint64_t tid; /* 0: none */
     struct sonde__view_block *blocks;
@@ -42,7 +47,7 @@ struct sonde__runtime {
     struct sonde__script_frame frames[SONDE__SCRIPT_FRAMES_MAX];
     struct sonde__runtime_kept kept[SONDE__RUNTIME_KEPT];
     uint64_t look; /* number of the current look */
-    char task_names[SONDE__RUNTIME_TASKS][96];
+    struct sonde__runtime_texts task_texts[SONDE__RUNTIME_TASKS];
     uint32_t task_count;
     struct sonde__script_frame waiting[SONDE__RUNTIME_WAITING];
     uint64_t state; /* of the thread that was read, in the interpreter */
@@ -86,6 +91,11 @@ bool sonde__runtime_name_frame(struct sonde__runtime *runtime, const struct pyth
                                struct sonde__script_frame *ret_frame);
 
 /* --- runtime_task.c --- */
+
+/* Put name and creator of a task at its outermost frame. False: it has no name; the frame is as it
+ * was. */
+bool sonde__runtime_put_task(struct sonde__runtime *runtime, uint64_t task,
+                             struct sonde__runtime_texts *texts, struct sonde__script_frame *frame);
 
 /* Find the tasks of named frames, and the tasks that await the innermost one. */
 void sonde__runtime_add_tasks(struct sonde__runtime *runtime, struct sonde__script *script);

@@ -11,16 +11,30 @@ static bool is_outermost(const struct sonde__runtime *r, uint32_t count, uint32_
            (f[1].run != f->run && !(is_alone && f[1].kind == SONDE__SCRIPT_COROUTINE));
 }
 
-static const char *name_of(struct sonde__runtime *r, uint64_t task)
+bool sonde__runtime_put_task(struct sonde__runtime *r, uint64_t task,
+                             struct sonde__runtime_texts *texts, struct sonde__script_frame *frame)
 {
-    char *name = r->task_names[r->task_count];
+    uint32_t line = 0;
+    if (!python_task_name(&r->python, &r->view, task, texts->name, sizeof texts->name)) {
+        return false;
+    }
+    frame->task = texts->name;
+    if (python_task_creator(&r->python, &r->view, task, texts->function, sizeof texts->function,
+                            texts->file, sizeof texts->file, &line)) {
+        frame->created = (struct sonde__script_creator){texts->function, texts->file, line};
+    }
+    return true;
+}
+
+static bool put_task(struct sonde__runtime *r, uint64_t task, struct sonde__script_frame *frame)
+{
     r->python.is_cut |= r->task_count == SONDE__RUNTIME_TASKS;
     if (r->task_count == SONDE__RUNTIME_TASKS ||
-        !python_task_name(&r->python, &r->view, task, name, sizeof r->task_names[0])) {
-        return NULL;
+        !sonde__runtime_put_task(r, task, &r->task_texts[r->task_count], frame)) {
+        return false;
     }
     r->task_count++;
-    return name;
+    return true;
 }
 
 /* Add the frames of a waiting task. False: unreadable. */
@@ -39,10 +53,7 @@ static bool add_waiting(struct sonde__runtime *r, uint64_t task, uint32_t *count
         }
         ++*count;
     }
-    if (*count > first) {
-        r->waiting[*count - 1].task = name_of(r, task);
-    }
-    if (*count == first || r->waiting[*count - 1].task == NULL) {
+    if (*count == first || !put_task(r, task, &r->waiting[*count - 1])) {
         *count = first;
         return false;
     }
@@ -64,6 +75,7 @@ void sonde__runtime_add_tasks(struct sonde__runtime *r, struct sonde__script *sc
     enum { AWAITERS_MAX = 64, STACK = 4096 };
     uint64_t innermost = 0, seen[AWAITERS_MAX];
     uint32_t waiting = 0, seen_count = 0;
+    bool is_created = false;
     r->task_count = 0;
     for (uint32_t i = 0; i < script->count; i++) {
         struct sonde__script_frame *f = &r->frames[i];
@@ -72,8 +84,10 @@ void sonde__runtime_add_tasks(struct sonde__runtime *r, struct sonde__script *sc
         }
         uint64_t high = i + 1 < script->count ? f[1].anchor : f->anchor + STACK;
         uint64_t task = python_task_of(&r->python, &r->view, f->at, f->anchor, high);
-        f->task = task != 0 ? name_of(r, task) : NULL;
-        innermost = innermost == 0 && f->task != NULL ? task : innermost;
+        if (task != 0 && put_task(r, task, f) && innermost == 0) {
+            innermost = task;
+            is_created = f->created.function != NULL;
+        }
     }
     for (uint64_t task = innermost; task != 0 && seen_count < AWAITERS_MAX;) {
         seen[seen_count++] = task;
@@ -83,8 +97,14 @@ void sonde__runtime_add_tasks(struct sonde__runtime *r, struct sonde__script *sc
         }
     }
     r->python.is_cut |= seen_count == AWAITERS_MAX;
-    script->doubt =
-        r->python.is_cut ? "more tasks may run here, or await these: a limit was reached" : NULL;
+    if (r->python.is_cut) {
+        script->doubt = "more tasks may run here, or await these: a limit was reached";
+    } else if (innermost != 0 && !is_created && waiting == 0) {
+        script->doubt = "what created a task is not known: asyncio notes it in debug mode "
+                        "(PYTHONASYNCIODEBUG=1)";
+    } else {
+        script->doubt = NULL;
+    }
     script->waiting = r->waiting;
     script->waiting_count = waiting;
 }

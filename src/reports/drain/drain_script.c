@@ -44,20 +44,30 @@ void drain_script_note(struct sonde__report *report, const struct sonde__script 
     }
 }
 
+static uint32_t add_record(struct sonde__report *report, const struct sonde__script *script,
+                           const char *function, const char *file, uint32_t line)
+{
+    const struct sonde__report_frame record = {
+        .kind = SONDE__REPORT_FRAME_SCRIPT,
+        .name = sonde__report_string(report, function),
+        .file = file[0] != '\0' ? sonde__report_string(report, file) : 0,
+        .line = line,
+        .language = sonde__report_string(report, script->language),
+    };
+    return sonde__report_add_frame(report, &record);
+}
+
 static uint32_t add_frame(struct sonde__report *report, const struct sonde__script *script,
                           const struct sonde__script_frame *frame, uint32_t parent,
                           uint32_t awaiter)
 {
-    const struct sonde__report_frame record = {
-        .kind = SONDE__REPORT_FRAME_SCRIPT,
-        .name = sonde__report_string(report, frame->function),
-        .file = frame->file[0] != '\0' ? sonde__report_string(report, frame->file) : 0,
-        .line = frame->line,
-        .language = sonde__report_string(report, script->language),
-    };
+    const struct sonde__script_creator *created = &frame->created;
     const struct sonde__report_node node = {
         .parent = parent,
-        .frame = sonde__report_add_frame(report, &record),
+        .creator = created->function != NULL
+                       ? add_record(report, script, created->function, created->file, created->line)
+                       : 0,
+        .frame = add_record(report, script, frame->function, frame->file, frame->line),
         .awaiter = awaiter,
         .task = frame->task != NULL ? sonde__report_string(report, frame->task) : 0,
     };

@@ -127,6 +127,7 @@ static uint32_t copy_node(struct sonde__report_copy *copy, uint32_t id, uint32_t
         .tail_call_count = node->tail_call_count,
         .awaiter = node->awaiter < id ? copy->nodes[node->awaiter] : 0,
         .task = copy_text(copy, node->task),
+        .creator = copy_frame(copy, node->creator),
     };
     copy->nodes[id] = sonde__report_add_node_value(copy->to, &value);
     return copy->nodes[id];

@@ -173,6 +173,15 @@ static void put_calls(struct sonde__json *j, const struct sonde__report *report,
     }
 }
 
+static void put_creator(struct sonde__json *j, const struct sonde__report *report, uint32_t frame)
+{
+    if (frame != 0) {
+        sonde__json_object(j, "task_created_by");
+        sonde__report_json_frame(j, report, sonde__report_frame(report, frame));
+        sonde__json_close(j);
+    }
+}
+
 /* Write one chain. Returns the first stack that awaits one of its frames, or 0. */
 static uint32_t put_chain(struct sonde__json *j, const struct sonde__report *report, uint32_t stack,
                           uint32_t *shown)
@@ -199,6 +208,7 @@ static uint32_t put_chain(struct sonde__json *j, const struct sonde__report *rep
             *shown += f->inlined_count + node->tail_call_count;
         }
         sonde__report_json_text(j, "task", report, node->task);
+        put_creator(j, report, node->creator);
         sonde__json_close(j);
     }
     if (id != 0) {

@@ -98,6 +98,7 @@ static const struct sonde__field node[] = {
      BOUND(SONDE__REPORT_TAIL_CALLS_MAX, frames)},
     {NUMBER(4, node, awaiter)},
     {FIELD(5, STRING, node, task), NAME},
+    {NUMBER(6, node, creator)},
 };
 static MESSAGE(node);
 

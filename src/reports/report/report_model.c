@@ -243,7 +243,7 @@ uint32_t sonde__report_add_frame(struct sonde__report *report,
 static bool same_node(const struct sonde__report_node *a, const struct sonde__report_node *b)
 {
     return a->parent == b->parent && a->frame == b->frame && a->awaiter == b->awaiter &&
-           a->task == b->task;
+           a->task == b->task && a->creator == b->creator;
 }
 
 static uint32_t hash_node(const struct sonde__report_node *n)

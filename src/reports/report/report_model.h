@@ -280,6 +280,7 @@ struct sonde__report_node {
     const uint32_t *tail_calls; /* the model keeps a copy */
     uint32_t awaiter; /* an earlier node: the innermost frame that awaits this one; 0: none */
     uint32_t task;    /* string id of the task that this is the outermost frame of */
+    uint32_t creator; /* a frame: where that task was created; 0: not known */
 };
 
 struct sonde__report_thread {

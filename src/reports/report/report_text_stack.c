@@ -230,6 +230,20 @@ static bool put_name(struct sonde__report_out *out, const struct sonde__report *
     return named;
 }
 
+/* "  [task save-1, created by accept session.py:40]" */
+static void put_task(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__report_step *step)
+{
+    const struct sonde__report_frame *creator = sonde__report_frame(report, step->creator);
+    sonde__report_out_print(out, "  [task %s", sonde__report_text(report, step->task));
+    if (step->creator != 0) {
+        sonde__report_out_print(out, ", created by %s %s:%u",
+                                sonde__report_text(report, creator->name),
+                                sonde__report_text(report, creator->file), creator->line);
+    }
+    sonde__report_out_str(out, "]");
+}
+
 /* "Session.save   session.py:88  [Python]  [task save-1]" */
 static void put_script(struct sonde__report_out *out, const struct sonde__report *report,
                        const struct sonde__report_step *step, const struct layout *layout)
@@ -244,7 +258,7 @@ static void put_script(struct sonde__report_out *out, const struct sonde__report
         sonde__report_out_print(out, "  [%s]", sonde__report_text(report, step->frame->language));
     }
     if (step->task != 0) {
-        sonde__report_out_print(out, "  [task %s]", sonde__report_text(report, step->task));
+        put_task(out, report, step);
     }
     sonde__report_out_str(out, "\n");
 }

@@ -28,6 +28,7 @@ bool sonde__report_walk_next(struct sonde__report_walk *walk, struct sonde__repo
     if (frame->kind == SONDE__REPORT_FRAME_SCRIPT) {
         step.kind = SONDE__REPORT_STEP_SCRIPT;
         step.task = node->task;
+        step.creator = node->creator;
         walk->node = node->parent;
         walk->part = 0;
         walk->runs_script = true;

@@ -20,6 +20,7 @@ struct sonde__report_step {
     enum sonde__report_step_kind kind;
     bool runs_script; /* of the frame that runs the script frames before it */
     uint32_t task;    /* string id; at the outermost frame of an asynchronous task */
+    uint32_t creator; /* a frame: where that task was created; 0: not known */
     uint64_t depth; /* inlined call: of the frame that runs it; tail call: of the frame that it led
                      * to; gap: of the first frame left out */
     const struct sonde__report_frame *frame;     /* inlined call: the frame that it is in */

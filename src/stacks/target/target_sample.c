@@ -100,7 +100,10 @@ static size_t text_bytes(const struct sonde__script_frame *frames, uint32_t coun
     size_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         bytes += strlen(frames[i].function) + strlen(frames[i].file) + 2;
+        const struct sonde__script_creator *created = &frames[i].created;
         bytes += frames[i].task != NULL ? strlen(frames[i].task) + 1 : 0;
+        bytes +=
+            created->function != NULL ? strlen(created->function) + strlen(created->file) + 2 : 0;
     }
     return bytes;
 }
@@ -113,6 +116,10 @@ static void copy_frames(struct sonde__script_frame *to, const struct sonde__scri
         to[i].function = put_text(text, from[i].function);
         to[i].file = put_text(text, from[i].file);
         to[i].task = from[i].task != NULL ? put_text(text, from[i].task) : NULL;
+        if (from[i].created.function != NULL) {
+            to[i].created.function = put_text(text, from[i].created.function);
+            to[i].created.file = put_text(text, from[i].created.file);
+        }
     }
 }
 
@@ -210,7 +217,8 @@ static bool are_same_frames(const struct sonde__script_frame *x,
     for (uint32_t i = 0; i < count; i++) {
         if (x[i].line != y[i].line || x[i].run != y[i].run ||
             !is_same_text(x[i].function, y[i].function) || !is_same_text(x[i].file, y[i].file) ||
-            !is_same_text(x[i].task, y[i].task)) {
+            !is_same_text(x[i].task, y[i].task) || x[i].created.line != y[i].created.line ||
+            !is_same_text(x[i].created.file, y[i].created.file)) {
             return false;
         }
     }

@@ -180,8 +180,8 @@ static void check_tasks(const char *version, const char *checker, const char *pr
     test_run_done(&run);
 }
 
-/* Names of tasks that await each other by gather, wait_for, shield, wait and a group; and all tasks
- * of loops that wait. */
+/* Names of tasks that await each other by gather, wait_for, shield, wait and a group; all tasks of
+ * loops that wait; and what created tasks. */
 #define TASKS(name, version)                                                                       \
     TEST_TIMEOUT(tasks_are_named_##name, 60)                                                       \
     {                                                                                              \
@@ -190,6 +190,10 @@ static void check_tasks(const char *version, const char *checker, const char *pr
     TEST_TIMEOUT(tasks_of_loops_that_wait_##name, 60)                                              \
     {                                                                                              \
         check_tasks(version, "parked_equals.py", "parked.py");                                     \
+    }                                                                                              \
+    TEST_TIMEOUT(creators_of_tasks_are_named_##name, 60)                                           \
+    {                                                                                              \
+        check_tasks(version, "created_are_named.py", "created.py");                                \
     }
 
 TASKS(3_8, "3.8.18")

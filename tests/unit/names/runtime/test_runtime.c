@@ -108,9 +108,9 @@ TEST(frames_of_3_14)
 /* With any byte damaged: frames, or a reason for their absence. */
 TEST(damaged_memory_gives_frames_or_a_reason)
 {
-    static const char *const names[] = {"python3.8",       "python3.10",     "python3.11",
-                                        "python3.12",      "python3.14",     "python3.11-tasks",
-                                        "python3.11-loop", "python3.14-loop"};
+    static const char *const names[] = {"python3.8",       "python3.10",      "python3.11",
+                                        "python3.12",      "python3.14",      "python3.11-tasks",
+                                        "python3.11-loop", "python3.14-loop", "python3.14-created"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         struct recorded_memory recorded;
         struct sonde__runtime *runtime;
@@ -380,6 +380,29 @@ TEST(tasks_of_a_loop_of_3_14)
     }
     CHECK_EQ(tasks, 6);
     CHECK_EQ(with_main, script.parked_count);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* In debug mode, a task has the stack that created it. */
+TEST(creator_of_a_task)
+{
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    struct sonde__script script;
+    uint8_t *data = load("python3.14-created", &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    CHECK_OK(sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL));
+    sonde__runtime_read(runtime, recorded.tid, &script);
+    CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+    CHECK_STR(script.frames[0].function, "blocks");
+    CHECK_STR(script.frames[0].task, "connection");
+    CHECK_STR(script.frames[0].created.function, "accept");
+    CHECK_EQ(script.frames[0].created.line, 16);
+    CHECK_EQ(strcmp(script.frames[0].created.file, "/srv/app/created.py"), 0);
+    CHECK(script.waiting_count > 0);
+    CHECK_STR(script.waiting[script.waiting_count - 1].created.function, "<module>");
+    CHECK(script.doubt == NULL);
     sonde__runtime_close(runtime);
     free(data);
 }

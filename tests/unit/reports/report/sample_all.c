@@ -59,9 +59,15 @@ static uint32_t push_script(struct sonde__report *r, const struct sonde__report_
     return sonde__report_add_node_value(r, &node);
 }
 
-/* save() runs in the task "save-1", which main() awaits; both are in the file of the program. */
+/* save() runs in the task "save-1", which accept() created and main() awaits; all are in the file
+ * of the program. */
 static uint32_t push_scripts(struct sonde__report *r, uint32_t python, uint32_t libc)
 {
+    const struct sonde__report_frame accept = {.kind = SONDE__REPORT_FRAME_SCRIPT,
+                                               .language = sonde__report_string(r, "Python"),
+                                               .name = sonde__report_string(r, "accept"),
+                                               .file = sonde__report_string(r, "/opt/app/app.py"),
+                                               .line = 40};
     uint32_t main_ = push_script(r, &(struct sonde__report_node){0}, "main", "/opt/app/app.py", 90);
     uint32_t node = sample_push(r, 0, python, "_start", 0x21a0a1, SONDE_FOUND_CFI);
     node = sample_push(r, node, python, "_PyEval_EvalFrameDefault", 0x1d64b4, SONDE_FOUND_CFI);
@@ -70,7 +76,8 @@ static uint32_t push_scripts(struct sonde__report *r, uint32_t python, uint32_t 
     node = push_script(r,
                        &(struct sonde__report_node){.parent = node,
                                                     .awaiter = main_,
-                                                    .task = sonde__report_string(r, "save-1")},
+                                                    .task = sonde__report_string(r, "save-1"),
+                                                    .creator = sonde__report_add_frame(r, &accept)},
                        "Session.save", "/opt/app/session.py", 88);
     return sample_push(r, node, libc, "fsync", 0x10e6ba, SONDE_HOW_EXACT);
 }

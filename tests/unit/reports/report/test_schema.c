@@ -139,6 +139,7 @@ TEST_TIMEOUT(file_with_every_field_is_read_by_protoc, 120)
         "    kind: FRAME_SCRIPT\n",
         "    language: ",
         "    awaiter: 1\n    task: ",
+        "    creator: ",
         "  processes {\n    pid: 4711\n    parent_pid: 4000\n    executable: ",
         "  processes {\n    pid: 4800\n    parent: 1\n    parent_pid: 4711\n    executable: ",
         "    consent: CONSENT_BEFORE\n",
