@@ -223,7 +223,7 @@ for flags in '-O2' '-O0 -no_fixup_chains'; do
         case $name in '#') continue ;; esac
         # shellcheck disable=SC2046 # one word for each file
         "$here/build.sh" "$arch" "$out" "$headers" "unit_$name" \
-            "${flags%% *} -D_GNU_SOURCE -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report" \
+            "${flags%% *} -D_GNU_SOURCE -include $here/portable.h -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report" \
             "$out/all.a -undefined dynamic_lookup ${flags#-O?}" \
             "$here/harness.c" "$here/../harness/test_check.c" $(echo " $files" | sed "s# # $unit/#g") ||
             { echo "not ok unit_$name is built"; exit 1; }

@@ -66,12 +66,13 @@ int fstat(int fd, struct stat *ret_status)
     return 0;
 }
 
-/* A whole file for reading, or memory. */
+/* A whole file for reading, or memory. Memory that is shared with children is none here: they get
+ * a copy. */
 void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     int is_file = (flags & MAP_ANON) == 0;
     if (at != 0 || offset != 0 || (is_file && protection != PROT_READ) ||
-        (flags & MAP_PRIVATE) == 0) {
+        (is_file && (flags & MAP_PRIVATE) == 0)) {
         fail(ENOTSUP);
         return MAP_FAILED;
     }

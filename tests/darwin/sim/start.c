@@ -7,11 +7,13 @@
 #include "sim.h"
 
 /* The first function of the program: it has no caller, as dyld's `start` has none. */
+extern char **environ;
 _Noreturn void sim_start(int argc, char **argv, char **envp,
                          int (*program)(int argc, char **argv, char **envp));
 _Noreturn void sim_start(int argc, char **argv, char **envp,
                          int (*program)(int argc, char **argv, char **envp))
 {
+    environ = envp;
     exit(program(argc, argv, envp));
 }
 

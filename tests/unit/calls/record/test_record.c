@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <ucontext.h>
+#if defined(__linux__)
+#    include <ucontext.h>
+#endif
 
 #include <sonde/depot.h>
 #include <sonde/stack.h>
@@ -397,7 +399,7 @@ TEST(wrong_use_is_an_error)
     sonde_depot_destroy(NULL);
 }
 
-#if defined(__x86_64__) && !defined(SONDE_SANITIZED)
+#if defined(__x86_64__) && defined(__linux__) && !defined(SONDE_SANITIZED)
 static uint64_t steps;
 static bool is_over;
 
