@@ -5,14 +5,28 @@
 
 #define IDLE_PERIOD_MAX_NS 50000000u
 
-void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns)
-{
-    *decision = (struct sonde__watch_decision){.threshold_ns = threshold_ns};
-}
-
 static uint64_t period_of(uint64_t threshold_ns)
 {
     return sonde__base_max(threshold_ns / 4, 1);
+}
+
+uint64_t sonde__watch_long_ns(uint64_t threshold_ns)
+{
+    return 3 * period_of(threshold_ns);
+}
+
+uint64_t sonde__watch_halted(uint64_t from_ns, uint64_t due_ns, uint64_t now_ns, uint64_t own_ns,
+                             uint64_t threshold_ns)
+{
+    uint64_t late_ns = sonde__base_minus(now_ns, sonde__base_max(from_ns, due_ns));
+    return sonde__base_minus(late_ns, own_ns) >= threshold_ns / SONDE__WATCH_HALT_PART
+               ? now_ns - from_ns - own_ns
+               : 0;
+}
+
+void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns)
+{
+    *decision = (struct sonde__watch_decision){.threshold_ns = threshold_ns};
 }
 
 static uint64_t period_ns(const struct sonde__watch_decision *d)
@@ -50,12 +64,12 @@ static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
                        const struct sonde__watch_look *look)
 {
     uint64_t passed = to_ns > d->tick_ns ? to_ns - d->tick_ns : 0;
-    uint64_t explained = sonde__base_min(passed, sonde__base_max(look->own_ns, look->ran_ns));
     uint64_t counted = passed;
     if (look->held || d->held) {
         counted = sonde__base_min(passed, look->ran_ns);
-    } else if (passed - explained > SONDE__WATCH_LATE_PERIODS * period_ns(d)) {
-        counted = explained + period_ns(d);
+    } else if (look->halted_ns > (look->slept ? sonde__watch_long_ns(d->threshold_ns) : 0)) {
+        counted = sonde__base_max(sonde__base_min(passed, look->ran_ns),
+                                  sonde__base_minus(passed, look->halted_ns));
         d->doubt_ns += passed - counted;
     } else if (look->stops && !look->slept && passed > look->ran_ns + period_ns(d)) {
         counted = look->ran_ns; /* a late look may have missed a stop */
@@ -176,18 +190,14 @@ uint64_t sonde__watch_decide_most(const struct sonde__watch_decision *d)
 
 uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *m, uint64_t threshold_ns)
 {
-    uint64_t period = period_of(threshold_ns), late = SONDE__WATCH_LATE_PERIODS * period;
     uint64_t passed = m->end_ns - m->begin_ns;
     uint64_t due = m->due_ns == 0 ? m->begin_ns : m->due_ns;
     uint64_t apart = (m->begin_ns > due ? m->begin_ns - due : 0) + (m->now_ns - m->end_ns);
     if (m->stops) {
-        return sonde__base_min(passed, period);
+        return sonde__base_min(passed, period_of(threshold_ns));
     }
-    if (apart > late) {
-        return passed;
-    }
-    uint64_t explained = sonde__base_min(passed, m->own_ns);
-    return passed - explained > late ? explained + period : passed;
+    return apart > sonde__watch_long_ns(threshold_ns) ? passed
+                                                      : sonde__base_minus(passed, m->halted_ns);
 }
 
 uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *d, uint64_t now_ns)

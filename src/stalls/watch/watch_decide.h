@@ -4,10 +4,12 @@
  * The probe stamps the begin and the end of a turn, so a watcher that got no CPU for a while loses
  * samples, but no time. Only time in which the program could not go on is subtracted:
  *
- *   stopped or traced        a look saw it. In the intervals before and after that look, only the
- *                            time that the thread ran or waited for a CPU counts.
- *   the machine stood still  the watcher is late, and neither it nor the thread ran or waited for a
- *                            CPU. The interval counts as one period.
+ *   stopped or traced     a look saw it. In the intervals before and after that look, only the time
+ *                         that the thread ran or waited for a CPU counts.
+ *   the watch stood still it is late, and did not wait for a CPU: it was stopped, as a part of the
+ *                         program or with it (a frozen container), or the machine was. Of that
+ *                         time, too, only the thread's own counts. A thread that slept through it
+ *                         was not stopped, but the machine may have been for long.
  *
  * So SIGSTOP, a debugger and a paused machine never cause a stall, and load neither hides nor
  * shortens one. Differences of wall-clock time gave 5 to 7 stalls instead of one (twelve stops of
@@ -18,9 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An unexplained pause of more than this many periods (a quarter of the threshold each) counts as
- * one period. */
-#define SONDE__WATCH_LATE_PERIODS 3u
+/* The watch has stood still if its own time does not explain a delay of this part of the threshold.
+ * Shorter ones have many causes: a virtual machine without a processor, a lock in the kernel. */
+#define SONDE__WATCH_HALT_PART 16u
 /* Time between samples: a hundredth of the turn's age, or a two-hundredth of the threshold, which
  * any stall exceeds, but at least FIRST and at most LAST. So phases of a stall are resolved to 1 %
  * of its length, and a stall of a minute costs some five hundred samples. */
@@ -85,17 +87,27 @@ struct sonde__watch_decision {
 struct sonde__watch_look {
     uint64_t now_ns;
     bool busy;
-    uint64_t since_ns; /* when it became busy */
-    uint64_t ended_ns; /* when a turn that was seen before ended; 0: unknown */
-    uint64_t own_ns;   /* since the last look: the watcher's CPU time and its wait for a CPU */
-    uint64_t ran_ns;   /* the same of the thread; 0: unknown, or not its own time (a debugger) */
-    bool held;         /* stopped, or traced by a debugger */
-    bool still;        /* it has waited since the last look, and its next move will be seen */
-    bool slept;        /* it has slept since the last look, so that no stop has woken it */
-    bool stops;        /* the program has been seen stopped or traced lately */
+    uint64_t since_ns;  /* when it became busy */
+    uint64_t ended_ns;  /* when a turn that was seen before ended; 0: unknown */
+    uint64_t ran_ns;    /* since the last look: the thread's CPU time and its wait for a CPU;
+                           0: unknown, or not its own time (a debugger) */
+    uint64_t halted_ns; /* likewise: the watch stood still (sonde__watch_halted()) */
+    bool held;          /* stopped, or traced by a debugger */
+    bool still;         /* it has waited since the last look, and its next move will be seen */
+    bool slept;         /* it has slept since the last look, so that no stop has woken it */
+    bool stops;         /* the program has been seen stopped or traced lately */
     enum sonde__watch_means means;
     uint32_t spread; /* POOR: of the time between samples, in percent */
 };
+
+/* For how long may the watch have stood still since from_ns, when it began to wait until due_ns, if
+ * it goes on at now_ns, and ran or waited for a CPU for own_ns? */
+uint64_t sonde__watch_halted(uint64_t from_ns, uint64_t due_ns, uint64_t now_ns, uint64_t own_ns,
+                             uint64_t threshold_ns);
+
+/* A long delay. If the program made stamps so long before or after a turn, and the watch was late
+ * all that time, the program was not stopped with it. */
+uint64_t sonde__watch_long_ns(uint64_t threshold_ns);
 
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns);
 enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *decision,
@@ -108,12 +120,12 @@ struct sonde__watch_missed {
     uint64_t begin_ns, end_ns;
     uint64_t due_ns; /* when the look that found it was due; 0: the watcher slept until woken */
     uint64_t now_ns;
-    uint64_t own_ns; /* as of sonde__watch_look */
-    bool stops;      /* the program has been seen stopped or traced lately */
+    uint64_t halted_ns; /* as of sonde__watch_look */
+    bool stops;         /* the program has been seen stopped or traced lately */
 };
 /* A lower bound of its effective time. If the program made stamps while the watcher was late, the
- * machine was running and the stamps are right. Otherwise the machine may have been paused or the
- * program stopped, and unexplained time counts as one period. */
+ * machine was running and the stamps are right. Otherwise the machine or the program may have been
+ * stopped while the watch stood still. */
 uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *missed, uint64_t threshold_ns);
 /* Time until the next look is due; UINT64_MAX: the thread is idle. */
 uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *decision, uint64_t now_ns);

@@ -164,6 +164,7 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
         look->ran_ns = thread->tracer != 0 ? 0 : look->ran_ns;
         loop->look = lasts ? *thread : loop->look;
     }
+    look->halted_ns = sonde__watch_halted_in(s, since_ns, until_ns, look->ran_ns);
     if (begins) {
         loop->first_ns = look->now_ns;
         sonde__watch_begin_turn(s, loop);
@@ -271,7 +272,6 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         .held = (beat & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_DOUBT,
         .since_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK,
         .ended_ns = ended_ns,
-        .own_ns = s->own_ns,
         .means = s->means,
         .spread = s->spread,
         .stops = sonde__watch_stops(loop, now_ns),
@@ -301,8 +301,11 @@ void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watc
 {
     struct sonde__watch_decision *d = &loop->decision;
     uint64_t ended_ns = atomic_load(&loop->slot->ended_ns);
+    uint64_t now_ns = sonde__host_monotonic_ns();
     const struct sonde__watch_look over = {
-        .now_ns = sonde__host_monotonic_ns(), .ended_ns = ended_ns, .own_ns = s->own_ns};
+        .now_ns = now_ns,
+        .ended_ns = ended_ns,
+        .halted_ns = sonde__watch_halted_in(s, d->since_ns, ended_ns != 0 ? ended_ns : now_ns, 0)};
     if (loop->tid != 0) {
         sonde__watch_find_missed(s, loop, d->since_ns, &loop->account, over.now_ns);
     }

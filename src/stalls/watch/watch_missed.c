@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_missed.h"
 
+#include "base_math.h"
 #include "host_clock.h"
 #include "watch_most.h"
 #include "watch_stalled.h"
@@ -10,6 +11,22 @@
 bool sonde__watch_stops(const struct sonde__watch_loop *loop, uint64_t now_ns)
 {
     return loop->held_ns != 0 && now_ns - loop->held_ns < STOPS_NS;
+}
+
+/* A turn that begins wakes a watch that sleeps, but it may begin just before the sleep does. In its
+ * work the watch waits for threads and locks, so only a long halt shows there. */
+uint64_t sonde__watch_halted_in(const struct sonde__watch_session *s, uint64_t since_ns,
+                                uint64_t until_ns, uint64_t ran_ns)
+{
+    uint64_t threshold_ns = s->options.threshold_ns;
+    uint64_t due_ns = s->due_ns != 0 ? s->due_ns : since_ns + s->turns.period_ns;
+    uint64_t rested_ns = s->due_ns != 0 ? s->rested_ns : due_ns;
+    uint64_t from_ns = sonde__base_max(sonde__base_minus(rested_ns, s->worked_ns), since_ns);
+    uint64_t worked_ns =
+        sonde__base_minus(sonde__base_minus(rested_ns, from_ns), ran_ns + s->own_ns);
+    uint64_t halted_ns = sonde__watch_halted(sonde__base_max(rested_ns, since_ns), due_ns, until_ns,
+                                             s->own_ns, threshold_ns);
+    return halted_ns + (worked_ns > sonde__watch_long_ns(threshold_ns) ? worked_ns : 0);
 }
 
 /* The program may write here at any time: copy, then check. False: it was overwritten meanwhile, or
@@ -39,7 +56,8 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         .end_ns = turn->end_ns,
         .due_ns = s->due_ns,
         .now_ns = now_ns > turn->end_ns ? now_ns : turn->end_ns,
-        .own_ns = s->own_ns,
+        .halted_ns = sonde__watch_halted_in(s, turn->begin_ns, turn->end_ns,
+                                            left->cpu_ns + left->runqueue_ns),
         .stops = sonde__watch_stops(loop, now_ns),
     };
     if (sonde__watch_is_paused(s, turn->begin_ns)) {

@@ -12,6 +12,11 @@
  * stamps nor late looks alone prove a stall. */
 bool sonde__watch_stops(const struct sonde__watch_loop *loop, uint64_t now_ns);
 
+/* For how long may the watch have stood still since the last round, in a turn that began at
+ * since_ns, and had not ended or ended at until_ns? ran_ns: the thread's time since then. */
+uint64_t sonde__watch_halted_in(const struct sonde__watch_session *session, uint64_t since_ns,
+                                uint64_t until_ns, uint64_t ran_ns);
+
 /* Call it after the loop was inspected. former_ns: begin of the turn that was known before; before:
  * the loop's account then. */
 void sonde__watch_find_missed(struct sonde__watch_session *session, struct sonde__watch_loop *loop,

@@ -4,6 +4,7 @@
 #include "watch_rest.h"
 
 #include "base_math.h"
+#include "host_clock.h"
 #include "watch_follow.h"
 #include "watch_live.h"
 #include "watch_outside.h"
@@ -126,6 +127,7 @@ static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t now_ns, ui
 uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                            uint64_t limit_ns, bool runs)
 {
+    s->rested_ns = sonde__host_monotonic_ns();
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
     bool idle = settle(s) && runs && s->idle_since_ns != 0;
     bool asleep = idle && s->outside == NULL && now_ns - s->idle_since_ns > SLEEP_AFTER_NS &&

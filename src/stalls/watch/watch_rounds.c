@@ -42,6 +42,8 @@
  * time are accounted for together. */
 #define ROUNDS_TOGETHER 8u
 #define CROWDED_NS      (3000 * MS)
+/* Longer work of a round needs an explanation, too. */
+#define WORK_MAX_NS (8 * MS)
 /* From SIGABRT to SIGKILL: a core of some GB takes its time. */
 #define KILL_AFTER_NS (30000 * MS)
 /* So long SIGABRT waits for the text of the stacks: names take their time, stderr may block. */
@@ -263,7 +265,8 @@ static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
  * charged to its budget. */
 static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
 {
-    bool on_time = s->due_ns != 0 && now_ns <= s->due_ns + ON_TIME_NS;
+    bool on_time =
+        s->due_ns != 0 && now_ns <= s->due_ns + ON_TIME_NS && s->worked_ns <= WORK_MAX_NS;
     s->trace.is_crowded = now_ns < s->crowded_ns;
     if (on_time && ++s->unaccounted < ROUNDS_TOGETHER) {
         s->own_ns = 0;
@@ -348,7 +351,8 @@ static void note_pause(struct sonde__watch_session *s, uint64_t now_ns)
         s->late_count++;
         s->late_ns = late_ns > s->late_ns ? late_ns : s->late_ns;
     }
-    s->due_ns = s->planned_ns != UINT64_MAX ? s->round_ns + s->planned_ns : 0;
+    s->worked_ns = sonde__base_minus(s->rested_ns, s->round_ns);
+    s->due_ns = s->planned_ns != UINT64_MAX ? s->rested_ns + s->planned_ns : 0;
     s->round_ns = now_ns;
     s->planned_ns = UINT64_MAX;
 }

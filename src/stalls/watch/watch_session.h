@@ -133,6 +133,8 @@ struct sonde__watch_session {
     uint32_t spread; /* sonde__watch_budget_spread() */
     /* when the last round began, and its planned wait; UINT64_MAX: no limit */
     uint64_t round_ns, planned_ns;
+    uint64_t worked_ns;      /* how long it worked */
+    uint64_t rested_ns;      /* when its wait began */
     uint64_t due_ns;         /* when this round was due; 0: the watch slept until woken */
     uint64_t unsure_count;   /* long turns that no look saw, and that may have been no stall */
     uint64_t unsure_ns;      /* the longest of them that has stamps */

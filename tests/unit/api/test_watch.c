@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,53 @@ TEST(idle_and_quick_loops_are_not)
     sonde_idle_enter(); /* one enter too many is harmless */
     sonde_watch_stop(watch);
     CHECK_EQ(told.count, 0);
+}
+
+enum { STOPPED_MS = 800, NAPS = 9, NAP_MS = 100 };
+
+/* Stop the process once, with the watch in it. Returns the child that does it. */
+static pid_t stop_for_a_while(void)
+{
+    pid_t process = getpid(), child = fork();
+    if (child == 0) {
+        usleep(300000);
+        (void)kill(process, SIGSTOP);
+        usleep(STOPPED_MS * 1000);
+        (void)kill(process, SIGCONT);
+        _exit(0);
+    }
+    CHECK(child > 0);
+    return child;
+}
+
+/* Returns at most how long the turn was without the stop. */
+static uint64_t turn_around_a_stop(void)
+{
+    uint64_t begin_ns = watches_now_ns();
+    pid_t child = stop_for_a_while();
+    for (unsigned i = 0; i < NAPS; i++) {
+        usleep(NAP_MS * 1000);
+    }
+    CHECK_EQ(waitpid(child, NULL, 0), child);
+    return watches_now_ns() - begin_ns - STOPPED_MS * MS;
+}
+
+/* No look sees a stop that stops the watch, too. A turn is only judged if it was short: where
+ * processors are short it may last longer than the threshold. */
+TEST_TIMEOUT(the_first_stop_of_the_program_is_no_stall, 120)
+{
+    bool judged = false;
+    for (unsigned tries = 0; !judged && tries < 20; tries++) {
+        struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+        struct sonde_watch *watch = start(&told, 1000 * MS, -1);
+        wait_idle(1);
+        judged = turn_around_a_stop() < 980 * MS;
+        wait_idle(1);
+        sonde_watch_stop(watch);
+        CHECK(!judged || told.count == 0);
+        free(told.text);
+    }
+    CHECK(judged);
 }
 
 /* After two seconds the watch sleeps for good, until a mark wakes it. */

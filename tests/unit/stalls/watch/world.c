@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base_math.h"
 #include "report_model.h"
 #include "test.h"
 #include "watch_border.h"
@@ -231,7 +232,7 @@ static void take(struct world *w, unsigned phase, uint64_t counted_ns,
 
 struct watcher {
     uint64_t done_ns, sampled_done_ns; /* of the turn, at the last look and sample */
-    uint64_t now_ns;
+    uint64_t now_ns, due_ns;
     uint64_t first_ns, seen_ns;
     struct sonde__watch_head head;
     bool was_seen, still;
@@ -335,7 +336,8 @@ static struct sonde__watch_look make_look(const struct world *w, const struct wa
         .busy = busy,
         .since_ns = w->begin_ns,
         .ended_ns = !busy && at->was_seen ? w->ended_at_ns : 0,
-        .own_ns = late_ns,
+        .halted_ns = sonde__watch_halted(sonde__base_max(at->now_ns, w->begin_ns), at->due_ns,
+                                         busy ? now_ns : w->ended_at_ns, late_ns, w->threshold_ns),
         .ran_ns = cpu_after(w, done) - cpu_after(w, at->done_ns) + queued_after(w, done) -
                   queued_after(w, at->done_ns),
         .held = busy && stopped_at(w, now_ns, false),
@@ -434,8 +436,8 @@ void world_play(struct world *w)
         now_ns += look(w, &at, now_ns, late_ns);
         uint64_t wait = sonde__watch_next_tick(&w->decision, now_ns);
         late_ns = world_random(w, w->late_max_ns + 1);
-        now_ns =
-            when_awake(w, now_ns + (wait < period || wait != UINT64_MAX ? wait : period)) + late_ns;
+        at.due_ns = now_ns + (wait < period || wait != UINT64_MAX ? wait : period);
+        now_ns = when_awake(w, at.due_ns) + late_ns;
         now_ns += wait == 0; /* time passes */
     }
 }
