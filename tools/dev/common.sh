@@ -61,16 +61,16 @@ unpack() {
     done
 }
 
-# unpack_python SUITE VERSION PACKAGE...: unpacks an interpreter of another release of Debian, with the
-# libraries that it needs, in $cache/deb/pythonVERSION; `python3` there starts it. The release's lists
-# are its own: nothing of the machine's apt changes. Where it cannot be had, its tests skip.
-unpack_python() {
-    local suite=$1 version=$2 to=$cache/deb/python$2 apt folder options
-    shift 2
+# unpack_program SUITE NAME BINARY PACKAGE...: unpacks a program of a release of Debian, with the
+# libraries that it needs, in $cache/deb/NAME; `run` there starts it. The release's lists are its own:
+# nothing of the machine's apt changes. Where it cannot be had, its tests skip.
+unpack_program() {
+    local suite=$1 name=$2 binary=$3 to=$cache/deb/$2 apt folder options deb
+    shift 3
     [ -e "$to/.done" ] && return 0
-    say "fetching from Debian $suite, as test input: python$version"
+    say "fetching from Debian $suite, as test input: $name"
     mkdir -p "$cache/deb"
-    folder=$(mktemp -d "$cache/deb/.python.XXXXXX")
+    folder=$(mktemp -d "$cache/deb/.program.XXXXXX")
     apt=$folder/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$folder/debs"
     echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" >"$apt/sources.list"
@@ -81,16 +81,27 @@ unpack_python() {
             for deb in *.deb; do dpkg-deb -x "$deb" ..; done) >"$folder.log" 2>&1; then
         tail -3 "$folder.log" >&2
         rm -rf "$folder" "$folder.log"
-        say "no python$version in Debian $suite: its tests skip"
+        say "no $name in Debian $suite: its tests skip"
         return 0
     fi
     rm -rf "$apt" "$folder/debs" "$folder.log"
-    cat >"$folder/python3" <<EOF
+    # Debian's Node.js has some of its scripts in /usr/share; releases up to 12 have the C library in /lib
+    cat >"$folder/run" <<EOF
 #!/bin/sh
-export PYTHONHOME=$to/usr
-exec $to/usr/lib64/ld-linux-x86-64.so.2 --library-path $to/usr/lib/x86_64-linux-gnu $to/usr/bin/python$version "\$@"
+to=$to
+if [ -d \$to/usr/share/nodejs ] && [ "\$1" != --in-namespace ]; then
+    exec unshare --mount \$0 --in-namespace "\$@"
+elif [ -d \$to/usr/share/nodejs ]; then
+    mount --bind \$to/usr/share /usr/share && shift
+else
+    export PYTHONHOME=\$to/usr
+fi
+for loader in \$to/usr/lib64/ld-linux-x86-64.so.2 \$to/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2; do
+    [ -x \$loader ] && exec \$loader --library-path \$to/usr/lib/x86_64-linux-gnu:\$to/lib/x86_64-linux-gnu \$to/$binary "\$@"
+done
+exit 127
 EOF
-    chmod 755 "$folder" "$folder/python3"
+    chmod 755 "$folder" "$folder/run"
     touch "$folder/.done"
     rm -rf "${to:?}"
     mv "$folder" "$to"

@@ -12,9 +12,12 @@ wanted_test=(chromium) # opens exports for speedscope
 unpacked_test=(nginx luajit redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop
     libhiredis0.14 liblzf1 postgresql-15 libpq5 libgnustep-base1.28 debuginfod libmicrohttpd12 libarchive13 libblocksruntime0
     lldb-19 liblldb-19 python3-lldb-19)
-# newer than Debian 12: release, version, packages
-python_test=(forky 3.14 python3.14-minimal libpython3.14-minimal libpython3.14-stdlib libc6 libexpat1 zlib1g libssl3t64
-    libuuid1 libffi8)
+# of other releases, or that the machine may have in another version: release, name, binary, packages
+python_test=(forky python3.14 usr/bin/python3.14 python3.14-minimal libpython3.14-minimal libpython3.14-stdlib libc6
+    libexpat1 zlib1g libssl3t64 libuuid1 libffi8)
+node_test=(bookworm node18 usr/bin/node nodejs libnode108 node-acorn
+    node-cjs-module-lexer node-undici libuv1 libc-ares2 libnghttp2-14 libicu72 libssl3 libbrotli1 zlib1g
+    libc6 libstdc++6 libgcc-s1)
 # the zoo of --long (tests/integration/zoo/wide_programs.c): whole programs, installed because they need their libraries
 packages_long=(stress-ng zenity lighttpd memcached mosquitto dnsmasq-base haproxy openssh-server dbus tmux ruby lua5.4 lua-luv
     php-cli guile-3.0 erlang-base ocaml-nox libev-perl libanyevent-perl libio-async-perl libpoe-perl default-jdk-headless
@@ -29,7 +32,7 @@ dev_setup() {
     for group in "$@"; do
         case $group in
             build) need "${packages_build[@]}"; unpack "${unpacked_build[@]}" ;;
-            test) need "${packages_build[@]}" "${packages_test[@]}"; want "${wanted_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; unpack_python "${python_test[@]}"; from_npm test ;;
+            test) need "${packages_build[@]}" "${packages_test[@]}"; want "${wanted_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; unpack_program "${python_test[@]}"; unpack_program "${node_test[@]}"; from_npm test ;;
             long) (need "${packages_long[@]}") || want "${packages_long[@]}" ;;
             bench) need "${packages_build[@]}" "${packages_bench[@]}"; unpack "${unpacked_bench[@]}" ;;
             *) die "setup: unknown group '$group' (build, test, long, bench)" ;;

@@ -22,7 +22,7 @@ static inline void find_python(const char *version, char ret_path[1024])
     if (version[0] == '/') {
         snprintf(ret_path, 1024, "%s", version);
     } else if (strcmp(version, "3.14") == 0) {
-        snprintf(ret_path, 1024, "%s%s/deb/python3.14/python3", cache != NULL ? cache : home,
+        snprintf(ret_path, 1024, "%s%s/deb/python3.14/run", cache != NULL ? cache : home,
                  cache != NULL ? "" : "/.cache/sonde");
     } else {
         snprintf(ret_path, 1024, "%s/.pyenv/versions/%s/bin/python3", home, version);

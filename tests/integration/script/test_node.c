@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* JavaScript functions of Node.js are those of V8's own stack traces, in the same calls
  * (equals_v8.py): methods, getters, accessors, closures, generators, async functions, eval, scripts
- * with a line offset, native callbacks. Versions by npm (tools/npm-packages.list). */
+ * with a line offset, native callbacks. Versions by npm (tools/npm-packages.list), and Debian's. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,22 @@ static void compare_version(const char *version)
     compare(node, "later");
 }
 
+/* V8 in a stripped library. Its starter needs a mount namespace, for scripts in /usr/share. */
+TEST_TIMEOUT(functions_of_debians_node_18, 110)
+{
+    const char *home = getenv("HOME"), *cache = getenv("SONDE_CACHE");
+    char node[4096];
+    snprintf(node, sizeof node, "%s%s/deb/node18/run", cache != NULL ? cache : home,
+             cache != NULL ? "" : "/.cache/sonde");
+    struct test_run run = test_run((const char *[]){node, "-e", "0", NULL}, NULL, NULL, 50);
+    bool starts = run.status == 0;
+    test_run_done(&run);
+    if (!starts) {
+        SKIP("%s does not start", node);
+    }
+    compare(node, "now");
+    compare(node, "later");
+}
 TEST_TIMEOUT(functions_of_node_18, 110)
 {
     compare_version("18.20.8");
