@@ -107,7 +107,7 @@ const struct sonde__cli_command collector_cmd_key = {
              "(also change the state of groups), admin (also keys and projects). Keys with\n"
              "--project are for that project only. The secret is printed once; the collector\n"
              "keeps its hash. A revoked key is refused from then on, also by a server that\n"
-             "runs.\n",
+             "runs (within a second).\n",
     .options = options,
     .examples = "  sonde-collector key add --project web --role ingest --label phones\n"
                 "  sonde-collector key revoke 3\n",

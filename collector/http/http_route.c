@@ -109,6 +109,32 @@ static bool may(const struct store_key *key, enum store_role needed)
     return key->role != STORE_INGEST && key->role >= needed;
 }
 
+/* Valid keys of this thread's last requests, for KEPT_NS: a revoked key is refused after that. */
+enum { KEPT_KEYS = 16 };
+#define KEPT_NS 1000000000u
+static _Thread_local struct {
+    struct store_key key;
+    uint64_t until_ns;
+} kept[KEPT_KEYS];
+
+static enum store_status find_key(struct store *store, const struct hash *hash,
+                                  struct store_key *ret_key)
+{
+    unsigned at = hash->bytes[0] % KEPT_KEYS;
+    uint64_t now_ns = collector_now_ns();
+    if (kept[at].until_ns - now_ns <= KEPT_NS &&
+        memcmp(&kept[at].key.hash, hash, sizeof *hash) == 0) {
+        *ret_key = kept[at].key;
+        return STORE_OK;
+    }
+    enum store_status status = store_find_key(store, hash, ret_key);
+    if (status == STORE_OK) {
+        kept[at].key = *ret_key;
+        kept[at].until_ns = now_ns + KEPT_NS;
+    }
+    return status;
+}
+
 /* The project that the path names: one that the key is for. */
 static unsigned find_project(struct http_request *request)
 {
@@ -132,7 +158,7 @@ unsigned http_admit(struct http_request *request, const char *authorization)
         return 401;
     }
     struct hash hash = ids_hash(secret, size);
-    enum store_status status = store_find_key(request->collector->store, &hash, &request->key);
+    enum store_status status = find_key(request->collector->store, &hash, &request->key);
     if (status != STORE_OK) {
         return status == STORE_ABSENT ? 401 : 503;
     }

@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "journal_files.h"
 
-/* Entries of one sync. */
+/* Entries of one sync, and the least time between two: those that come meanwhile share the next. */
 enum { BATCH_MAX = 256 };
+#define GATHER_NS 4000000u
 
 struct waiting {
     struct waiting *next;
@@ -71,20 +73,42 @@ static int write_batch(struct journal *j, struct waiting *const *batch, unsigned
     return journal_files_append(&j->files, parts, 2 * count);
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Let more entries come, if the last sync was just now. */
+static void gather(uint64_t last_ns)
+{
+    uint64_t past_ns = now_ns() - last_ns;
+    if (past_ns < GATHER_NS) {
+        nanosleep(&(struct timespec){.tv_nsec = (long)(GATHER_NS - past_ns)}, NULL);
+    }
+}
+
 static void *write_entries(void *arg)
 {
     struct journal *j = arg;
     struct waiting *batch[BATCH_MAX];
+    uint64_t last_ns = 0;
+    pthread_setname_np(pthread_self(), "journal");
     pthread_mutex_lock(&j->mutex);
     for (;;) {
-        unsigned count = take_batch(j, batch);
-        if (count == 0 && j->is_ending) {
+        if (j->first == NULL && j->is_ending) {
             break;
         }
-        if (count == 0) {
+        if (j->first == NULL) {
             pthread_cond_wait(&j->changed, &j->mutex);
             continue;
         }
+        pthread_mutex_unlock(&j->mutex);
+        gather(last_ns);
+        last_ns = now_ns();
+        pthread_mutex_lock(&j->mutex);
+        unsigned count = take_batch(j, batch);
         pthread_mutex_unlock(&j->mutex);
         int os_error = write_batch(j, batch, count);
         pthread_mutex_lock(&j->mutex);

@@ -10,18 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base_crc32c.h"
+#include <xxhash.h>
 
 enum { NAME_TEXT = 32, MAGIC = 0x314a4e53 }; /* "SNJ1" */
 
 /* --- one entry --- */
 
-static uint32_t check_of(const struct journal_head *head, const void *bytes)
+static uint64_t check_of(const struct journal_head *head, const void *bytes)
 {
-    const char *rest = (const char *)head + offsetof(struct journal_head, size);
-    uint32_t crc = sonde__base_crc32c(0, rest, sizeof *head - offsetof(struct journal_head, size));
-    return sonde__base_crc32c(crc, bytes, head->size);
+    const size_t from = offsetof(struct journal_head, magic);
+    uint64_t rest = XXH3_64bits((const char *)head + from, sizeof *head - from);
+    return XXH3_64bits_withSeed(bytes, head->size, rest);
 }
 
 void journal_head_fill(struct journal_head *ret_head, const struct journal_entry *entry)

@@ -10,9 +10,8 @@
 
 /* Before the bytes of each entry, in the machine's byte order: a journal stays on its machine. */
 struct journal_head {
-    uint32_t magic;
-    uint32_t check; /* CRC-32C of the rest of the head, and of the bytes */
-    uint32_t size, form, project, unused;
+    uint64_t check; /* XXH3 of the bytes, seeded by that of the rest of the head */
+    uint32_t magic, size, form, project;
     uint64_t received_ns;
     struct report_id id;
 };

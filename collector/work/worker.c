@@ -162,6 +162,7 @@ static void *work(void *arg)
     struct journal_entry entry;
     struct journal_place place = w->place, synced = place, before = place;
     unsigned retry = RETRY_FIRST;
+    pthread_setname_np(pthread_self(), "worker");
     while (journal_next(w->journal, &place, true, &entry)) {
         if (!store_batch(w, &entry, &place)) {
             place = before; /* read again */
