@@ -31,8 +31,11 @@ void drain_script_note(struct sonde__report *report, const struct sonde__script 
         return;
     }
     notes->reasons[notes->count++] = reason;
-    if (reason != script->why) {
+    if (reason == script->doubt) {
         snprintf(text, sizeof text, "%s", reason);
+    } else if (reason != script->why) {
+        snprintf(text, sizeof text, "%s functions stand beside the stack of a thread: %s",
+                 script->language, reason);
     } else if (script->language == NULL) {
         snprintf(text, sizeof text, "functions of scripts are not shown: %s", reason);
     } else {

@@ -13,6 +13,7 @@ struct drain_script_notes {
 };
 /* Add a note of why script frames are not shown (script->why) or of what is not shown of them
  * (script->doubt), once for each reason; a null reason: nothing. */
+/* reason: script->why, script->doubt, or why its frames stand beside the stack */
 void drain_script_note(struct sonde__report *report, const struct sonde__script *script,
                        const char *reason, struct drain_script_notes *notes);
 

@@ -484,6 +484,9 @@ static uint32_t add_sample(struct sonde__drain *drain, const struct sonde__image
     const struct sonde__target_script *script = &sample->script;
     drain_script_note(drain->report, &script->script, script->script.why, &drain->script_notes);
     *ret_script_stack = script->joined ? 0 : drain_script_all(drain->report, &script->script);
+    if (*ret_script_stack != 0 && sample->capture.by != SONDE__CAPTURED_PERF) {
+        drain_script_note(drain->report, &script->script, script->apart, &drain->script_notes);
+    }
     return add_stack(drain, images, &sample->stack, script->joined ? &script->script : NULL);
 }
 

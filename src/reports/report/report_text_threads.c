@@ -144,7 +144,9 @@ static void put_body(struct sonde__report_out *out, const struct sonde__report *
     const char *note = sonde__report_text(report, thread->note);
     sonde__report_put_stack(out, report, thread->stack, 2);
     if (thread->script_stack != 0) {
-        sonde__report_out_str(out, "  script frames, read later:\n");
+        bool is_later = thread->captured_by == 2; /* a sample of a running thread */
+        sonde__report_out_str(out, is_later ? "  script frames, read later:\n"
+                                            : "  script frames, which do not fit the stack:\n");
         sonde__report_put_stack(out, report, thread->script_stack, 4);
     }
     if (thread->end != SONDE_END_ROOT && (thread->stack != 0 || *note == '\0')) {

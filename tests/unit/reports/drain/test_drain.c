@@ -457,6 +457,34 @@ TEST(without_symbols_a_frame_has_no_line)
     teardown(&w);
 }
 
+/* A thread that did not run was read at one moment: if its script frames stand beside its stack,
+ * the reason is a note. Those of a running thread may be of a later moment, which is said there. */
+TEST(reason_why_script_frames_stand_beside_the_stack)
+{
+    const struct sonde__script_frame frame = {.function = "save", .file = "app.py", .line = 7};
+    struct world w;
+    setup(&w, false);
+    push(&w, at(first_function, 0), SONDE_FOUND_REGISTERS | SONDE_HOW_EXACT);
+    for (unsigned i = 0; i < 2; i++) {
+        struct sonde__sample sample = {.stack = w.stack};
+        uint32_t apart = 0;
+        sample.capture.by = i == 0 ? SONDE__CAPTURED_PERF : SONDE__CAPTURED_PASSIVE;
+        sample.script.apart = i == 0 ? "read later" : "the interpreter's loop has no symbol";
+        sample.script.script = (struct sonde__script){.language = "Python",
+                                                      .frames = &frame,
+                                                      .count = 1,
+                                                      .run_count = 1,
+                                                      .state = SONDE__SCRIPT_READ};
+        (void)sonde__drain_sample(w.drain, &w.set, &sample, &apart);
+        CHECK(apart != 0);
+        CHECK_EQ(sonde__report_note_count(w.report), i);
+    }
+    CHECK_STR(sonde__report_note(w.report, 0),
+              "Python functions stand beside the stack of a thread: "
+              "the interpreter's loop has no symbol");
+    teardown(&w);
+}
+
 /* The reason why a thread has no script frames is a note, once for each reason. */
 TEST(unread_script_frames_are_noted_once)
 {
