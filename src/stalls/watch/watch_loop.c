@@ -244,6 +244,7 @@ static void change_thread(struct sonde__watch_session *s, struct sonde__watch_lo
     loop->latest.state = '\0';
     loop->tid = tid;
     loop->longs_seen = loop->unsure_seen = 0;
+    loop->last = (struct sonde__watch_span){0};
 }
 
 uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde__watch_loop *loop,

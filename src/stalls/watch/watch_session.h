@@ -22,6 +22,12 @@ struct sonde__probe_scopes;  /* probe_scope.h */
 struct sonde__watch_scope_list;
 struct sonde__watch_outside;
 
+/* The times of a stall. */
+struct sonde__watch_span {
+    uint64_t begin_ns, end_ns; /* end_ns 0: there was none */
+    bool is_released;          /* it ended in a wait without a known owner */
+};
+
 /* An event loop, which is one slot of the page; or a level of nested scopes (watch_scopes.h). */
 struct sonde__watch_loop {
     struct sonde__probe_slot *slot;
@@ -60,7 +66,8 @@ struct sonde__watch_loop {
     struct sonde__watch_load load;    /* of this turn, once sampling has begun */
     uint64_t begin_cpu_ns;            /* CPU time of the watch then */
     uint64_t warned_ns; /* begin of the turn in which a watchdog was nearly due; 0: none */
-    bool unread;        /* no attempt to sample has worked since the last sample */
+    struct sonde__watch_span last; /* its last stall that was reported (watch_release.h) */
+    bool unread;                   /* no attempt to sample has worked since the last sample */
     /* a scope: */
     struct sonde__watch_loop *outer;      /* the level around it; null: none */
     char scope[SONDE__WATCH_SCOPE_BYTES]; /* its name and limit */

@@ -13,6 +13,7 @@
 #include "watch_cause.h"
 #include "watch_live.h"
 #include "watch_most.h"
+#include "watch_release.h"
 #include "watch_sampler.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
@@ -215,6 +216,9 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     }
     note_program(s, loop, stall);
     sonde__watch_end_samples(s, loop, duration_ns);
+    if (!open && loop->kind == SONDE__REPORT_STALL_LOOP) {
+        sonde__watch_note_release(s, loop);
+    }
     stall->cpu_ns = loop->account.turn_cpu_ns;
     stall->runqueue_ns = loop->account.turn_runqueue_ns;
     sonde__watch_load_end(&loop->load, s->pid, loop->tid, d->since_ns,

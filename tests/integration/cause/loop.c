@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An event loop that stalls for 600 ms, times argv[2]. argv[1]: "lock", which another thread holds;
  * "pipe", which a child writes to at the end of that; "child", which ends then; "deadlock", for
- * ever; "late deadlock", which closes after that time. Prints the truth: "TID
- * RESOURCE OWNER". */
+ * ever; "late deadlock", which closes after that time; "place", which a second loop waits for
+ * meanwhile. Prints the truth: "TID RESOURCE OWNER". */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,42 @@ static void stall_by_child(void)
     (void)waitpid(pid, NULL, 0);
 }
 
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+static bool is_taken;
+
+/* Another loop: each of its turns needs the place for a moment. */
+static void *loop_at_a_place(void *arg)
+{
+    struct pollfd polled = {.fd = *(int *)arg, .events = POLLIN};
+    owner = (int)syscall(SYS_gettid);
+    for (;;) {
+        (void)poll(&polled, 1, 10);
+        pthread_mutex_lock(&mutex);
+        while (is_taken) {
+            pthread_cond_wait(&released, &mutex);
+        }
+        pthread_mutex_unlock(&mutex);
+    }
+    return NULL;
+}
+
+static void take_place(bool taken)
+{
+    pthread_mutex_lock(&mutex);
+    is_taken = taken;
+    pthread_cond_broadcast(&released);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void stall_in_the_place(void)
+{
+    printf("%d %p %d\n", (int)getpid(), (void *)&released, owner);
+    fflush(stdout);
+    take_place(true);
+    usleep(stall_us);
+    take_place(false);
+}
+
 int main(int argc, char **argv)
 {
     int wake[2];
@@ -94,12 +131,18 @@ int main(int argc, char **argv)
     stall_us = 600000 * (unsigned)atoi(argv[2]);
     circle_after_us = strcmp(argv[1], "late deadlock") == 0 ? stall_us : 0;
     struct pollfd polled = {.fd = wake[0], .events = POLLIN};
+    pthread_t other;
+    if (strcmp(argv[1], "place") == 0) {
+        pthread_create(&other, NULL, loop_at_a_place, &wake[0]);
+    }
     for (int turn = 0; turn < 60; turn++) {
         (void)poll(&polled, 1, 10);
         if (turn == 40 && strcmp(argv[1], "pipe") == 0) {
             stall_by_pipe();
         } else if (turn == 40 && strcmp(argv[1], "child") == 0) {
             stall_by_child();
+        } else if (turn == 40 && strcmp(argv[1], "place") == 0) {
+            stall_in_the_place();
         } else if (turn == 40) {
             stall_by_lock(strstr(argv[1], "deadlock") != NULL ? wake : NULL);
         }

@@ -80,6 +80,22 @@ TIMED_TEST(a_stall_by_a_pipe, 60)
     test_run_done(&run);
 }
 
+/* A condition has no owner. The stall of the second loop says with whose it ended. */
+TIMED_TEST(a_stall_that_ends_with_another, 60)
+{
+    char tid[16], resource[32], other[16], expected[200];
+    struct test_run run = watch("place", tid, resource, other);
+    CHECK_CONTAINS(run.err, " under stall_in_the_place");
+    snprintf(expected, sizeof expected, "  waits     thread %s for condition variable", other);
+    CHECK_CONTAINS(run.err, expected);
+    const char *line = strstr(run.err, expected);
+    char *rest = strndup(line, strcspn(line, "\n"));
+    snprintf(expected, sizeof expected, ", until thread %s (cause_loop) went on", tid);
+    CHECK_CONTAINS(rest, expected);
+    free(rest);
+    test_run_done(&run);
+}
+
 static void check_deadlock(const char *how)
 {
     char tid[16], resource[32], owner[16], expected[200];
