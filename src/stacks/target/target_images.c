@@ -104,6 +104,18 @@ struct sonde__target_retired *sonde__target_images_share(struct sonde__target_im
     return images->retired;
 }
 
+void sonde__target_images_replace(struct sonde__target_images *images,
+                                  const struct sonde__target_images *made)
+{
+    struct sonde__target_retired *retired = images->retired;
+    if (retired != NULL && !has_users(retired)) {
+        drop_retired(retired);
+    }
+    drop_images(images);
+    *images = *made;
+    images->retired = retired;
+}
+
 static bool is_machine(const struct sonde__elf *elf, unsigned arch)
 {
     return elf->is64 && elf->type != SONDE__ET_CORE && elf->arch == arch;
@@ -507,12 +519,7 @@ enum sonde_status sonde__target_images_build(struct sonde__target_images *images
             }
         }
     }
-    if (images->retired != NULL && !has_users(images->retired)) {
-        drop_retired(images->retired);
-    }
-    drop_images(images);
-    b.made.retired = images->retired;
-    *images = b.made;
+    sonde__target_images_replace(images, &b.made);
     images->set = (struct sonde__image_set){images->images, images->ranges, images->image_count,
                                             images->range_count, generation};
     return SONDE_OK;

@@ -71,6 +71,10 @@ SONDE_NODISCARD enum sonde_status
 sonde__target_images_build(struct sonde__target_images *images, const struct sonde__host_maps *maps,
                            const struct sonde__target_source *from);
 void sonde__target_images_done(struct sonde__target_images *images);
+/* Replace *images by *made, which has nothing retired. What a frozen target may still use is
+ * retired. Ownership: takes what *made holds. */
+void sonde__target_images_replace(struct sonde__target_images *images,
+                                  const struct sonde__target_images *made);
 
 /* Add a user: what the images point to stays until it decrements `users`. Null: no memory. */
 struct sonde__target_retired *sonde__target_images_share(struct sonde__target_images *images);
