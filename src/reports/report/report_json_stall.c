@@ -15,7 +15,8 @@ static const char *const phase_kinds[] = {"none", "running", "blocked", "disk", 
 static const char *const loops[] = {"unknown", "epoll", "poll",  "select",   "condition",
                                     "signal",  "other", "marks", "run loop", "semaphore",
                                     "futex",   "pause", "timer"};
-static const char *const samplers[] = {"none", "passive+perf", "passive+ptrace", "passive+signal"};
+static const char *const samplers[] = {"none", "passive+perf", "passive+ptrace", "passive+signal",
+                                       "stop"};
 static const char *const stall_kinds[] = {"loop", "launch", "exit", "scope"};
 static const char *const app_states[] = {"unknown", "active", "inactive", "background",
                                          "extension"};

@@ -161,6 +161,7 @@ enum sonde__report_sampler {
     SONDE__REPORT_SAMPLER_PERF,   /* passive + perf events */
     SONDE__REPORT_SAMPLER_PTRACE, /* passive + ptrace */
     SONDE__REPORT_SAMPLER_SIGNAL, /* passive + signal */
+    SONDE__REPORT_SAMPLER_STOP,   /* the thread is stopped for each sample (Darwin) */
 };
 
 /* The machine. Unknown texts are "" (a writer may also pass null). */

@@ -28,6 +28,8 @@ static const char *sampler_text(uint32_t sampler)
         return "passive, ptrace while running";
     case SONDE__REPORT_SAMPLER_SIGNAL:
         return "passive, a signal while running";
+    case SONDE__REPORT_SAMPLER_STOP:
+        return "the thread stopped for each sample";
     default:
         return "passive, running threads not at all";
     }

@@ -147,6 +147,8 @@ uint8_t sonde__watch_way_of(uint8_t way, const struct sonde__sample *sample)
         return SONDE__REPORT_SAMPLER_PTRACE;
     case SONDE__CAPTURED_SIGNAL:
         return SONDE__REPORT_SAMPLER_SIGNAL;
+    case SONDE__CAPTURED_STOP:
+        return SONDE__REPORT_SAMPLER_STOP;
     case SONDE__CAPTURED_NOT:
         return SONDE__REPORT_SAMPLER_NONE;
     default:
