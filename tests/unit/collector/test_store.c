@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The database and the files: a report counts once, sums add up, keys end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blob.h"
+#include "store.h"
+#include "test.h"
+
+static struct store *open_store(void)
+{
+    struct store *store;
+    struct sonde_error error;
+    if (store_open(test_folder(), &store, &error) != STORE_OK) {
+        FAIL("%s", error.what);
+    }
+    return store;
+}
+
+static struct digest_event event_of(const char *group, uint64_t ns)
+{
+    struct digest_event event = {
+        .kind = DIGEST_STALL, .count = 1, .total_ns = ns, .longest_ns = ns};
+    snprintf(event.group, sizeof event.group, "%s", group);
+    snprintf(event.title, sizeof event.title, "title of %s", group);
+    snprintf(event.summary, sizeof event.summary, "%llu", (unsigned long long)ns);
+    return event;
+}
+
+/* Add a report with one event. */
+static enum store_status add(struct store *store, unsigned id, const char *group, uint64_t ns,
+                             char *device, char *build)
+{
+    struct digest_event event = event_of(group, ns);
+    const struct digest digest = {.kind = 2,
+                                  .time_ns = 5000,
+                                  .program = (char *)(uintptr_t) "p",
+                                  .build = build,
+                                  .device = device,
+                                  .os = (char *)(uintptr_t) "o",
+                                  .arch = (char *)(uintptr_t) "a",
+                                  .events = &event,
+                                  .event_count = 1};
+    struct store_report report = {
+        .project = 1, .received_ns = 6000 + id, .size_bytes = 10, .digest = &digest};
+    report.id.bytes[0] = (uint8_t)id;
+    return store_add_report(store, &report);
+}
+
+static void keep_group(void *ctx, const struct store_group *group)
+{
+    struct store_group *kept = ctx;
+    *kept = *group;
+    kept->summary = strcmp(group->summary, "300") == 0 ? "300" : "other";
+}
+
+TEST(report_counts_once_and_sums_add_up)
+{
+    static char one[] = "m1", two[] = "m2", old[] = "b1", new[] = "b2";
+    struct store *store = open_store();
+    struct store_group group = {0};
+    CHECK_EQ(store_begin(store), STORE_OK);
+    CHECK_EQ(add(store, 1, "g", 100, one, old), STORE_OK);
+    CHECK_EQ(add(store, 1, "g", 100, one, old), STORE_KNOWN);
+    CHECK_EQ(add(store, 2, "g", 300, two, new), STORE_OK);
+    CHECK_EQ(add(store, 3, "g", 200, two, new), STORE_OK);
+    CHECK_EQ(add(store, 4, "other", 1, two, new), STORE_OK);
+    CHECK_EQ(store_commit(store, (struct journal_place){3, 77}), STORE_OK);
+    CHECK_EQ(store_begin(store), STORE_OK);
+    CHECK_EQ(add(store, 5, "g", 1000, one, old), STORE_OK);
+    store_rollback(store);
+    CHECK_EQ(store_groups(store, 1, 0, STORE_BY_IMPACT, 1, keep_group, &group), STORE_OK);
+    CHECK_EQ(group.count, 3);
+    CHECK_EQ(group.total_ns, 600);
+    CHECK_EQ(group.longest_ns, 300);
+    CHECK_STR(group.summary, "300");
+    CHECK_EQ(group.longest.bytes[0], 2);
+    CHECK_EQ(group.devices, 2);
+    CHECK_EQ(store_groups(store, 2, 0, STORE_BY_IMPACT, 1, keep_group, &group), STORE_OK);
+    CHECK_EQ(store_group(store, 2, 1, keep_group, &group), STORE_ABSENT);
+    store_close(store);
+    store = open_store();
+    CHECK_EQ(store_place(store).segment, 3);
+    CHECK_EQ(store_place(store).offset, 77);
+    struct report_id id = {{1}};
+    CHECK_EQ(store_knows(store, 1, &id), STORE_KNOWN);
+    CHECK_EQ(store_knows(store, 2, &id), STORE_ABSENT);
+    id.bytes[0] = 5;
+    CHECK_EQ(store_knows(store, 1, &id), STORE_ABSENT);
+    store_close(store);
+}
+
+TEST(keys_are_found_until_they_are_revoked)
+{
+    struct store *store = open_store();
+    struct store_key key = {.project = 1, .role = STORE_READ, .hash = ids_hash("x", 1)}, found;
+    int64_t number;
+    CHECK_EQ(store_add_key(store, &key, &number), STORE_OK);
+    CHECK_EQ(store_add_key(store, &key, &number), STORE_KNOWN);
+    CHECK_EQ(store_find_key(store, &key.hash, &found), STORE_OK);
+    CHECK_EQ(found.role, STORE_READ);
+    CHECK_EQ(store_revoke_key(store, found.number, 9), STORE_OK);
+    CHECK_EQ(store_revoke_key(store, found.number, 9), STORE_ABSENT);
+    CHECK_EQ(store_find_key(store, &key.hash, &found), STORE_ABSENT);
+    store_close(store);
+}
+
+TEST(a_newer_database_is_refused)
+{
+    char command[512];
+    struct store *store = open_store();
+    struct sonde_error error;
+    store_close(store);
+    snprintf(command, sizeof command, "sqlite3 '%s/collector.db' 'PRAGMA user_version = 99'",
+             test_folder());
+    CHECK_EQ(system(command), 0);
+    CHECK_EQ(store_open(test_folder(), &store, &error), STORE_FAILED);
+    CHECK_CONTAINS(error.what, "version 99");
+}
+
+TEST(file_is_given_back_or_found_damaged)
+{
+    struct hash hash, same;
+    void *bytes;
+    size_t size;
+    char path[512], name[IDS_HASH_TEXT];
+    int folder = open(test_folder(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct blob blob = {.bytes = "a report", .size = 8};
+    CHECK_EQ(blob_put(folder, &blob, &hash), 0);
+    CHECK_EQ(blob_put(folder, &blob, &same), 0);
+    CHECK(memcmp(&hash, &same, sizeof hash) == 0);
+    CHECK_EQ(blob_get(folder, &hash, &bytes, &size), 0);
+    CHECK(size == 8 && memcmp(bytes, "a report", 8) == 0);
+    free(bytes);
+    ids_hash_text(&hash, name);
+    snprintf(path, sizeof path, "%s/%.2s/%s", test_folder(), name, name + 2);
+    char *packed = test_read_file(path, &size);
+    for (size_t i = 0; i < size; i++) {
+        packed[i] ^= 8;
+        test_write_file(path, packed, size);
+        packed[i] ^= 8;
+        int os_error = blob_get(folder, &hash, &bytes, &size);
+        if (os_error == 0) { /* a bit that means nothing */
+            free(bytes);
+        } else {
+            CHECK_EQ(os_error, EBADMSG);
+        }
+    }
+    free(packed);
+    hash.bytes[0] ^= 1;
+    CHECK_EQ(blob_get(folder, &hash, &bytes, &size), ENOENT);
+    close(folder);
+}
