@@ -57,6 +57,17 @@ static void keep_group(void *ctx, const struct store_group *group)
     kept->summary = strcmp(group->summary, "300") == 0 ? "300" : "other";
 }
 
+/* Of the first build one stall, of the second two. */
+static void check_sum(void *ctx, const struct store_sum *sum)
+{
+    bool is_first = strcmp(sum->build, "b1") == 0;
+    (void)ctx;
+    CHECK_EQ(sum->hour, 0);
+    CHECK_EQ(sum->count, is_first ? 1 : 2);
+    CHECK_EQ(sum->total_ns, is_first ? 100 : 500);
+    CHECK_EQ(sum->longest_ns, is_first ? 100 : 300);
+}
+
 TEST(report_counts_once_and_sums_add_up)
 {
     static char one[] = "m1", two[] = "m2", old[] = "b1", new[] = "b2";
@@ -65,8 +76,8 @@ TEST(report_counts_once_and_sums_add_up)
     CHECK_EQ(store_begin(store), STORE_OK);
     CHECK_EQ(add(store, 1, "g", 100, one, old), STORE_OK);
     CHECK_EQ(add(store, 1, "g", 100, one, old), STORE_KNOWN);
-    CHECK_EQ(add(store, 2, "g", 300, two, new), STORE_OK);
-    CHECK_EQ(add(store, 3, "g", 200, two, new), STORE_OK);
+    CHECK_EQ(add(store, 2, "g", 200, two, new), STORE_OK);
+    CHECK_EQ(add(store, 3, "g", 300, two, new), STORE_OK);
     CHECK_EQ(add(store, 4, "other", 1, two, new), STORE_OK);
     CHECK_EQ(store_commit(store, (struct journal_place){3, 77}), STORE_OK);
     CHECK_EQ(store_begin(store), STORE_OK);
@@ -77,7 +88,8 @@ TEST(report_counts_once_and_sums_add_up)
     CHECK_EQ(group.total_ns, 600);
     CHECK_EQ(group.longest_ns, 300);
     CHECK_STR(group.summary, "300");
-    CHECK_EQ(group.longest.bytes[0], 2);
+    CHECK_EQ(group.longest.bytes[0], 3);
+    CHECK_EQ(store_sums(store, group.number, check_sum, NULL), STORE_OK);
     CHECK_EQ(group.devices, 2);
     CHECK_EQ(store_groups(store, 2, 0, STORE_BY_IMPACT, 1, keep_group, &group), STORE_OK);
     CHECK_EQ(store_group(store, 2, 1, keep_group, &group), STORE_ABSENT);
