@@ -78,12 +78,11 @@ void *bench_report(unsigned cause, size_t *ret_size)
         images[i] = sonde__report_add_image(report, &image);
     }
     for (unsigned i = 0; i < STACKS; i++) {
-        samples[i] =
-            (struct sonde__report_sample){.time_ns = 100000000u * i,
-                                          .weight_ns = 100000000u,
-                                          .stack = add_stack(report, images, cause, i),
-                                          .phase = SONDE__REPORT_PHASE_BLOCKED,
-                                          .syscall = 75}; /* fsync(2) on x86-64, plus 1 */
+        samples[i] = (struct sonde__report_sample){.time_ns = 100000000u * i,
+                                                   .weight_ns = 100000000u,
+                                                   .stack = add_stack(report, images, cause, i),
+                                                   .phase = SONDE__REPORT_PHASE_BLOCKED,
+                                                   .syscall = 75}; /* fsync(2) on x86-64, plus 1 */
     }
     const struct sonde__report_stall stall = {.begin_ns = 1000000000u,
                                               .duration_ns = 400000000u,
