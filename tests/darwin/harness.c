@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The harness of portable tests in the host. Each test runs in a process of its own. FAIL_TEST and
  * TIMED_TEST are left to the other harness (tests/harness), which watches that process. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ extern const struct test_case *const tests_end[] __asm__("section$end$__DATA$son
 int sim_run_apart(void (*function)(void));
 
 static const char *running = "";
+static int program; /* its pid: children of a test have the same folder */
 
 static _Noreturn void end(const char *file, int line, const char *format, va_list arguments)
 {
@@ -65,6 +67,28 @@ char *test_read_file(const char *path, size_t *ret_size)
     return text;
 }
 
+/* In the folder that run.sh gives, which it removes: no test removes its own. */
+const char *test_folder(void)
+{
+    static char path[512];
+    if (path[0] == '\0') {
+        snprintf(path, sizeof path, "%s/%d-%s", getenv("SONDE_TEST_FOLDER"), program, running);
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+            FAIL("no folder %s", path);
+        }
+    }
+    return path;
+}
+
+void test_write_file(const char *path, const void *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size) {
+        FAIL("cannot write %s", path);
+    }
+    close(fd);
+}
+
 void test_check_golden(const char *name, const char *text)
 {
     char path[512];
@@ -100,6 +124,7 @@ unsigned test_slack(void)
 int main(void)
 {
     unsigned passed = 0, failed = 0;
+    program = getpid();
     for (const struct test_case *const *test = tests_begin; test < tests_end; test++) {
         running = (*test)->name;
         if ((*test)->expect != TEST_EXPECT_PASS || (*test)->timed) {

@@ -11,7 +11,8 @@ case $arch in
     *) emulator='' signed=-O1 rounds=1700 ;;
 esac
 
-export SONDE_SOURCE_DIR="$here/../.."
+export SONDE_SOURCE_DIR="$here/../.." SONDE_TEST_FOLDER="$out/folders"
+rm -rf "$SONDE_TEST_FOLDER" && mkdir -p "$SONDE_TEST_FOLDER"
 
 # once STATUS TEXT COMMAND...: the command ends with the status and prints the text, at least.
 once() {
@@ -223,13 +224,18 @@ for flags in '-O2' '-O0 -no_fixup_chains'; do
         case $name in '#') continue ;; esac
         # shellcheck disable=SC2046 # one word for each file
         "$here/build.sh" "$arch" "$out" "$headers" "unit_$name" \
-            "${flags%% *} -D_GNU_SOURCE -include $here/portable.h -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report" \
+            "${flags%% *} -D_GNU_SOURCE -include $here/portable.h -Wno-missing-field-initializers $folders -I$here/../harness -I$unit/reports/report -I$unit/reports/spool -I$here/../../src/machine/host" \
             "$out/all.a -undefined dynamic_lookup ${flags#-O?}" \
             "$here/harness.c" "$here/../harness/test_check.c" $(echo " $files" | sed "s# # $unit/#g") ||
             { echo "not ok unit_$name is built"; exit 1; }
         case_ "portable tests, $flags: $name" 0 ' passed, 0 failed' run "unit_$name" </dev/null
         passed=$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$out/out.txt")
         cases=$((cases + ${passed:-0}))
+        if [ "$name" = kept ]; then
+            cp "$out/out.txt" "$out/kept.txt"
+            case_ "the spool's folder is not in backups, $flags" 0 com.apple.backupd python3 -c \
+                'import plistlib, re, sys; print(plistlib.loads(bytes.fromhex(re.search("excluded ([0-9a-f]+)", open(sys.argv[1]).read())[1])))' "$out/kept.txt"
+        fi
     done <"$here/cases.list"
 done
 echo "$cases portable tests ran in the host, $arch"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A private folder of the user, and its files: nobody else may write there, no link is followed,
- * and a lock (flock(2)) on a file shows that its writer lives. Context: any thread.
+ * and a lock on a file shows that its writer lives (host_folder_port.h). A locked file is closed by
+ * sonde__host_close(). Context: any thread.
  *
  * Functions that return int return 0 or an errno. Names have no slash. */
 #ifndef SONDE_HOST_FOLDER_H
@@ -18,6 +19,10 @@
 SONDE_NODISCARD enum sonde_status sonde__host_folder_open(const char *path, bool make,
                                                           int32_t *ret_folder,
                                                           struct sonde_error *ret_error);
+
+/* Create the missing folders above a file, for the owner only. If that fails, creating the file
+ * will fail, too. */
+void sonde__host_folders_above(const char *path);
 
 /* Create a file (EEXIST if it exists), for the owner only (0600), open it for reading and writing,
  * and lock it. */

@@ -34,6 +34,13 @@ SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t 
 SONDE_NODISCARD enum sonde_status
 sonde__host_thread_read_again(int32_t fd, struct sonde__host_thread *ret_thread);
 
+/* When a process began: with its pid, the number identifies it until the next boot. 0: not known.
+ */
+uint64_t sonde__host_process_start(int32_t pid);
+/* Does a process with this pid and start (0: any) run? False: it has ended, or is just ending. If
+ * the system does not show its start, it is taken for the same one. */
+bool sonde__host_process_lives(int32_t pid, uint64_t start);
+
 /* Has this thread ended, or is it just ending? */
 bool sonde__host_thread_ended(int32_t pid, uint64_t tid);
 

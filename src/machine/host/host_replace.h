@@ -19,8 +19,4 @@ bool sonde__host_may_be_unfinished(const char *name);
  * file, or it cannot be removed. */
 bool sonde__host_remove_unfinished(int folder_fd, const char *name);
 
-/* Create the missing folders above a file, for the owner only. If that fails, creating the file
- * will fail, too. */
-void sonde__host_folders_above(const char *path);
-
 #endif

@@ -22,6 +22,8 @@ const char *sonde__host_environment(const char *name);
 /* A user folder by the XDG specification: the path in variable `name`, with *below set to ""; else
  * the home folder, to which the caller appends *below. Null: neither is known. */
 const char *sonde__host_own_folder(const char *name, const char **below);
+/* The user's folder for what programs keep: the path is the result and *below. Null: as above. */
+const char *sonde__host_state_folder(const char **below);
 
 /* Is this descriptor connected to the journal (JOURNAL_STREAM, sd-daemon(3))? Then lines may begin
  * with their priority, "<4>". */

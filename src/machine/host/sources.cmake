@@ -1,5 +1,7 @@
 set(sources
     host_file.c
+    host_folder.c
+    host_live.c
     host_maps.c
     host_regs.c
     host_words.c
@@ -15,10 +17,9 @@ set(sources
     ${SONDE_PORT}/host_event.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file_port.c
-    ${SONDE_PORT}/host_folder.c
+    ${SONDE_PORT}/host_folder_port.c
     ${SONDE_PORT}/host_identity.c
     ${SONDE_PORT}/host_limit.c
-    ${SONDE_PORT}/host_live.c
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
     ${SONDE_PORT}/host_nsthread.c
@@ -48,7 +49,8 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/host_blocks.c darwin/host_clock.c darwin/host_file_port.c
-        darwin/host_kept.c darwin/host_loader.c darwin/host_memory_port.c darwin/host_nsthread.c darwin/host_objc.c
-        darwin/host_scratch.c darwin/host_thread.c)
+    list(APPEND sources darwin/host_blocks.c darwin/host_claim.c darwin/host_clock.c darwin/host_file_port.c
+        darwin/host_folder_port.c darwin/host_kept.c darwin/host_loader.c darwin/host_memory_port.c
+        darwin/host_nsthread.c darwin/host_objc.c darwin/host_process.c darwin/host_scratch.c
+        darwin/host_self.c darwin/host_thread.c)
 endif()

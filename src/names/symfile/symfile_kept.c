@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base_text.h"
+#include "host_folder.h"
 #include "host_replace.h"
 #include "host_self.h"
 

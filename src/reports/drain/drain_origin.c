@@ -26,13 +26,11 @@ void sonde__drain_origin(struct sonde__drain_origin *ret_origin,
 void sonde__drain_process(struct sonde__report *report, int32_t pid, int32_t parent_pid,
                           const char *executable)
 {
-    struct sonde__host_thread main;
-    bool is_known = sonde__host_thread_read(pid, (uint64_t)pid, &main) == SONDE_OK;
     const struct sonde__report_process process = {
         .pid = pid,
         .parent_pid = parent_pid,
         .executable = sonde__report_string(report, executable),
-        .start_ticks = is_known ? main.start_ticks : 0,
+        .start_ticks = sonde__host_process_start(pid),
     };
     (void)sonde__report_add_process(report, &process);
 }

@@ -96,10 +96,8 @@ struct run {
 static bool is_running(const struct sonde__report *report)
 {
     const struct sonde__report_process *process = sonde__report_process(report, 1);
-    struct sonde__host_thread main;
     return process->pid > 0 && process->start_ticks != 0 &&
-           sonde__host_thread_read(process->pid, (uint64_t)process->pid, &main) == SONDE_OK &&
-           main.start_ticks == process->start_ticks && main.letter != 'Z' && main.letter != 'X';
+           sonde__host_process_lives(process->pid, process->start_ticks);
 }
 
 static bool has_stall(const struct sonde__report *report, const struct sonde__report_stall *stall)

@@ -17,8 +17,8 @@
 
 bool sonde__spool_own_folder(char ret_path[SONDE__SPOOL_PATH])
 {
-    const char *below = "/.local/state";
-    const char *base = sonde__host_own_folder("XDG_STATE_HOME", &below);
+    const char *below = "";
+    const char *base = sonde__host_state_folder(&below);
     if (base == NULL) {
         return false;
     }

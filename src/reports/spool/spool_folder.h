@@ -26,8 +26,9 @@
 #define SONDE__SPOOL_PART   ".part" /* of an unfinished report */
 #define SONDE__SPOOL_COUNTS "counts.sonde"
 
-/* The user's folder: $XDG_STATE_HOME/sonde/spool, else ~/.local/state/sonde/spool. False: neither
- * is known, or this program is setuid or the like. */
+/* The user's folder: $XDG_STATE_HOME/sonde/spool, else ~/.local/state/sonde/spool; on Apple's
+ * systems sonde/spool in the app's caches, ~/Library/Caches. False: neither is known, or this
+ * program is setuid or the like. */
 bool sonde__spool_own_folder(char ret_path[SONDE__SPOOL_PATH]);
 
 /* "20261123T164012Z-4242"; for n > 1 with "-N". */

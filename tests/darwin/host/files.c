@@ -34,6 +34,7 @@ int32_t host_stat(int32_t fd, struct host_status *ret_status)
         .mode = status.st_mode,
         .user = status.st_uid,
         .size = (uint64_t)status.st_size,
+        .links = status.st_nlink,
         .modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
     };
     return 0;
@@ -48,6 +49,11 @@ void *host_map_file(int32_t fd, uint64_t size)
 void *host_open_folder(const char *path)
 {
     return opendir(path);
+}
+
+void *host_open_folder_of(int32_t fd)
+{
+    return fdopendir(fd);
 }
 
 const char *host_next_name(void *folder)

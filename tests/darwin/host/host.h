@@ -83,7 +83,7 @@ int32_t host_is_waiting(uint32_t index);
 
 /* As words: the simulated libSystem has the same struct. */
 struct host_status {
-    uint64_t device, inode, mode, user, size;
+    uint64_t device, inode, mode, user, size, links;
     int64_t modified_ns;
 };
 /* These return an error's number, negative, if they fail. */
@@ -95,6 +95,10 @@ void *host_map_file(int32_t fd, uint64_t size);
 void *host_open_folder(const char *path);
 const char *host_next_name(void *folder);
 void host_close_folder(void *folder);
+void *host_open_folder_of(int32_t fd);
+
+/* The primitives of store.c; null: there is no such one. */
+uint64_t host_find_store(const char *name);
 
 /* --- the border (border_ARCH.S) --- */
 

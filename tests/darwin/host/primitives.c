@@ -339,6 +339,8 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(open_folder),
         PRIMITIVE(next_name),
         PRIMITIVE(close_folder),
+        PRIMITIVE(open_folder_of),
+        LIBC(putenv),
         LIBC(malloc),
         LIBC(calloc),
         LIBC(realloc),
@@ -368,7 +370,7 @@ uint64_t host_find_primitive(const char *name)
             return all[i].address;
         }
     }
-    return 0;
+    return host_find_store(name);
 }
 
 int main(int argc, char **argv, char **envp)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files, for reading, and folders. */
+/* Files, as they are read (store.c: written), and folders. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,78 +11,85 @@
 
 #include "sim.h"
 
-/* Set errno for an error of the host. Most small numbers are the same. */
-static int fail(int64_t host_error)
+/* Set errno for an error of the host. The numbers up to 34 are the same but one. */
+int sim_fail(int64_t host_error)
 {
-    enum { HOST_ENAMETOOLONG = 36, HOST_ELOOP = 40 };
-    errno = host_error == HOST_ENAMETOOLONG ? ENAMETOOLONG
-            : host_error == HOST_ELOOP      ? ELOOP
-                                            : (int)host_error;
-    return -1;
-}
-
-int open(const char *path, int flags, ...)
-{
-    if ((flags & (O_WRONLY | O_RDWR | O_CREAT)) != 0) {
-        return fail(EROFS);
+    static const struct {
+        int host, own;
+    } others[] = {{11, EAGAIN},  {36, ENAMETOOLONG}, {40, ELOOP},  {61, ENOATTR},
+                  {95, ENOTSUP}, {116, ESTALE},      {122, EDQUOT}};
+    errno = (int)host_error;
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        errno = others[i].host == host_error ? others[i].own : errno;
     }
-    int32_t fd = host_open(path, (flags & O_NOFOLLOW) != 0);
-    return fd >= 0 ? fd : fail(-fd);
+    return -1;
 }
 
 ssize_t read(int fd, void *bytes, size_t size)
 {
     int64_t got = host_read(fd, bytes, size);
-    return got >= 0 ? (ssize_t)got : fail(-got);
+    return got >= 0 ? (ssize_t)got : sim_fail(-got);
 }
 
 ssize_t write(int fd, const void *bytes, size_t size)
 {
-    int64_t written = host_write(fd, bytes, size);
-    return written >= 0 ? (ssize_t)written : fail(EBADF);
+    int64_t written = host_write_file(fd, bytes, size);
+    return written >= 0 ? (ssize_t)written : sim_fail(-written);
 }
 
 int close(int fd)
 {
-    return host_close(fd) == 0 ? 0 : fail(EBADF);
+    return host_close(fd) == 0 ? 0 : sim_fail(EBADF);
 }
 
 /* The bits of a mode are the same. */
+void sim_give_status(const struct sim_status *status, struct stat *ret_status)
+{
+    *ret_status = (struct stat){
+        .st_dev = (dev_t)status->device,
+        .st_ino = status->inode,
+        .st_mode = (mode_t)status->mode,
+        .st_nlink = (nlink_t)status->links,
+        .st_uid = (uid_t)status->user,
+        .st_size = (off_t)status->size,
+        .st_mtimespec = {.tv_sec = (time_t)(status->modified_ns / 1000000000),
+                         .tv_nsec = (long)(status->modified_ns % 1000000000)},
+    };
+}
+
 int fstat(int fd, struct stat *ret_status)
 {
     struct sim_status status;
     if (host_stat(fd, &status) != 0) {
-        return fail(EBADF);
+        return sim_fail(EBADF);
     }
-    *ret_status = (struct stat){
-        .st_dev = (dev_t)status.device,
-        .st_ino = status.inode,
-        .st_mode = (mode_t)status.mode,
-        .st_uid = (uid_t)status.user,
-        .st_size = (off_t)status.size,
-        .st_mtimespec = {.tv_sec = (time_t)(status.modified_ns / 1000000000),
-                         .tv_nsec = (long)(status.modified_ns % 1000000000)},
-    };
+    sim_give_status(&status, ret_status);
     return 0;
 }
 
-/* A whole file for reading, or memory. Memory that is shared with children is none here: they get
- * a copy. */
+/* A whole file for reading, or shared; or memory, also shared. */
+static void *map(size_t size, int protection, int flags, int fd)
+{
+    int is_file = (flags & MAP_ANON) == 0, is_shared = (flags & MAP_SHARED) != 0;
+    void *memory = 0;
+    if (is_shared && !is_file) {
+        return host_map_shared_memory(size, &memory) == 0 ? memory : 0;
+    }
+    return is_shared                 ? host_map_shared(fd, size)
+           : !is_file                ? host_map(size)
+           : protection == PROT_READ ? host_map_file(fd, size)
+                                     : 0;
+}
+
 void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
-    int is_file = (flags & MAP_ANON) == 0;
-    if (at != 0 || offset != 0 || (is_file && protection != PROT_READ) ||
-        (is_file && (flags & MAP_PRIVATE) == 0)) {
-        fail(ENOTSUP);
-        return MAP_FAILED;
-    }
-    void *memory = is_file ? host_map_file(fd, size) : host_map(size);
-    return memory != 0 ? memory : (fail(ENOMEM), MAP_FAILED);
+    void *memory = at == 0 && offset == 0 ? map(size, protection, flags, fd) : 0;
+    return memory != 0 ? memory : (sim_fail(at != 0 || offset != 0 ? ENOTSUP : ENOMEM), MAP_FAILED);
 }
 
 int munmap(void *memory, size_t size)
 {
-    return host_unmap(memory, size) == 0 ? 0 : fail(EINVAL);
+    return host_unmap(memory, size) == 0 ? 0 : sim_fail(EINVAL);
 }
 
 /* --- folders: a DIR is one entry and the host's handle --- */
@@ -92,16 +99,25 @@ struct folder {
     struct dirent entry;
 };
 
-DIR *opendir(const char *path)
+static DIR *give_folder(void *handle)
 {
-    void *handle = host_open_folder(path);
     struct folder *folder = handle != 0 ? calloc(1, sizeof *folder) : 0;
     if (folder == 0) {
-        fail(ENOENT);
+        sim_fail(ENOENT);
         return 0;
     }
     folder->handle = handle;
     return (DIR *)(void *)folder;
+}
+
+DIR *opendir(const char *path)
+{
+    return give_folder(host_open_folder(path));
+}
+
+DIR *fdopendir(int fd)
+{
+    return give_folder(host_open_folder_of(fd));
 }
 
 struct dirent *readdir(DIR *of)

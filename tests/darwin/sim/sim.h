@@ -6,6 +6,7 @@
 #include <mach/port.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* A thread; a pthread_t is its address, and it is number `this - sim_threads` of the host. */
 enum { SIM_THREADS_MAX = 256, SIM_NAME_MAX = 64 };
@@ -81,7 +82,7 @@ void host_get_image(uint32_t index, const void **ret_header, uint64_t *ret_slide
                     const char **ret_path);
 
 struct sim_status {
-    uint64_t device, inode, mode, user, size;
+    uint64_t device, inode, mode, user, size, links;
     int64_t modified_ns;
 };
 /* These return an error's number, negative, if they fail. */
@@ -93,6 +94,46 @@ void *host_map_file(int32_t fd, uint64_t size);
 void *host_open_folder(const char *path);
 const char *host_next_name(void *folder);
 void host_close_folder(void *folder);
+void *host_open_folder_of(int32_t fd);
+
+/* Set errno for a number of the host's. Returns -1. */
+int sim_fail(int64_t host_error);
+void sim_give_status(const struct sim_status *status, struct stat *ret_status);
+
+/* Files that are written, and processes (host/store.c). These return a number of the host's,
+ * negative, if they fail. */
+int64_t host_open_at(int32_t folder, const char *path, uint32_t how, uint32_t mode);
+int64_t host_make_folder(const char *path, uint32_t mode);
+int64_t host_stat_at(int32_t folder, const char *path, struct sim_status *ret_status);
+int64_t host_rename_at(int32_t from_folder, const char *from, int32_t to_folder, const char *to);
+int64_t host_unlink_at(int32_t folder, const char *path);
+int64_t host_link(const char *from, const char *to, int32_t is_symbolic);
+int64_t host_change_mode(const char *path, uint32_t mode);
+int64_t host_change_owner(const char *path, uint32_t user, uint32_t group);
+uint32_t host_geteuid(void);
+int64_t host_become(uint32_t user);
+int64_t host_make_pipe(const char *path, uint32_t mode);
+int64_t host_set_umask(uint32_t mask);
+int64_t host_resize(int32_t fd, uint64_t size);
+int64_t host_write_file(int32_t fd, const void *bytes, uint64_t size);
+int64_t host_pread(int32_t fd, void *bytes, uint64_t size, uint64_t offset);
+int64_t host_pwrite(int32_t fd, const void *bytes, uint64_t size, uint64_t offset);
+int64_t host_seek(int32_t fd, int64_t offset, int32_t whence);
+int64_t host_sync(int32_t fd);
+int64_t host_lock_file(int32_t fd, int32_t is_locked);
+int64_t host_get_attribute(int32_t fd, const char *name, void *value, uint64_t size);
+int64_t host_set_attribute(int32_t fd, const char *name, const void *value, uint64_t size);
+int64_t host_remove_attribute(int32_t fd, const char *name);
+void *host_map_shared(int32_t fd, uint64_t size);
+int64_t host_map_shared_memory(uint64_t size, void **ret_memory);
+int64_t host_hide_from_children(void *memory, uint64_t size);
+int64_t host_fork(void);
+int64_t host_wait_for(int32_t pid, int32_t *ret_status);
+int64_t host_kill(int32_t pid, int32_t signal);
+int64_t host_process(int32_t pid, int32_t *ret_is_zombie);
+int64_t host_boot_id(char *text, uint64_t size);
+int64_t host_utc(int64_t seconds, int32_t ret_fields[9]);
+int host_putenv(char *text);
 
 /* functions of the host's C library, whose parameters are words */
 void *host_malloc(size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* This port keeps no files for later programs: an app's folders belong to the app. So there is no
- * folder of the user, and no file is written or found unfinished. */
+/* This port keeps no indexes of symbol files: the app's binary has its own symbols. So there is no
+ * folder of the user for them, and no file is written or found unfinished. */
 #include <errno.h>
 
 #include "host_replace.h"
@@ -33,9 +33,4 @@ bool sonde__host_remove_unfinished(int folder_fd, const char *name)
     (void)folder_fd;
     (void)name;
     return false;
-}
-
-void sonde__host_folders_above(const char *path)
-{
-    (void)path;
 }

@@ -105,6 +105,19 @@ bool sonde__host_thread_ended(int32_t pid, uint64_t tid)
            (status == SONDE_OK && (now.letter == 'Z' || now.letter == 'X'));
 }
 
+uint64_t sonde__host_process_start(int32_t pid)
+{
+    struct sonde__host_thread main;
+    return sonde__host_thread_read(pid, (uint64_t)pid, &main) == SONDE_OK ? main.start_ticks : 0;
+}
+
+bool sonde__host_process_lives(int32_t pid, uint64_t start)
+{
+    struct sonde__host_thread main;
+    return sonde__host_thread_read(pid, (uint64_t)pid, &main) == SONDE_OK &&
+           (start == 0 || start == main.start_ticks) && main.letter != 'Z' && main.letter != 'X';
+}
+
 static int compare_threads(const void *a, const void *b)
 {
     const struct sonde__host_thread *x = a, *y = b;

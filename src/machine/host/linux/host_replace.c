@@ -124,16 +124,3 @@ bool sonde__host_remove_unfinished(int folder_fd, const char *name)
     close(fd);
     return removed;
 }
-
-void sonde__host_folders_above(const char *path)
-{
-    char folder[PATH_BYTES];
-    if (snprintf(folder, sizeof folder, "%s", path) >= PATH_BYTES) {
-        return;
-    }
-    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(folder, 0700);
-        *slash = '/';
-    }
-}

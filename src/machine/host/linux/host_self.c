@@ -67,6 +67,12 @@ const char *sonde__host_own_folder(const char *name, const char **below)
     return base != NULL && base[0] == '/' ? base : NULL;
 }
 
+const char *sonde__host_state_folder(const char **below)
+{
+    *below = "/.local/state";
+    return sonde__host_own_folder("XDG_STATE_HOME", below);
+}
+
 bool sonde__host_is_journal(int32_t fd)
 {
     const char *text = sonde__host_environment("JOURNAL_STREAM");

@@ -28,7 +28,7 @@ static unsigned finish(void)
     const struct sonde__spool_finishing how = {.each = count_finished, .ctx = &count};
     int32_t folder = runs_open_folder();
     CHECK_OK(sonde__spool_finish(folder, &how));
-    close(folder);
+    sonde__host_close(folder);
     return count;
 }
 
@@ -139,7 +139,7 @@ TEST(calls_of_a_report_that_is_removed_leave_no_stall)
     CHECK_EQ(finish(), 1);
     int32_t folder = runs_open_folder();
     CHECK_OK(sonde__spool_trim(folder, &caps, BEGIN_NS, &removed));
-    close(folder);
+    sonde__host_close(folder);
     CHECK_EQ(removed, 1);
     struct sonde__report *report = runs_read(SONDE__SPOOL_COUNTS);
     CHECK_EQ(sonde__report_header(report)->time_unix_ns, BEGIN_NS);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_run.h"
 #include "runs.h"
 #include "test.h"
 
@@ -27,7 +28,7 @@ static uint32_t trim(const struct sonde__spool_caps *caps, uint64_t now)
     uint32_t removed = 0;
     int32_t folder = runs_open_folder();
     CHECK_OK(sonde__spool_trim(folder, caps, now, &removed));
-    close(folder);
+    sonde__host_close(folder);
     return removed;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host_process.h"
+#include "host_run.h"
 #include "runs.h"
 #include "test.h"
 
@@ -43,7 +44,7 @@ static struct told finish(void)
     const struct sonde__spool_finishing how = {count_name, count_finished, count_failed, &told};
     int32_t folder = runs_open_folder();
     CHECK_OK(sonde__spool_finish(folder, &how));
-    close(folder);
+    sonde__host_close(folder);
     return told;
 }
 
@@ -161,17 +162,16 @@ TEST(finish_says_how_often_the_loop_turned_at_least)
 TEST(finish_of_a_program_that_runs_is_not_fatal)
 {
     struct run run;
-    struct sonde__host_thread self;
     char name[SONDE__SPOOL_NAME];
-    CHECK_OK(sonde__host_thread_read(getpid(), (uint64_t)getpid(), &self));
+    uint64_t start = sonde__host_process_start(getpid());
+    CHECK(start != 0);
     run_begin(&run, getpid());
     struct sonde__report *live = run.live;
     sonde__report_destroy(live);
     CHECK_OK(sonde__report_create(&run.live));
     sonde__report_set_header(run.live, sonde__report_header(run.report));
     (void)sonde__report_add_process(
-        run.live,
-        &(struct sonde__report_process){.pid = getpid(), .start_ticks = self.start_ticks});
+        run.live, &(struct sonde__report_process){.pid = getpid(), .start_ticks = start});
     sonde__report_writer_destroy(run.live_writer);
     sonde__spool_stream_reset(&run.session.live);
     CHECK_OK(sonde__report_writer_create(NULL, sonde__spool_stream_write, &run.session.live,

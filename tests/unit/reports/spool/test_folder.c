@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host_folder.h"
+#include "host_run.h"
 #include "runs.h"
 #include "test.h"
 
@@ -102,6 +103,18 @@ TEST(folders_that_may_not_be_written_are_refused)
     CHECK_EQ(sonde__spool_begin(path, 1, true, &session, &error), SONDE_DENIED);
 }
 
+#if defined(__APPLE__)
+TEST(own_folder_is_in_the_caches)
+{
+    char path[SONDE__SPOOL_PATH];
+    static char me[] = "HOME=/me", none[] = "HOME=";
+    putenv(me);
+    CHECK(sonde__spool_own_folder(path));
+    CHECK_STR(path, "/me/Library/Caches/sonde/spool");
+    putenv(none);
+    CHECK(!sonde__spool_own_folder(path));
+}
+#else
 TEST(own_folder_follows_the_environment)
 {
     char path[SONDE__SPOOL_PATH];
@@ -117,6 +130,7 @@ TEST(own_folder_follows_the_environment)
     putenv(none);
     CHECK(!sonde__spool_own_folder(path));
 }
+#endif
 
 TEST(names_of_runs)
 {
@@ -153,12 +167,12 @@ TEST(locks_are_of_the_file_of_that_name)
     CHECK_EQ(sonde__host_folder_make(folder, "a", &again), EEXIST);
     CHECK_EQ(sonde__host_folder_look(folder, "a", &again), 0);
     CHECK_EQ(sonde__host_folder_lock(folder, "a", again), EWOULDBLOCK);
-    close(fd);
+    sonde__host_close(fd);
     CHECK_EQ(sonde__host_folder_lock(folder, "a", again), 0);
     CHECK_EQ(sonde__host_folder_remove(folder, "a"), 0);
     CHECK_EQ(sonde__host_folder_make(folder, "a", &fd), 0);
     CHECK_EQ(sonde__host_folder_lock(folder, "a", again), ESTALE);
-    close(again);
-    close(fd);
-    close(folder);
+    sonde__host_close(again);
+    sonde__host_close(fd);
+    sonde__host_close(folder);
 }

@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host_live.h"
+#include "host_folder_port.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "host_limit.h"
+
+int sonde__host_claim(int32_t fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+}
+
+void sonde__host_unclaim(int32_t fd)
+{
+    (void)flock(fd, LOCK_UN);
+}
+
+void sonde__host_prepare_file(int32_t fd)
+{
+    (void)fd;
+}
+
+void sonde__host_prepare_folder(int32_t fd)
+{
+    (void)fd;
+}
+
+int sonde__host_sync_file(int32_t fd)
+{
+    return fdatasync(fd) != 0 ? errno : 0;
+}
 
 static int write_zeros(int fd, size_t from, size_t size)
 {
@@ -32,30 +58,16 @@ static int allocate(int fd, size_t from, size_t size)
     return rc == 0 ? 0 : errno == EOPNOTSUPP ? write_zeros(fd, from, size) : errno;
 }
 
-int sonde__host_live_map(struct sonde__host_live *live, size_t size)
+int sonde__host_allocate(int32_t fd, size_t from, size_t size)
 {
     struct sonde__host_limit limit;
     sonde__host_limit_begin(&limit);
-    int reason = allocate(live->fd, live->size, size);
+    int reason = allocate(fd, from, size);
     sonde__host_limit_end(&limit);
-    if (reason != 0) {
-        return reason;
-    }
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
-    if (bytes == MAP_FAILED) {
-        return errno;
-    }
-    (void)madvise(bytes, size, MADV_DONTFORK);
-    sonde__host_live_unmap(live);
-    live->bytes = bytes;
-    live->size = size;
-    return 0;
+    return reason;
 }
 
-void sonde__host_live_unmap(struct sonde__host_live *live)
+void sonde__host_keep_from_children(void *bytes, size_t size)
 {
-    if (live->bytes != NULL) {
-        munmap(live->bytes, live->size);
-        live->bytes = NULL;
-    }
+    (void)madvise(bytes, size, MADV_DONTFORK);
 }

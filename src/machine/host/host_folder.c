@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base_status.h"
-#include "host_replace.h"
+#include "host_file_port.h"
+#include "host_folder_port.h"
+#include "host_run.h"
 #include "mem_heap.h"
 
 enum { PATH_BYTES = 4096 };
@@ -26,6 +27,19 @@ static enum sonde_status fail(struct sonde_error *ret_error, const char *what, i
                                : error == ENOSPC || error == EDQUOT ? SONDE_LIMIT
                                                                     : SONDE_OS;
     return sonde__base_fail(ret_error, status, what, NULL, error, 0);
+}
+
+void sonde__host_folders_above(const char *path)
+{
+    char folder[PATH_BYTES];
+    if (snprintf(folder, sizeof folder, "%s", path) >= PATH_BYTES) {
+        return;
+    }
+    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(folder, 0700);
+        *slash = '/';
+    }
 }
 
 static enum sonde_status make_folder(const char *path, struct sonde_error *ret_error)
@@ -60,6 +74,9 @@ enum sonde_status sonde__host_folder_open(const char *path, bool make, int32_t *
         close(fd);
         return sonde__base_fail(ret_error, SONDE_DENIED, what, NULL, 0, 0);
     }
+    if (make) {
+        sonde__host_prepare_folder(fd);
+    }
     *ret_folder = fd;
     return SONDE_OK;
 }
@@ -70,9 +87,10 @@ int sonde__host_folder_make(int32_t folder, const char *name, int32_t *ret_fd)
     if (fd < 0) {
         return errno;
     }
+    sonde__host_prepare_file(fd);
     int reason = sonde__host_folder_lock(folder, name, fd);
     if (reason != 0) {
-        close(fd);
+        sonde__host_close(fd);
         /* a process that looks for files without a writer was faster: report it as existing */
         return reason == EWOULDBLOCK || reason == ESTALE ? EEXIST : reason;
     }
@@ -102,8 +120,9 @@ int sonde__host_folder_look(int32_t folder, const char *name, int32_t *ret_fd)
 int sonde__host_folder_lock(int32_t folder, const char *name, int32_t fd)
 {
     struct stat open_file, named;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        return errno;
+    int reason = sonde__host_claim(fd);
+    if (reason != 0) {
+        return reason;
     }
     if (fstat(fd, &open_file) != 0) {
         return errno;
@@ -122,7 +141,7 @@ bool sonde__host_folder_take(int32_t folder, const char *name, int32_t *ret_fd)
         return false;
     }
     if (sonde__host_folder_lock(folder, name, fd) != 0) {
-        close(fd);
+        sonde__host_close(fd);
         return false;
     }
     *ret_fd = fd;
@@ -146,9 +165,8 @@ int sonde__host_folder_stat(int32_t fd, struct sonde__host_folder_file *ret_file
         return errno;
     }
     ret_file->size_bytes = (uint64_t)st.st_size;
-    ret_file->modified_ns = st.st_mtim.tv_sec < 0 ? 0
-                                                  : (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-                                                        (uint64_t)st.st_mtim.tv_nsec;
+    int64_t modified_ns = sonde__host_modified_ns(&st);
+    ret_file->modified_ns = modified_ns > 0 ? (uint64_t)modified_ns : 0;
     return 0;
 }
 
@@ -181,7 +199,7 @@ int sonde__host_folder_read(int32_t fd, size_t size_max, void **ret_bytes, size_
 
 int sonde__host_folder_sync(int32_t fd)
 {
-    return fdatasync(fd) != 0 ? errno : 0;
+    return sonde__host_sync_file(fd);
 }
 
 int sonde__host_folder_place(int32_t folder, int32_t fd, const char *part, const char *name,
@@ -192,18 +210,18 @@ int sonde__host_folder_place(int32_t folder, int32_t fd, const char *part, const
     if (reason != 0) {
         (void)sonde__host_folder_remove(folder, part);
     }
-    close(fd);
+    sonde__host_close(fd);
     return reason;
 }
 
 bool sonde__host_folder_claim(int32_t folder)
 {
-    return flock(folder, LOCK_EX | LOCK_NB) == 0;
+    return sonde__host_claim(folder) == 0;
 }
 
 void sonde__host_folder_release(int32_t folder)
 {
-    (void)flock(folder, LOCK_UN);
+    sonde__host_unclaim(folder);
 }
 
 int sonde__host_folder_each(int32_t folder, int (*each)(void *ctx, const char *name), void *ctx)
