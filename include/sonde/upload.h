@@ -82,7 +82,8 @@ struct sonde_upload_transport {
      * reports are sent uncompressed. */
     size_t (*compress)(void *ctx, enum sonde_upload_coding coding, const void *bytes,
                        size_t size_bytes, void *to, size_t capacity_bytes);
-    /* Null: unknown. */
+    /* Null: what the system says. On Apple's systems a path that is expensive or constrained (Low
+     * Data Mode) is metered; on Linux it is unknown. */
     enum sonde_upload_metered (*metered)(void *ctx);
     void *ctx;
 };

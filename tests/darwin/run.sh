@@ -218,6 +218,14 @@ for level in -O0 -O2; do
 done
 
 # each also without optimization, and with the older format of fixups
+# Network.framework, and the one of older systems
+"$here/build.sh" "$arch" "$out" "$headers" Network -O1 '-dylib -install_name /System/Library/Frameworks/Network.framework/Network' \
+    "$here/frameworks/network.c" &&
+    "$here/build.sh" "$arch" "$out" "$headers" NetworkBefore '-O1 -DWITHOUT_CONSTRAINED' \
+        '-dylib -install_name /System/Library/Frameworks/Network.framework/Network' "$here/frameworks/network.c" ||
+    { echo "not ok the simulated Network.framework is built"; exit 1; }
+export SONDE_NETWORK="$out/Network" SONDE_NETWORK_BEFORE="$out/NetworkBefore"
+
 cases=0
 for flags in '-O2' '-O0 -no_fixup_chains'; do
     while read -r name files; do

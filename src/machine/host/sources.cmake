@@ -22,6 +22,7 @@ set(sources
     ${SONDE_PORT}/host_limit.c
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
+    ${SONDE_PORT}/host_network.c
     ${SONDE_PORT}/host_nsthread.c
     ${SONDE_PORT}/host_objc.c
     ${SONDE_PORT}/host_perf.c
@@ -51,6 +52,6 @@ set(sources
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources darwin/host_blocks.c darwin/host_claim.c darwin/host_clock.c darwin/host_file_port.c
         darwin/host_folder_port.c darwin/host_kept.c darwin/host_loader.c darwin/host_memory_port.c
-        darwin/host_nsthread.c darwin/host_objc.c darwin/host_process.c darwin/host_scratch.c
+        darwin/host_network.c darwin/host_nsthread.c darwin/host_objc.c darwin/host_process.c darwin/host_scratch.c
         darwin/host_self.c darwin/host_thread.c)
 endif()

@@ -9,6 +9,7 @@
 #include "base_status.h"
 #include "host_clock.h"
 #include "host_device.h"
+#include "host_network.h"
 #include "mem_heap.h"
 #include "upload_parts.h"
 
@@ -80,14 +81,25 @@ void sonde__upload_sender_done(struct sonde__upload_sender *sender)
     sender->verdict = NULL;
 }
 
+static enum sonde_upload_metered ask_system(void)
+{
+    switch (sonde__host_network_metered()) {
+    case SONDE__HOST_METERED:
+        return SONDE_UPLOAD_METERED_YES;
+    case SONDE__HOST_UNMETERED:
+        return SONDE_UPLOAD_METERED_NO;
+    default:
+        return SONDE_UPLOAD_METERED_UNKNOWN;
+    }
+}
+
 static enum sonde_upload_metered ask_network(const struct sonde__upload_sender *sender)
 {
     const struct sonde_upload_transport *transport = &sender->transport;
     if (sender->options.policy != SONDE_UPLOAD_UNMETERED || sender->address.is_here) {
         return SONDE_UPLOAD_METERED_NO; /* it does not matter */
     }
-    return transport->metered != NULL ? transport->metered(transport->ctx)
-                                      : SONDE_UPLOAD_METERED_UNKNOWN;
+    return transport->metered != NULL ? transport->metered(transport->ctx) : ask_system();
 }
 
 bool sonde__upload_is_allowed(struct sonde__upload_sender *sender, char ret_why[SONDE__UPLOAD_WHY])

@@ -341,6 +341,7 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(close_folder),
         PRIMITIVE(open_folder_of),
         LIBC(putenv),
+        LIBC(getentropy),
         LIBC(malloc),
         LIBC(calloc),
         LIBC(realloc),

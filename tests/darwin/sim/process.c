@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/sysctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +54,11 @@ int kill(pid_t pid, int signal)
     return got == 0 ? 0 : sim_fail(-got);
 }
 
+int raise(int signal)
+{
+    return kill(getpid(), signal);
+}
+
 /* The simulation sends no signals to threads. */
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
 {
@@ -96,6 +102,11 @@ int sysctlbyname(const char *name, void *value, size_t *size, void *new_value, s
     int64_t got = host_boot_id(value, *size);
     *size = got == 0 ? strlen(value) + 1 : 0;
     return got == 0 ? 0 : sim_fail(-got);
+}
+
+int getentropy(void *bytes, size_t size)
+{
+    return host_getentropy(bytes, size);
 }
 
 int putenv(char *text)

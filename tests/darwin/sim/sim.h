@@ -134,6 +134,7 @@ int64_t host_process(int32_t pid, int32_t *ret_is_zombie);
 int64_t host_boot_id(char *text, uint64_t size);
 int64_t host_utc(int64_t seconds, int32_t ret_fields[9]);
 int host_putenv(char *text);
+int host_getentropy(void *bytes, size_t size);
 
 /* functions of the host's C library, whose parameters are words */
 void *host_malloc(size_t size);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_self.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
+
+#include "host_device.h"
 
 /* <sysdir.h>, which sets of Apple's headers for other compilers lack. */
 #define SYSDIR_DIRECTORY_CACHES 13u
@@ -37,4 +41,16 @@ const char *sonde__host_state_folder(const char **below)
     }
     *below = path + 1;
     return path[0] == '~' && home != NULL && home[0] == '/' ? home : NULL;
+}
+
+void sonde__host_random_id(char ret_id[SONDE__HOST_ID_TEXT])
+{
+    unsigned char bytes[(SONDE__HOST_ID_TEXT - 1) / 2];
+    ret_id[0] = '\0';
+    if (getentropy(bytes, sizeof bytes) != 0) {
+        return;
+    }
+    for (unsigned i = 0; i < sizeof bytes; i++) {
+        snprintf(ret_id + (size_t)2 * i, 3, "%02x", bytes[i]);
+    }
 }
