@@ -72,6 +72,7 @@ let files = [
     "src/stacks/target/darwin/target_process.c",
     "src/stacks/target/darwin/target_self_loader.c",
     "src/stacks/target/darwin/target_self_needed.c",
+    "src/stacks/target/darwin/target_zones.c",
     "src/stacks/target/target.c",
     "src/stacks/target/target_images.c",
     "src/stacks/target/target_jit.c",

@@ -64,6 +64,10 @@ static int list_core(const char *path)
         printf("%#llx: %u bytes, %u references\n", (unsigned long long)items[i].address,
                items[i].size_bytes, items[i].references);
     }
+    struct sonde_block_search search = {.struct_bytes = sizeof search};
+    if (sonde_blocks_searched(blocks, &search) == SONDE_OK) {
+        printf("%llu bytes searched\n", (unsigned long long)search.searched_bytes);
+    }
     sonde_blocks_close(blocks);
     return status == SONDE_OK ? 0 : 1;
 }

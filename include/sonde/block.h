@@ -240,21 +240,46 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_describe(struct sonde_bl
                                                                  int32_t box_offset, char *text,
                                                                  size_t size_bytes);
 
-/* List all blocks on the heap of this process or a core, by address. Searches writable memory and
- * stops no thread: blocks made or released meanwhile may or may not be included.
+/* List all blocks on the heap of this process or a core, by address. Stops no thread: blocks made
+ * or released meanwhile may or may not be included. Searches writable memory; on Darwin, the
+ * allocations of the heap's zones, each of which is locked while it is listed. If a zone does not
+ * list its allocations, all writable memory is searched, and sonde_blocks_searched() tells.
  *
  * items      the caller's array of `max`
  * ret_count  how many there are, including those beyond `max`
  *
- * Returns    OK | LIMIT (`max` is too small) | UNSUPPORTED (a memory of callbacks) | MEMORY | OS |
- *            USAGE
+ * Returns    OK | LIMIT (`max` is too small) | UNSUPPORTED (a memory of callbacks) | TIMEOUT (a
+ *            thread that does not run has the lock of a zone) | MEMORY | OS | USAGE
  * Context    any thread, one at a time; not handler
- * Blocks     some ten ms per GB of heap
+ * Blocks     some ten ms per GB of heap; for a zone's lock, until two seconds have passed
  * Ownership  nothing is transferred
  * Example    examples/blocks.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks,
                                                               struct sonde_block *items, size_t max,
                                                               size_t *ret_count);
+
+/* What a search looked at. */
+struct sonde_block_search {
+    size_t struct_bytes;       /* sizeof(struct sonde_block_search) */
+    uint64_t searched_bytes;   /* of memory; where all zones list their allocations, of these */
+    uint64_t unreadable_bytes; /* unmapped meanwhile, or missing in a core */
+    uint64_t left_out_bytes;   /* too much to search */
+    uint64_t stale;            /* what begins as a block, and is none (any more) */
+    uint64_t allocations;      /* listed by the zones; 0: elsewhere than on Darwin */
+    uint32_t zones;            /* of the heap; 0: elsewhere */
+    uint32_t zones_unlisted;   /* of these; then all writable memory was searched */
+    char note[120];            /* why the first of them was not listed, or did not answer; or "" */
+};
+
+/* Tell about the last search, by sonde_blocks_scan() or sonde_block_holders(). It is told also if
+ * that failed.
+ *
+ * Returns    what the search returned (OK for LIMIT) | ABSENT (there was none) | USAGE
+ * Context    any thread, one at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_blocks_searched(const struct sonde_blocks *blocks, struct sonde_block_search *ret_search);
 
 /* A reference to an object or block. */
 struct sonde_block_holder {

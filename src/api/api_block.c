@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Blocks of this process, or of memory that callbacks read. */
 #include <sonde/block.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api_block.h"
@@ -236,8 +237,36 @@ enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t add
 
 static enum sonde_status scan(struct sonde_blocks *blocks, struct sonde__blockheap_found *ret_found)
 {
-    return blocks->target == NULL ? SONDE_UNSUPPORTED
-                                  : sonde__blockheap_scan(blocks->heap, 0, ret_found, NULL);
+    struct sonde_error error = {.what = ""};
+    if (blocks->target == NULL) {
+        return SONDE_UNSUPPORTED;
+    }
+    blocks->search_status = sonde__blockheap_scan(blocks->heap, 0, ret_found, &error);
+    blocks->search = (struct sonde_block_search){.struct_bytes = sizeof blocks->search,
+                                                 .searched_bytes = ret_found->bytes,
+                                                 .unreadable_bytes = ret_found->unreadable,
+                                                 .left_out_bytes = ret_found->left_out,
+                                                 .stale = ret_found->stale,
+                                                 .allocations = ret_found->allocations,
+                                                 .zones = ret_found->zones,
+                                                 .zones_unlisted = ret_found->unlisted};
+    snprintf(blocks->search.note, sizeof blocks->search.note, "%.*s",
+             (int)sizeof blocks->search.note - 1,
+             blocks->search_status == SONDE_OK ? ret_found->note : error.what);
+    return blocks->search_status;
+}
+
+enum sonde_status sonde_blocks_searched(const struct sonde_blocks *blocks,
+                                        struct sonde_block_search *ret_search)
+{
+    if (blocks == NULL || !sonde__base_sized_is_set(ret_search)) {
+        return SONDE_USAGE;
+    }
+    if (blocks->search.struct_bytes == 0) {
+        return SONDE_ABSENT;
+    }
+    sonde__base_sized_give(ret_search, &blocks->search, sizeof blocks->search);
+    return blocks->search_status;
 }
 
 enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks, struct sonde_block *items,

@@ -16,6 +16,8 @@ struct sonde_blocks {
     struct sonde_block_memory memory;
     sonde_block_describer *describer; /* null: off */
     void *describer_ctx;
+    struct sonde_block_search search; /* the last one; struct_bytes 0: none */
+    enum sonde_status search_status;
 };
 
 /* The bytes read of a block, in one read if possible. */

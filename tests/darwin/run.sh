@@ -187,6 +187,13 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
     case_ "which thread an NSThread is: $flags" 0 '0 mistakes' run nsthread
 done
 
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" zones "$flags" \
+        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/zones.m" "$here/programs/workers.c" ||
+        { echo "not ok zones is built"; exit 1; }
+    case_ "blocks and who holds what, by the zones of the heap: $flags" 0 '0 mistakes' run zones
+done
+
 for fixups in -fixup_chains -no_fixup_chains; do
     "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc -O2" \
         "$out/libsonde.a -undefined dynamic_lookup $fixups" "$here/programs/objc.m" "$here/programs/workers.c" &&

@@ -69,6 +69,11 @@ struct sonde__blockheap_found {
     uint64_t stale;      /* of these, freed blocks and other memory */
     uint64_t left_out;   /* bytes over the limit */
     bool in_place;       /* this process' memory was searched without a copy */
+    /* Of an allocator that lists its allocations: their number, its parts, and those that list
+     * none. If all do, only the beginnings of allocations were looked at. */
+    uint64_t allocations;
+    uint32_t zones, unlisted;
+    char note[120]; /* why the first part lists none; or "" */
 };
 
 /* Limit of the memory to search; the rest is counted. */
@@ -76,7 +81,8 @@ struct sonde__blockheap_found {
 
 /* Search now, with a fresh map; the images are the target's current ones.
  * bytes_max: 0: the limit above.
- * Returns OK | MEMORY | statuses of reading the map. Ownership: release with _found_done(). */
+ * Returns OK | MEMORY | TIMEOUT (of sonde__target_allocations()) | statuses of reading the map.
+ * Ownership: release with _found_done(). */
 SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap,
                                                         uint64_t bytes_max,
                                                         struct sonde__blockheap_found *ret_found,

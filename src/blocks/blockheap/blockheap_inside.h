@@ -38,9 +38,10 @@ struct blockheap_kept {
 };
 
 struct sonde__blockheap {
-    struct sonde__target *target;          /* null: the caller provides the memory */
-    const struct sonde__image_set *images; /* of the caller's memory; null: none */
-    struct sonde__target_memory own;       /* targets of pointers; ranges null: not read yet */
+    struct sonde__target *target;            /* null: the caller provides the memory */
+    const struct sonde__image_set *images;   /* of the caller's memory; null: none */
+    struct sonde__target_memory own;         /* targets of pointers; ranges null: not read yet */
+    struct sonde__target_allocations listed; /* as of the last search */
     struct sonde__symfile_cache *symfile;
     struct sonde__block_memory memory;
     bool is_self;
@@ -80,6 +81,9 @@ SONDE_NODISCARD enum sonde_status blockheap_read_own(struct sonde__blockheap *he
                                                      struct sonde_error *ret_error);
 /* Bytes from an address to the end of its range of writable memory; 0: not in one. */
 uint64_t blockheap_own_left(const struct sonde__blockheap *heap, uint64_t address);
+/* The listed allocation with an address, or null. */
+const struct sonde__target_range *blockheap_listed(const struct sonde__blockheap *heap,
+                                                   uint64_t address);
 /* The memory to read around the target of a pointer: its allocation, or BLOCKHEAP_WINDOW bytes.
  * ret_start  of the allocation; else the address itself
  * False: not in writable memory of the target, or in an image. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Extent of memory of unknown layout. An allocator that tells is asked. In glibc's heap, the word
+/* Extent of memory of unknown layout. An allocator that tells is asked; where allocations begin is
+ * known from the last search. In glibc's heap, the word
  * before an allocation has its size, with flags in the lowest bits, and a flag of the next such
  * word says that it is in use (malloc.c, "Details"). In other heaps a window is read. */
 #include <string.h>
@@ -20,13 +21,40 @@ enum sonde_status blockheap_read_own(struct sonde__blockheap *heap, struct sonde
     return sonde__target_own_memory(heap->target, &heap->own, ret_error);
 }
 
+/* Ranges are sorted, and none overlaps another. */
+static const struct sonde__target_range *find(const struct sonde__target_range *ranges,
+                                              size_t count, uint64_t address)
+{
+    size_t after = SONDE__SEARCH(0, count, i, ranges[i].end <= address);
+    return after < count && ranges[after].start <= address ? &ranges[after] : NULL;
+}
+
 static const struct sonde__target_range *range_at(const struct sonde__blockheap *heap,
                                                   uint64_t address)
 {
-    uint32_t after = SONDE__SEARCH(0, heap->own.count, i, heap->own.ranges[i].end <= address);
-    return after < heap->own.count && heap->own.ranges[after].start <= address
-               ? &heap->own.ranges[after]
-               : NULL;
+    return find(heap->own.ranges, heap->own.count, address);
+}
+
+const struct sonde__target_range *blockheap_listed(const struct sonde__blockheap *heap,
+                                                   uint64_t address)
+{
+    return find(heap->listed.ranges, heap->listed.count, address);
+}
+
+/* Only where an allocation begins does the allocator know its size now. */
+static bool ask_allocator(struct sonde__blockheap *heap, uint64_t address, uint64_t *ret_start,
+                          uint64_t *ret_size)
+{
+    const struct sonde__target_range *listed = blockheap_listed(heap, address);
+    uint64_t start, size;
+    if (!sonde__target_allocation(heap->target, listed != NULL ? listed->start : address, &start,
+                                  &size) ||
+        address - start >= size) {
+        return false;
+    }
+    *ret_start = start;
+    *ret_size = size;
+    return true;
 }
 
 uint64_t blockheap_own_left(const struct sonde__blockheap *heap, uint64_t address)
@@ -69,7 +97,7 @@ bool sonde__blockheap_allocation(struct sonde__blockheap *heap, uint64_t address
     uint64_t words[BACK_MAX / 8], from, start = address & ~(uint64_t)(HEADER - 1);
     size_t count;
     if (range != NULL && heap->target != NULL && sonde__target_tells_allocations(heap->target)) {
-        return sonde__target_allocation(heap->target, address, ret_start, ret_size);
+        return ask_allocator(heap, address, ret_start, ret_size);
     }
     if (range == NULL || start < range->start + HEADER ||
         blockheap_image_at(heap, address) != NULL) {

@@ -95,6 +95,7 @@ void sonde__blockheap_close(struct sonde__blockheap *heap)
         blockheap_kept_done(heap);
         if (heap->target != NULL) {
             sonde__target_memory_done(&heap->own);
+            sonde__target_allocations_done(&heap->listed);
         }
         sonde__mem_free(heap);
     }

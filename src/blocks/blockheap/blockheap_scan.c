@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Searches writable memory for the classes of blocks.
  *
+ * A block on the heap is an allocation of its own. So where the allocator lists its allocations,
+ * only their beginnings are looked at. If a part of it does not, all memory is searched, and what
+ * is inside of a listed allocation is none. Elsewhere all memory is searched.
+ *
  * This process' memory is searched in place, in isolation (host_apart.h). If that is impossible, or
  * for another process, it is copied in pieces that fit the cache. Untouched pages are skipped,
  * because reading would allocate them in the target. Our own buffers with copies of results are
@@ -25,6 +29,8 @@ enum {
     PIECE_WORDS = 1 << 14, /* 128 KiB, which fit the L2 cache */
     PAGE_BYTES = 4096,
     SPARSE_BYTES = 1 << 24, /* of larger maps only resident pages are read */
+    NEAR_BYTES = 4096,      /* allocations that begin this near each other are copied at once */
+    HEADER_BYTES = 32,      /* of a block */
     RANGES = 64,
     ITEMS_MAX = 1 << 26, /* blocks */
 };
@@ -105,6 +111,13 @@ static void add_item(struct scan *scan, const struct sonde__blockheap_item *item
     }
 }
 
+/* Is it in the midst of an allocation? */
+static bool is_inside(const struct scan *scan, uint64_t address)
+{
+    const struct sonde__target_range *listed = blockheap_listed(scan->heap, address);
+    return listed != NULL && listed->start != address;
+}
+
 /* Check the hits of a step of `count` words at `begin` in the target. */
 static void check_hits(struct scan *scan, const struct step *step, uint64_t begin)
 {
@@ -113,9 +126,10 @@ static void check_hits(struct scan *scan, const struct step *step, uint64_t begi
         uint64_t address = begin + (uint64_t)step->hits->at[i] * 8;
         bool whole = step->hits->at[i] + 4 <= step->count;
         scan->found->hits++;
-        if (whole
-                ? sonde__blockheap_check_header(scan->heap, address, step->hits->headers[i], &item)
-                : sonde__blockheap_check(scan->heap, address, &item)) {
+        if (!is_inside(scan, address) &&
+            (whole
+                 ? sonde__blockheap_check_header(scan->heap, address, step->hits->headers[i], &item)
+                 : sonde__blockheap_check(scan->heap, address, &item))) {
             add_item(scan, &item);
         } else {
             scan->found->stale++;
@@ -253,6 +267,82 @@ static void search_memory(struct scan *scan, const struct sonde__target_memory *
     }
 }
 
+/* --- allocations --- */
+
+static bool is_needle(const struct scan *scan, uint64_t word)
+{
+    for (unsigned i = 0; i < scan->needle_count; i++) {
+        if (scan->needles[i] == word) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_allocation(struct scan *scan, const struct sonde__target_range *range,
+                             const uint64_t header[4])
+{
+    struct sonde__blockheap_item item;
+    if (!is_needle(scan, header[0])) {
+        return;
+    }
+    scan->found->hits++;
+    if (sonde__blockheap_check_header(scan->heap, range->start, header, &item) &&
+        item.size <= range->end - range->start) {
+        add_item(scan, &item);
+    } else {
+        scan->found->stale++;
+    }
+}
+
+/* The number of allocations, from the first one on, that are copied at once. */
+static size_t count_near(const struct sonde__target_range *ranges, size_t left)
+{
+    size_t count = 1;
+    while (count < left && ranges[count].start - ranges[count - 1].start <= NEAR_BYTES &&
+           ranges[count].start - ranges[0].start <= COPY_BYTES - HEADER_BYTES) {
+        count++;
+    }
+    return count;
+}
+
+/* Returns how many of the allocations were there. */
+static size_t search_near(struct scan *scan, const struct sonde__target_range *ranges, size_t count)
+{
+    const struct sonde__target_range *last = &ranges[count - 1];
+    uint64_t of_last = last->end - last->start;
+    size_t size =
+        (size_t)(last->start - ranges[0].start + (of_last < HEADER_BYTES ? 8 : HEADER_BYTES));
+    size_t got = copy_target(scan, ranges[0].start, size);
+    for (size_t i = 0; i < count && !scan->no_memory; i++) {
+        size_t at = (size_t)(ranges[i].start - ranges[0].start);
+        bool is_large = ranges[i].end - ranges[i].start >= HEADER_BYTES;
+        if (at + (is_large ? HEADER_BYTES : 0) > got) {
+            return i;
+        }
+        scan->found->bytes += ranges[i].end - ranges[i].start;
+        if (is_large) {
+            check_allocation(scan, &ranges[i], scan->hits->copy + at / 8);
+        }
+    }
+    return count;
+}
+
+/* What is not there any more was freed meanwhile. */
+static void search_allocations(struct scan *scan)
+{
+    const struct sonde__target_allocations *listed = &scan->heap->listed;
+    for (size_t i = 0; i < listed->count && !scan->no_memory;) {
+        size_t count = count_near(listed->ranges + i, listed->count - i);
+        size_t done = search_near(scan, listed->ranges + i, count);
+        if (done < count) {
+            scan->found->unreadable +=
+                listed->ranges[i + done].end - listed->ranges[i + done].start;
+        }
+        i += done < count ? done + 1 : count;
+    }
+}
+
 static void choose_needles(struct scan *scan)
 {
     const struct sonde__blockheap *heap = scan->heap;
@@ -282,6 +372,48 @@ static void sort_items(struct sonde__blockheap_found *found)
     }
 }
 
+/* Before anything of this search is allocated: the allocator may not be usable. */
+static enum sonde_status list_allocations(struct sonde__blockheap *heap,
+                                          struct sonde__blockheap_found *ret_found,
+                                          struct sonde_error *ret_error)
+{
+    struct sonde__target_allocations *listed = &heap->listed;
+    sonde__target_allocations_done(listed);
+    SONDE_TRY(sonde__target_allocations(heap->target, listed, ret_error));
+    ret_found->allocations = listed->count;
+    ret_found->zones = listed->zones;
+    ret_found->unlisted = listed->unlisted;
+    memcpy(ret_found->note, listed->note, sizeof ret_found->note);
+    return SONDE_OK;
+}
+
+static bool open_scan(struct scan *scan)
+{
+    struct sonde__blockheap *heap = scan->heap;
+    scan->hits = sonde__os_map(sizeof *scan->hits);
+    if (scan->hits == NULL) {
+        return false;
+    }
+    scan->own_begin = (uint64_t)(uintptr_t)scan->hits;
+    scan->own_end = scan->own_begin + (sizeof *scan->hits + scan->page_bytes - 1) /
+                                          scan->page_bytes * scan->page_bytes;
+    scan->mem_fd = !scan->is_live || heap->is_self ? -1 : sonde__host_memory_open(heap->pid);
+    scan->page_fd = scan->is_live ? sonde__host_present_open(heap->pid) : -1;
+    choose_needles(scan);
+    return true;
+}
+
+static void close_scan(struct scan *scan)
+{
+    if (scan->mem_fd >= 0) {
+        sonde__os_close(scan->mem_fd);
+    }
+    if (scan->page_fd >= 0) {
+        sonde__os_close(scan->page_fd);
+    }
+    sonde__os_unmap(scan->hits, sizeof *scan->hits);
+}
+
 enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t bytes_max,
                                         struct sonde__blockheap_found *ret_found,
                                         struct sonde_error *ret_error)
@@ -293,29 +425,21 @@ enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t 
                         .page_bytes = sonde__os_page_size(),
                         .bytes_max = bytes_max != 0 ? bytes_max : SONDE__BLOCKHEAP_BYTES_MAX};
     struct sonde__target_memory memory;
-    *ret_found = (struct sonde__blockheap_found){.in_place = heap->is_self};
+    *ret_found = (struct sonde__blockheap_found){.count = 0};
+    SONDE_TRY(list_allocations(heap, ret_found, ret_error));
     SONDE_TRY(sonde__target_own_memory(heap->target, &memory, ret_error));
     ret_found->unreadable = memory.missing;
-    scan.hits = sonde__os_map(sizeof *scan.hits);
-    if (scan.hits == NULL) {
+    if (!open_scan(&scan)) {
         sonde__target_memory_done(&memory);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "search for blocks", NULL, 0, 0);
     }
-    scan.own_begin = (uint64_t)(uintptr_t)scan.hits;
-    scan.own_end = scan.own_begin +
-                   (sizeof *scan.hits + scan.page_bytes - 1) / scan.page_bytes * scan.page_bytes;
-    scan.mem_fd = !scan.is_live || heap->is_self ? -1 : sonde__host_memory_open(heap->pid);
-    scan.page_fd = scan.is_live ? sonde__host_present_open(heap->pid) : -1;
-    choose_needles(&scan);
-    search_memory(&scan, &memory);
+    if (ret_found->zones > 0 && ret_found->unlisted == 0) {
+        search_allocations(&scan);
+    } else {
+        search_memory(&scan, &memory);
+    }
     sonde__target_memory_done(&memory);
-    if (scan.mem_fd >= 0) {
-        sonde__os_close(scan.mem_fd);
-    }
-    if (scan.page_fd >= 0) {
-        sonde__os_close(scan.page_fd);
-    }
-    sonde__os_unmap(scan.hits, sizeof *scan.hits);
+    close_scan(&scan);
     ret_found->in_place = scan.apart;
     sort_items(ret_found);
     if (scan.no_memory) {

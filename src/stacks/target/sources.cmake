@@ -29,5 +29,5 @@ set(sources
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources darwin/target_process.c darwin/target_self_loader.c
-        darwin/target_self_needed.c)
+        darwin/target_self_needed.c darwin/target_zones.c)
 endif()

@@ -6,6 +6,7 @@
 
 #include "base_status.h"
 #include "mem_heap.h"
+#include "os.h"
 #include "target_private.h"
 #include "unwind_walk.h"
 
@@ -118,6 +119,23 @@ bool sonde__target_allocation(struct sonde__target *target, uint64_t address, ui
 {
     return target->ops->allocation != NULL &&
            target->ops->allocation(target, address, ret_start, ret_size);
+}
+
+enum sonde_status sonde__target_allocations(struct sonde__target *target,
+                                            struct sonde__target_allocations *ret_allocations,
+                                            struct sonde_error *ret_error)
+{
+    *ret_allocations = (struct sonde__target_allocations){.count = 0};
+    return target->ops->allocations != NULL ? target->ops->allocations(ret_allocations, ret_error)
+                                            : SONDE_OK;
+}
+
+void sonde__target_allocations_done(struct sonde__target_allocations *allocations)
+{
+    if (allocations->ranges != NULL) {
+        sonde__os_unmap(allocations->ranges, allocations->mapped_bytes);
+    }
+    *allocations = (struct sonde__target_allocations){.count = 0};
 }
 
 void sonde__target_memory_done(struct sonde__target_memory *memory)

@@ -165,6 +165,23 @@ bool sonde__target_tells_allocations(const struct sonde__target *target);
 bool sonde__target_allocation(struct sonde__target *target, uint64_t address, uint64_t *ret_start,
                               uint64_t *ret_size);
 
+/* All allocations of an allocator that lists them. */
+struct sonde__target_allocations {
+    struct sonde__target_range *ranges; /* by address; none overlaps another */
+    size_t count, mapped_bytes;
+    uint64_t bytes;           /* of all ranges */
+    uint32_t zones, unlisted; /* parts of the allocator; those whose allocations are not listed */
+    char note[120];           /* why the first one is not listed; "": all are */
+};
+/* Threads that allocate wait meanwhile. Does nothing (zones: 0) if the allocator does not tell.
+ * Returns OK | TIMEOUT (a thread that does not run has a lock of the allocator: without that, no
+ * memory can be allocated, either). Ownership: _allocations_done(). */
+SONDE_NODISCARD enum sonde_status
+sonde__target_allocations(struct sonde__target *target,
+                          struct sonde__target_allocations *ret_allocations,
+                          struct sonde_error *ret_error);
+void sonde__target_allocations_done(struct sonde__target_allocations *allocations);
+
 /* Find the bytes of an image without a usable file (vdso, deleted), or of any image of a core,
  * for symbols. The target owns them. False: there are none. */
 bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde__image *image,

@@ -10,9 +10,8 @@
 #include "target_script.h"
 
 /* All but `close` and `read` may be null: for a target without lists of threads and memory
- * (frozen); whose allocator tells
- * nothing (allocation); for one that does not change (refresh, stop, resume); with nothing to
- * release (rest). */
+ * (frozen); whose allocator tells nothing (allocation, allocations, which go together); for one
+ * that does not change (refresh, stop, resume); with nothing to release (rest). */
 struct sonde__target_ops {
     void (*close)(struct sonde__target *target);
     enum sonde_status (*list)(struct sonde__target *target, struct sonde_error *ret_error);
@@ -25,6 +24,8 @@ struct sonde__target_ops {
                                     struct sonde_error *ret_error);
     bool (*allocation)(struct sonde__target *target, uint64_t address, uint64_t *ret_start,
                        uint64_t *ret_size);
+    enum sonde_status (*allocations)(struct sonde__target_allocations *ret_allocations,
+                                     struct sonde_error *ret_error);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
     void (*expect)(struct sonde__target *target, uint64_t tid, uint64_t after_ns);

@@ -170,6 +170,12 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
 #endif
 }
 
+/* Without a reference. */
+mach_port_t pthread_mach_thread_np(pthread_t thread)
+{
+    return port_of((uint32_t)(sim_thread_of(thread) - sim_threads));
+}
+
 /* For ../bench.sh: the instructions between two calls are counted. */
 void sim_mark(void);
 void sim_mark(void)

@@ -1,91 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The heap and functions on bytes: the host's, which have the same parameters. */
-#include <malloc/malloc.h>
+/* Functions on bytes: the host's, which have the same parameters. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "sim.h"
-
-/* Heap calls while a thread is suspended: it may hold the heap's lock. */
-extern uint32_t sim_suspended;
-uint64_t sim_allocations_while_suspended;
-
-static void note_heap(void)
-{
-    sim_allocations_while_suspended += sim_suspended > 0;
-}
-
-/* Before each block is what malloc_size() is asked for, and where the host's block begins. */
-struct head {
-    void *block;
-    uint64_t size, address, unused;
-};
-
-static void *begin(char *block, size_t before, size_t size)
-{
-    struct head *head = (struct head *)(void *)(block + before) - 1;
-    if (block == 0) {
-        return 0;
-    }
-    *head = (struct head){block, size, (uint64_t)(head + 1), 0};
-    return head + 1;
-}
-
-void *malloc(size_t size)
-{
-    note_heap();
-    return size > SIZE_MAX / 2
-               ? 0
-               : begin(host_malloc(size + sizeof(struct head)), sizeof(struct head), size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    size_t all;
-    void *block = __builtin_mul_overflow(count, size, &all) ? 0 : malloc(all);
-    return block != 0 ? memset(block, 0, all) : 0;
-}
-
-void free(void *block)
-{
-    note_heap();
-    if (block != 0) {
-        struct head *head = (struct head *)block - 1;
-        head->address = 0;
-        host_free(head->block);
-    }
-}
-
-void *realloc(void *block, size_t size)
-{
-    void *larger = malloc(size);
-    if (block != 0 && larger != 0) {
-        size_t before = ((struct head *)block - 1)->size;
-        memcpy(larger, block, before < size ? before : size);
-        free(block);
-    }
-    return larger;
-}
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    size_t before = alignment > sizeof(struct head) ? alignment : sizeof(struct head);
-    note_heap();
-    return begin(host_aligned_alloc(alignment, (before + size + alignment - 1) & ~(alignment - 1)),
-                 before, size);
-}
-
-/* Takes any address, as Apple's. */
-size_t malloc_size(const void *block)
-{
-    struct head head;
-    return host_read_memory((uint64_t)block - sizeof head, &head, sizeof head) != 0 &&
-                   head.address == (uint64_t)block
-               ? head.size
-               : 0;
-}
 
 #define FORWARD(type, name, parameters, arguments)                                                 \
     type name parameters                                                                           \
@@ -192,21 +112,34 @@ void *bsearch(const void *key, const void *base, size_t count, size_t size,
     return 0;
 }
 
-/* Sorts by insertion: the programs here sort little. */
+static void exchange(char *a, char *b, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        char held = a[i];
+        a[i] = b[i];
+        b[i] = held;
+    }
+}
+
+/* Sorts by a heap, without memory. */
 void qsort(void *base, size_t count, size_t size, int (*compare)(const void *a, const void *b))
 {
     char *items = base;
-    char held[512];
-    if (size > sizeof held) {
-        abort();
-    }
-    for (size_t i = 1; i < count; i++) {
-        size_t at = i;
-        memcpy(held, items + i * size, size);
-        for (; at > 0 && compare(items + (at - 1) * size, held) > 0; at--) {
-            memcpy(items + at * size, items + (at - 1) * size, size);
+    size_t top = count / 2, end = count;
+    while (end > 1) {
+        if (top > 0) {
+            top--;
+        } else {
+            exchange(items, items + --end * size, size);
         }
-        memcpy(items + at * size, held, size);
+        for (size_t at = top, child; (child = 2 * at + 1) < end; at = child) {
+            child +=
+                child + 1 < end && compare(items + child * size, items + (child + 1) * size) < 0;
+            if (compare(items + at * size, items + child * size) >= 0) {
+                break;
+            }
+            exchange(items + at * size, items + child * size, size);
+        }
     }
 }
 

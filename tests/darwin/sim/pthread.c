@@ -2,6 +2,7 @@
 /* Threads as pthread.h has them. The host runs them. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,6 +133,24 @@ int pthread_join(pthread_t thread, void **ret_result)
     }
     if (ret_result != 0) {
         *ret_result = of->result;
+    }
+    return 0;
+}
+
+/* Nothing waits for it, and nothing is freed. */
+int pthread_detach(pthread_t thread)
+{
+    (void)thread;
+    return 0;
+}
+
+/* No signal reaches a program here. */
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
+{
+    (void)how;
+    (void)set;
+    if (ret_before != 0) {
+        *ret_before = 0;
     }
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "os.h"
 #include "target_private.h"
 #include "target_self_loader.h"
+#include "target_zones.h"
 
 static void close_own(struct sonde__target *target)
 {
@@ -160,7 +161,7 @@ static enum sonde_status own_memory(struct sonde__target *target,
     return SONDE_OK;
 }
 
-/* The zones know the beginnings of allocations only. They take any address. */
+/* By itself, a zone knows the beginnings of allocations only. It takes any address. */
 static bool allocation_at(struct sonde__target *target, uint64_t address, uint64_t *ret_start,
                           uint64_t *ret_size)
 {
@@ -174,7 +175,8 @@ static const struct sonde__target_ops own_ops = {.close = close_own,
                                                  .refresh = refresh_own,
                                                  .read = read_own,
                                                  .own_memory = own_memory,
-                                                 .allocation = allocation_at};
+                                                 .allocation = allocation_at,
+                                                 .allocations = target_zones_list};
 
 enum sonde_status sonde__target_open_process(int32_t pid,
                                              const struct sonde__target_options *options,
