@@ -144,17 +144,6 @@ int pthread_detach(pthread_t thread)
     return 0;
 }
 
-/* No signal reaches a program here. */
-int pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
-{
-    (void)how;
-    (void)set;
-    if (ret_before != 0) {
-        *ret_before = 0;
-    }
-    return 0;
-}
-
 pid_t getpid(void)
 {
     return host_getpid();
