@@ -57,6 +57,8 @@ void sonde__api_thread_release(const struct sonde__os_stop *thread)
     sonde__os_stop_close(thread);
 }
 
+void sonde__api_signal_after_fork(void) {}
+
 enum sonde_status sonde__api_other_check(void)
 {
     return SONDE_OK;

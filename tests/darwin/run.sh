@@ -165,6 +165,13 @@ find "$objects/src/CMakeFiles" -name '*.o' -print0 | xargs -0 llvm-ar-19 rcs "$o
 unit=$here/../unit
 folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
 
+# the watch inside a program
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" stalls "-fno-optimize-sibling-calls $flags" "$out/all.a -undefined dynamic_lookup" \
+        "$here/programs/stalls.c" "$here/programs/workers.c" || { echo "not ok stalls is built"; exit 1; }
+    case_ "loops that mark their waits and stall: $flags" 0 '0 mistakes' run stalls
+done
+
 # programs in Objective-C
 for flags in '-O0' '-O2' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc $flags" \

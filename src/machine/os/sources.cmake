@@ -18,9 +18,11 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
         darwin/darwin_files.c
         darwin/darwin_images.c
         darwin/darwin_memory.c
+        darwin/darwin_process.c
         darwin/darwin_queue.c
         darwin/darwin_self.c
         darwin/darwin_signals.c
+        darwin/darwin_sleep.c
         darwin/darwin_stop.c
         darwin/darwin_threads.c
         darwin/darwin_time.c

@@ -14,3 +14,7 @@ set(sources
     symfile_sections.c
     symfile_types.c
 )
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    list(REMOVE_ITEM sources symfile_jit.c)
+    list(APPEND sources darwin/symfile_jit_none.c)
+endif()

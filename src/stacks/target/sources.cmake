@@ -28,6 +28,7 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/target_process.c darwin/target_self_loader.c
+    list(REMOVE_ITEM sources target_cause.c target_core.c target_core_notes.c target_script.c)
+    list(APPEND sources darwin/target_none.c darwin/target_process.c darwin/target_self_loader.c
         darwin/target_self_needed.c darwin/target_zones.c)
 endif()

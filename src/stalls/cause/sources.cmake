@@ -11,3 +11,7 @@ set(sources
     cause_socket.c
     cause_words.c
 )
+# Mach does not show what a thread waits for
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    set(sources darwin/cause_none.c)
+endif()

@@ -78,6 +78,7 @@ int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
 
 /* 1: it sleeps, 0: not; -1: as above. A suspension does not end the sleep. */
 int32_t host_is_waiting(uint32_t index);
+int32_t host_read_cpu(uint32_t index, uint64_t *ret_ns);
 
 /* --- files (files.c) --- */
 

@@ -322,6 +322,7 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(resume_thread),
         PRIMITIVE(get_registers),
         PRIMITIVE(is_waiting),
+        PRIMITIVE(read_cpu),
         PRIMITIVE(real_ns),
         PRIMITIVE(vsnprintf),
         PRIMITIVE(vsscanf),

@@ -196,7 +196,9 @@ static kern_return_t describe(uint32_t index, struct thread_extended_info *info)
     *info = (struct thread_extended_info){.pth_run_state =
                                               waits == 1 ? TH_STATE_WAITING : TH_STATE_RUNNING};
     strcpy(info->pth_name, sim_threads[index].name);
-    return waits >= 0 ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
+    int32_t result = host_read_cpu(index, &info->pth_user_time);
+    info->pth_user_time -= info->pth_user_time % 1000; /* the kernel counts microseconds */
+    return waits >= 0 && result == 0 ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
 }
 
 /* Of a thread that has ended, or not begun, nothing is known. */

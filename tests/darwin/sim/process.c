@@ -93,17 +93,6 @@ int sysctl(int *name, unsigned count, void *value, size_t *size, void *new_value
     return 0;
 }
 
-int sysctlbyname(const char *name, void *value, size_t *size, void *new_value, size_t new_size)
-{
-    (void)new_size;
-    if (strcmp(name, "kern.bootsessionuuid") != 0 || new_value != 0) {
-        return sim_fail(ENOENT);
-    }
-    int64_t got = host_boot_id(value, *size);
-    *size = got == 0 ? strlen(value) + 1 : 0;
-    return got == 0 ? 0 : sim_fail(-got);
-}
-
 int getentropy(void *bytes, size_t size)
 {
     return host_getentropy(bytes, size);

@@ -97,18 +97,43 @@ static _Noreturn void thread_start(int unused, void *argument)
     host_end_thread();
 }
 
+int pthread_attr_init(pthread_attr_t *attributes)
+{
+    memset(attributes, 0, sizeof *attributes);
+    return 0;
+}
+
+int pthread_attr_destroy(pthread_attr_t *attributes)
+{
+    (void)attributes;
+    return 0;
+}
+
+int pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size)
+{
+    *(size_t *)(void *)attributes->__opaque = size;
+    return 0;
+}
+
+static size_t stack_bytes(const pthread_attr_t *attributes)
+{
+    size_t size = attributes != 0 ? *(const size_t *)(const void *)attributes->__opaque : 0;
+    return size != 0 ? size : STACK_BYTES;
+}
+
 int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
                    void *(*function)(void *argument), void *argument)
 {
     static uint32_t made; /* one thread makes threads at a time */
     struct sim_thread *thread = &sim_threads[made + 1];
-    void *stack = host_map(STACK_BYTES);
-    if (attributes != 0 || made + 2 > SIM_THREADS_MAX || stack == 0) {
+    size_t size = stack_bytes(attributes);
+    void *stack = host_map(size);
+    if (made + 2 > SIM_THREADS_MAX || stack == 0) {
         return EAGAIN;
     }
     (void)self();
     thread->stack_start = (uint64_t)stack;
-    thread->stack_end = (uint64_t)stack + STACK_BYTES;
+    thread->stack_end = (uint64_t)stack + size;
     thread->function = function;
     thread->argument = argument;
     if (host_start_thread((uint64_t)thread_start, thread->stack_end, thread) != (int32_t)++made) {
@@ -142,6 +167,11 @@ int pthread_detach(pthread_t thread)
 {
     (void)thread;
     return 0;
+}
+
+int pthread_equal(pthread_t a, pthread_t b)
+{
+    return a == b;
 }
 
 pid_t getpid(void)

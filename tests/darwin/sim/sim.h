@@ -75,6 +75,7 @@ int32_t host_get_registers(uint32_t index, uint64_t *ret_words);
 int32_t host_fork_and_wait(void);
 void host_mark(void);
 int32_t host_is_waiting(uint32_t index);
+int32_t host_read_cpu(uint32_t index, uint64_t *ret_ns);
 uint64_t host_real_ns(void);
 int32_t host_vsnprintf(char *text, uint64_t size, const char *format, void *arguments);
 int32_t host_vsscanf(const char *text, const char *format, void *arguments);

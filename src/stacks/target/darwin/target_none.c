@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* For builds of the package (Package.swift), which has no targets but the own process: what the
- * readers of cores and of scripts define elsewhere. */
+/* This port has no targets but the own process, which runs no script that is read: what the
+ * readers of cores, scripts and system calls define elsewhere. */
 #include "base_status.h"
+#include "target_cause.h"
 #include "target_private.h"
 #include "target_script.h"
 
@@ -18,4 +19,44 @@ enum sonde_status sonde__target_open_core(const char *path,
 void sonde__target_scripts_done(struct sonde__target_scripts *scripts)
 {
     (void)scripts;
+}
+
+/* --- scripts, and calls of the system --- */
+
+const struct sonde__target_script *sonde__target_script(const struct sonde__target *target)
+{
+    return &target->scripts.last;
+}
+
+bool sonde__target_is_interpreter(const struct sonde__target *target,
+                                  const struct sonde__image *image)
+{
+    (void)target, (void)image;
+    return false;
+}
+
+bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image)
+{
+    (void)target, (void)image;
+    return false;
+}
+
+bool sonde__target_has_script(struct sonde__target *target)
+{
+    (void)target;
+    return false;
+}
+
+void sonde__target_want_tasks(struct sonde__target *target, bool wanted)
+{
+    (void)target, (void)wanted;
+}
+
+void sonde__target_cause(struct sonde__target *target, const struct sonde__capture *capture,
+                         char *ret_text, size_t capacity)
+{
+    (void)target, (void)capture;
+    if (capacity > 0) {
+        ret_text[0] = '\0';
+    }
 }

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* This process as a target: images, memory, allocations. Other processes are refused: Mach gives
- * their ports only to programs with an entitlement of debuggers. Threads are captured without a
- * target (api_thread_stop.c). Sources: mach/vm_region.h, mach-o/loader.h, malloc/malloc.h. */
+/* This process as a target: images, memory, allocations, threads. Other processes are refused: Mach
+ * gives their ports only to programs with an entitlement of debuggers. Sources: mach/vm_region.h,
+ * mach-o/loader.h, malloc/malloc.h. */
 #include <mach-o/loader.h>
 #include <mach/mach_init.h>
 #include <mach/vm_map.h>
 #include <mach/vm_statistics.h>
 #include <malloc/malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base_status.h"
+#include "base_text.h"
+#include "capture_stopped.h"
+#include "host_ports.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
 #include "os.h"
 #include "target_private.h"
+#include "target_self.h"
 #include "target_self_loader.h"
 #include "target_zones.h"
 
 static void close_own(struct sonde__target *target)
 {
+    sonde__host_ports_done();
     sonde__target_base_done(target);
     sonde__mem_free(target);
 }
@@ -50,8 +56,14 @@ static uint64_t end_of(const struct sonde__image *image)
     return end;
 }
 
+struct own {
+    struct sonde__target base;
+    struct self_counters counters; /* of the images as read */
+};
+
 struct taking {
     struct sonde__target_images *images;
+    struct self_counters counters;
     size_t loaded_capacity;
     bool failed;
 };
@@ -95,18 +107,29 @@ static void take_image(void *ctx, struct self_object *object)
 static void take_images(void *ctx, const struct self_counters *counters)
 {
     struct self_loader loader;
-    (void)counters;
+    struct taking *taking = ctx;
+    taking->counters = *counters;
     self_loader_open(&loader);
     self_loader_each(&loader, take_image, ctx);
 }
 
+static void read_counters(void *ctx, const struct self_counters *counters)
+{
+    *(struct self_counters *)ctx = *counters;
+}
+
 static enum sonde_status refresh_own(struct sonde__target *target, struct sonde_error *ret_error)
 {
-    struct sonde__target_images images = {.retired = target->images.retired};
+    struct own *own = (struct own *)target;
+    struct sonde__target_images images = {0};
     struct taking taking = {.images = &images};
+    self_loader_hold(read_counters, &taking.counters);
+    if (target->images.set.generation != 0 && taking.counters.adds == own->counters.adds &&
+        taking.counters.subs == own->counters.subs) {
+        return SONDE_OK;
+    }
     self_loader_hold(take_images, &taking);
     if (taking.failed) {
-        images.retired = NULL;
         sonde__target_images_done(&images);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "images", NULL, 0, 0);
     }
@@ -117,9 +140,8 @@ static enum sonde_status refresh_own(struct sonde__target *target, struct sonde_
                                            images.range_count,
                                            target->images.set.generation + 1,
                                            0};
-    target->images.retired = NULL; /* nothing freezes this kind of target */
-    sonde__target_images_done(&target->images);
-    target->images = images;
+    sonde__target_images_replace(&target->images, &images);
+    own->counters = taking.counters;
     return SONDE_OK;
 }
 
@@ -171,7 +193,111 @@ static bool allocation_at(struct sonde__target *target, uint64_t address, uint64
     return *ret_size != 0;
 }
 
+/* --- threads --- */
+
+static enum sonde_status describe_own(const struct sonde__os_stop *stop,
+                                      struct sonde__thread *ret_thread)
+{
+    struct sonde__os_stop_text told;
+    struct sonde__text name;
+    SONDE_TRY(sonde__os_stop_describe(stop, &told));
+    *ret_thread = (struct sonde__thread){.tid = stop->tid,
+                                         .state = (uint8_t)sonde__target_thread_state(told.letter),
+                                         .letter = told.letter,
+                                         .main = stop->tid == sonde__os_main_tid()};
+    sonde__base_text_init(&name, ret_thread->name, sizeof ret_thread->name);
+    sonde__base_text_str(&name, told.name);
+    sonde__base_text_end_whole(&name);
+    return SONDE_OK;
+}
+
+static enum sonde_status find_own(struct sonde__target *target, uint64_t tid,
+                                  struct sonde__thread *ret_thread)
+{
+    struct sonde__os_stop stop;
+    (void)target;
+    SONDE_TRY(sonde__host_port_of(tid, &stop));
+    return describe_own(&stop, ret_thread);
+}
+
+/* Threads of one moment; more are left out (see the report's total). */
+enum { THREADS_MAX = 512 };
+
+static int by_tid(const void *a, const void *b)
+{
+    const struct sonde__thread *x = a, *y = b;
+    return x->main != y->main ? (x->main ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static enum sonde_status list_own(struct sonde__target *target, struct sonde_error *ret_error)
+{
+    struct sonde__os_stop stops[THREADS_MAX];
+    size_t total = 0;
+    sonde__mem_free(target->threads);
+    target->thread_count = 0;
+    target->threads = sonde__mem_alloc_array(THREADS_MAX, sizeof *target->threads);
+    if (target->threads == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
+    }
+    if (sonde__os_stop_open_all(stops, THREADS_MAX, &total) != SONDE_OK) {
+        return sonde__base_fail(ret_error, SONDE_OS, "the list of threads", NULL, 0, 0);
+    }
+    for (size_t i = 0; i < total && i < THREADS_MAX; i++) {
+        target->thread_count +=
+            describe_own(&stops[i], &target->threads[target->thread_count]) == SONDE_OK;
+        sonde__os_stop_close(&stops[i]);
+    }
+    qsort(target->threads, target->thread_count, sizeof *target->threads, by_tid);
+    return SONDE_OK;
+}
+
+struct stopping {
+    struct sonde__stopped thread;
+    uint64_t taken_ns, pause_ns;
+};
+
+static void stop_and_walk(void *ctx)
+{
+    struct stopping *stopping = ctx;
+    stopping->taken_ns = sonde__os_now_ns();
+    sonde__capture_stopped(&stopping->thread, 1);
+    stopping->pause_ns = sonde__os_now_ns() - stopping->taken_ns;
+}
+
+/* Stops this thread only. */
+static void capture_own(struct sonde__target *target, const struct sonde__thread *thread,
+                        struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    struct stopping stopping = {.thread = {.stack = *stack}};
+    (void)target;
+    ret_capture->status = sonde__host_port_of(thread->tid, &stopping.thread.stop);
+    if (ret_capture->status != SONDE_OK) {
+        return;
+    }
+    sonde__target_self_hold_images(stop_and_walk, &stopping);
+    *stack = stopping.thread.stack;
+    ret_capture->status = stopping.thread.status;
+    ret_capture->time_ns = stopping.taken_ns;
+    if (ret_capture->status == SONDE_OK) {
+        ret_capture->by = SONDE__CAPTURED_STOP;
+        ret_capture->pause_ns = stopping.pause_ns;
+    } else if (ret_capture->status == SONDE_OS) {
+        sonde__target_note(ret_capture,
+                           "the kernel did not stop the thread, or not show its registers");
+    }
+}
+
+static void rest_own(struct sonde__target *target)
+{
+    (void)target;
+    sonde__host_ports_done();
+}
+
 static const struct sonde__target_ops own_ops = {.close = close_own,
+                                                 .list = list_own,
+                                                 .find = find_own,
+                                                 .capture = capture_own,
+                                                 .rest = rest_own,
                                                  .refresh = refresh_own,
                                                  .read = read_own,
                                                  .own_memory = own_memory,
@@ -191,7 +317,7 @@ enum sonde_status sonde__target_open_process(int32_t pid,
                                 "another process: on this system only the own one can be opened",
                                 NULL, 0, (uint64_t)pid);
     }
-    target = sonde__mem_alloc_zeroed(sizeof *target);
+    target = sonde__mem_alloc_zeroed(sizeof(struct own));
     if (target == NULL) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "target", NULL, 0, 0);
     }

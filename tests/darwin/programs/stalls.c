@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The watch inside a program, by marks: a loop that spins and one that waits for too long, on two
+ * threads, are told with the stacks of the stalled threads. Other stalls, of a loaded machine, are
+ * not looked at. */
+#include <string.h>
+#include <unistd.h>
+
+#include <sonde/thread.h>
+#include <sonde/watch.h>
+
+#include "workers.h"
+
+enum { TOLD_MAX = 16, TEXT_MAX = 4096 };
+#define THRESHOLD_NS 100000000u
+#define STALL_NS     400000000u
+
+static struct told {
+    uint64_t tid, duration_ns;
+    char text[TEXT_MAX];
+} told[TOLD_MAX];
+static unsigned begun, count;
+
+static void on_begin(void *ctx, const struct sonde_stall *stall)
+{
+    (void)ctx;
+    CHECK(stall->open == 1);
+    __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
+}
+
+static void on_stall(void *ctx, const struct sonde_stall *stall)
+{
+    (void)ctx;
+    if (count < TOLD_MAX) {
+        told[count].tid = stall->tid;
+        told[count].duration_ns = stall->duration_ns;
+        const char *others = strstr(stall->text, "\nthread ");
+        size_t size = others != NULL ? (size_t)(others - stall->text) + 1 : TEXT_MAX;
+        strlcpy(told[count].text, stall->text, size < TEXT_MAX ? size : TEXT_MAX);
+        __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* A stall of this thread with this function in its stack. */
+static const struct told *find(uint64_t tid, const char *function)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (told[i].tid == tid && strstr(told[i].text, function) != NULL) {
+            return &told[i];
+        }
+    }
+    return NULL;
+}
+
+static volatile uint64_t sum;
+__attribute__((noinline)) static void spinning_handler(uint64_t for_ns)
+{
+    uint64_t end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + for_ns;
+    while (clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < end) {
+        for (unsigned i = 0; i < 1000; i++) {
+            sum += i;
+        }
+    }
+}
+
+__attribute__((noinline)) static void waiting_handler(uint64_t for_ns)
+{
+    usleep((useconds_t)(for_ns / 1000));
+    sum++;
+}
+
+__attribute__((noinline)) static void wait_for_events(uint64_t for_ns)
+{
+    usleep((useconds_t)(for_ns / 1000));
+    sum++;
+}
+
+static void turn(void (*handler)(uint64_t for_ns), uint64_t for_ns)
+{
+    sonde_idle_leave();
+    handler(for_ns);
+    sonde_idle_enter();
+    wait_for_events(5000000);
+}
+
+static void *loop(void *handler)
+{
+    turn(waiting_handler, 1000);
+    turn((void (*)(uint64_t))handler, STALL_NS);
+    turn(waiting_handler, 1000);
+    return (void *)sonde_thread_self();
+}
+
+static struct sonde_watch *start(void)
+{
+    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                                .threshold_ns = THRESHOLD_NS,
+                                                .on_stall = on_stall,
+                                                .on_begin = on_begin};
+    struct sonde_watch *watch = NULL;
+    struct sonde_error error = {0};
+    CHECK(sonde_watch_start(&options, &watch, &error) == SONDE_OK);
+    return watch;
+}
+
+static void check_told(const struct told *stall, const char *way)
+{
+    CHECK(stall != NULL);
+    if (stall != NULL) {
+        CHECK(stall->duration_ns >= THRESHOLD_NS);
+        CHECK(strstr(stall->text, way) != NULL);
+        CHECK(strstr(stall->text, "the thread stopped for each sample") != NULL);
+    } else {
+        for (unsigned i = 0; i < count; i++) {
+            printf("%s\n", told[i].text);
+        }
+    }
+}
+
+int main(void)
+{
+    struct sonde_watch *watch = start(), *second = NULL;
+    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                                .on_stall = on_stall};
+    CHECK(sonde_watch_start(&options, &second, NULL) == SONDE_BUSY);
+    pthread_t other;
+    void *tid = NULL;
+    CHECK(pthread_create(&other, NULL, loop, (void *)waiting_handler) == 0);
+    (void)loop((void *)spinning_handler);
+    pthread_join(other, &tid);
+    sonde_watch_stop(watch);
+    check_told(find(sonde_thread_self(), "spinning_handler"), "    running  spinning_handler");
+    check_told(find((uint64_t)(uintptr_t)tid, "waiting_handler"), "blocked  usleep");
+    CHECK(find(sonde_thread_self(), "waiting_handler") == NULL);
+    CHECK(begun >= 2 && sonde_watch_stalled() == 0);
+    CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
+
+    count = 0;
+    watch = start(); /* again: a wait for events is no stall */
+    turn(waiting_handler, 1000);
+    wait_for_events(3 * STALL_NS);
+    turn(waiting_handler, 1000);
+    sonde_watch_stop(watch);
+    CHECK(find(sonde_thread_self(), "wait_for_events") == NULL);
+    printf("%u mistakes\n", mistakes);
+    return mistakes != 0;
+}
