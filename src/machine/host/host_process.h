@@ -100,6 +100,8 @@ int32_t sonde__host_inner_pid(int32_t pid);
 /* The same of its thread `tid`; 0: unknown. */
 uint64_t sonde__host_inner_tid(int32_t pid, uint64_t tid);
 
+/* The process' own root (chroot), as its maps spell paths. False: it is the top, or not known. */
+bool sonde__host_own_root(int32_t pid, char *ret_path, size_t capacity);
 /* A prefix for the paths in the process' maps, to open its files: "" in our own mount namespace.
  * False: `capacity` is too small. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);

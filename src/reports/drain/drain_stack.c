@@ -166,8 +166,10 @@ static uint64_t code_id_of_image(struct sonde__drain *drain, const struct sonde_
 
 static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image *image)
 {
-    uint32_t whose = sonde__image_is_app(image->path, image->flags) ? SONDE__REPORT_IMAGE_APP
-                                                                    : SONDE__REPORT_IMAGE_SYSTEM;
+    const char *path =
+        drain->target != NULL ? sonde__target_inner_path(drain->target, image->path) : image->path;
+    uint32_t whose = sonde__image_is_app(path, image->flags) ? SONDE__REPORT_IMAGE_APP
+                                                             : SONDE__REPORT_IMAGE_SYSTEM;
     if (drain->target != NULL && sonde__target_is_interpreter(drain->target, image)) {
         whose = SONDE__REPORT_IMAGE_SYSTEM | SONDE__REPORT_IMAGE_INTERPRETER;
     } else if (drain->target != NULL && sonde__target_is_node(drain->target, image)) {

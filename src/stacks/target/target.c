@@ -18,6 +18,7 @@ void sonde__target_base_done(struct sonde__target *target)
     sonde__mem_free(target->threads);
     sonde__mem_free(target->executable);
     sonde__mem_free(target->root);
+    sonde__mem_free(target->own_root);
 }
 
 void sonde__target_close(struct sonde__target *target)
@@ -55,6 +56,13 @@ const char *sonde__target_executable(const struct sonde__target *target)
 const char *sonde__target_doubt(const struct sonde__target *target)
 {
     return target->doubt;
+}
+
+const char *sonde__target_inner_path(const struct sonde__target *target, const char *path)
+{
+    size_t size = target->own_root != NULL ? strlen(target->own_root) : 0;
+    bool inside = size > 0 && strncmp(path, target->own_root, size) == 0 && path[size] == '/';
+    return inside ? path + size : path;
 }
 
 const char *sonde__target_root(const struct sonde__target *target)

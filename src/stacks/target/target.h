@@ -120,6 +120,8 @@ const char *sonde__target_executable(const struct sonde__target *target);
 const char *sonde__target_doubt(const struct sonde__target *target);
 /* Prefix to open image paths from here. Never null. */
 const char *sonde__target_root(const struct sonde__target *target);
+/* The path of an image as a process in a chroot would spell it: the rest of `path`. */
+const char *sonde__target_inner_path(const struct sonde__target *target, const char *path);
 
 /* List the threads, the main thread first, then by tid. The target owns the array, which is
  * valid until the next call. */

@@ -74,6 +74,7 @@ enum sonde_status sonde__target_freeze(struct sonde__target *target,
     f->base.scripts.build_id = target->scripts.build_id;
     f->base.scripts.bias = target->scripts.bias;
     f->base.root = sonde__mem_copy_string(sonde__target_root(target));
+    f->base.own_root = target->own_root != NULL ? sonde__mem_copy_string(target->own_root) : NULL;
     f->base.executable = sonde__mem_copy_string(sonde__target_executable(target));
     f->retired = sonde__target_images_share(&target->images);
     if (!copy_images(&target->images, &f->base.images) || f->retired == NULL ||

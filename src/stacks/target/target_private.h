@@ -49,6 +49,7 @@ struct sonde__target {
     struct sonde__target_signals signals;
     char *executable;
     char *root;
+    char *own_root;                /* of a process in a chroot; or null */
     char doubt[320];               /* see sonde__target_doubt() */
     struct sonde__thread *threads; /* replaced by each listing */
     uint32_t thread_count;

@@ -123,3 +123,28 @@ TIMED_TEST(a_deadlock_that_closes_during_the_stall, 60)
 {
     check_deadlock("'late deadlock'");
 }
+
+/* The libraries of a chroot are the distribution's, although their paths begin with its folder. */
+TIMED_TEST(libraries_of_a_chroot_are_not_the_apps, 60)
+{
+    char line[1200];
+    snprintf(line, sizeof line,
+             "P=%s R=$DIR/root\n"
+             "chroot / true || { echo no chroot; exit 77; }\n"
+             "for f in $P $(ldd $P | grep -o '/[^ ]*'); do\n"
+             "mkdir -p $R$(dirname $f) && cp -L $f $R$f || exit 1; done\n"
+             "chroot $R $P child 99 >/dev/null &\n"
+             "while [ \"$(readlink /proc/$!/exe)\" != $R$P ]; do sleep 0.05; done\n"
+             "$SONDE stacks --json $! >$DIR/json; kill $!\n"
+             "python3 -c 'import json, sys\n"
+             "for i in json.load(open(sys.argv[1]))[\"images\"]:\n"
+             "    print(i[\"path\"].rsplit(\"/\", 1)[1], i[\"app\"])' $DIR/json\n",
+             test_program("cause", "cause_loop"));
+    struct test_run run = shell(line);
+    if (run.status == 77) {
+        SKIP("%s", run.out);
+    }
+    CHECK_CONTAINS(run.out, "cause_loop True\n");
+    CHECK_CONTAINS(run.out, "libc.so.6 False\n");
+    test_run_done(&run);
+}

@@ -350,6 +350,18 @@ static bool shares_mounts(int32_t pid)
     return n > 0 && n == m && memcmp(ours, theirs, (size_t)n) == 0;
 }
 
+bool sonde__host_own_root(int32_t pid, char *ret_path, size_t capacity)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/root", sonde__host_live_number(pid));
+    ssize_t n = readlink(path, ret_path, capacity);
+    if (n <= 1 || (size_t)n >= capacity) {
+        return false;
+    }
+    ret_path[n] = '\0';
+    return true;
+}
+
 /* A mapping's path ignores the process' own root (chroot): in our mount namespace it is our path,
  * in another one it starts at that namespace's top. We reach the top through the process' root and
  * one ".." for each folder between root and top; ".." stops at the top and at our root, not at the

@@ -280,6 +280,9 @@ static enum sonde_status fill_process(struct sonde__target_process *p,
         p->base.root = sonde__mem_copy_string(
             sonde__host_root_prefix(p->base.pid, path, sizeof path) ? path : "");
     }
+    if (sonde__host_own_root(p->base.pid, path, sizeof path)) {
+        p->base.own_root = sonde__mem_copy_string(path);
+    }
     if (sonde__host_executable(p->base.pid, path, sizeof path)) {
         p->base.executable = sonde__mem_copy_string(path);
     }
