@@ -67,6 +67,7 @@ static int take_thread(void *ctx, const struct sonde_thread *thread,
     };
     struct sonde__capture_pin pin = sonde__capture_pin();
     sonde__base_mem_copy(sample.thread.name, thread->name, sizeof sample.thread.name);
+    sonde__base_mem_copy(sample.thread.queue, thread->queue, sizeof sample.thread.queue);
     sonde__api_capture_of(captured, &sample.capture);
     sonde__drain_thread(collection->drain, pin.images, &sample, &record);
     sonde__capture_unpin(pin);

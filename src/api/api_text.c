@@ -336,10 +336,12 @@ static bool write_text(struct thread_writing *w, const char *text, size_t size)
     return w->status == SONDE_OK;
 }
 
-/* `thread 4711 "worker"`, if there are several threads and the style has no heading for them. */
-static bool write_head(struct thread_writing *w, uint64_t tid, const char *name, uint32_t threads)
+/* `thread 4711 "worker"  queue com.example.parser`, if there are several threads and the style has
+ * no heading for them. */
+static bool write_head(struct thread_writing *w, uint64_t tid, const char *name, const char *queue,
+                       uint32_t threads)
 {
-    char line[128];
+    char line[192];
     struct sonde__text out;
     sonde__base_text_init(&out, line, sizeof line);
     if (threads != 0) {
@@ -351,13 +353,16 @@ static bool write_head(struct thread_writing *w, uint64_t tid, const char *name,
         sonde__base_text_dec(&out, (uint64_t)tid);
         sonde__base_text_str(&out, name[0] != '\0' ? " \"" : "");
         sonde__base_text_str(&out, name);
-        sonde__base_text_str(&out, name[0] != '\0' ? "\"\n" : "\n");
+        sonde__base_text_str(&out, name[0] != '\0' ? "\"" : "");
+        sonde__base_text_str(&out, queue[0] != '\0' ? "  queue " : "");
+        sonde__base_text_str(&out, queue);
+        sonde__base_text_char(&out, '\n');
     }
     return write_text(w, line, out.length);
 }
 
 static bool write_thread(struct thread_writing *w, uint64_t tid, const char *name,
-                         const struct sonde_stack *stack)
+                         const char *queue, const struct sonde_stack *stack)
 {
     size_t length = 0;
     char *text = names_stack_text(w->symbolizer, w->style, stack, &length);
@@ -365,7 +370,7 @@ static bool write_thread(struct thread_writing *w, uint64_t tid, const char *nam
     if (text == NULL) {
         w->status = SONDE_MEMORY;
     } else {
-        goes_on = write_head(w, tid, name, 0) && write_text(w, text, length) &&
+        goes_on = write_head(w, tid, name, queue, 0) && write_text(w, text, length) &&
                   write_text(w, "\n", w->all || w->style == SONDE_STYLE_BS);
     }
     sonde__mem_free(text);
@@ -387,7 +392,7 @@ enum sonde_status sonde__api_thread_write(struct sonde_symbolizer *symbolizer,
     }
     status = sonde__api_thread_capture(tid, NULL, &stack, NULL, caller);
     if (status == SONDE_OK) {
-        (void)write_thread(&w, tid, "", &stack);
+        (void)write_thread(&w, tid, "", "", &stack);
         status = w.status;
     }
     sonde_stack_free(&stack);
@@ -398,7 +403,7 @@ static int take_thread(void *ctx, const struct sonde_thread *thread,
                        const struct sonde_stack *stack, const struct sonde_captured *captured)
 {
     static const struct sonde_stack nothing = {.end = SONDE_END_ROOT};
-    return !write_thread(ctx, thread->tid, thread->name,
+    return !write_thread(ctx, thread->tid, thread->name, thread->queue,
                          captured->status == SONDE_OK ? stack : &nothing);
 }
 
@@ -421,7 +426,7 @@ enum sonde_status sonde__api_threads_write(struct sonde_symbolizer *symbolizer,
         return SONDE_MEMORY;
     }
     status = SONDE_OK;
-    if (write_head(&w, 0, "", count)) {
+    if (write_head(&w, 0, "", "", count)) {
         status = sonde__api_threads_capture(NULL, &stack, take_thread, &w, caller);
     }
     sonde_stack_free(&stack);

@@ -524,6 +524,9 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     memset(ret_thread, 0, sizeof *ret_thread);
     ret_thread->tid = (int64_t)thread->tid;
     ret_thread->name = sonde__report_string(drain->report, thread->name);
+    if (thread->queue[0] != '\0') {
+        ret_thread->queue = sonde__report_string(drain->report, thread->queue);
+    }
     ret_thread->state = (uint8_t)thread->letter;
     ret_thread->main = thread->main;
     ret_thread->process = sonde__report_process_count(drain->report) != 0;

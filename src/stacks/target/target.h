@@ -53,10 +53,11 @@ enum sonde_thread_state sonde__target_thread_state(char letter);
 
 struct sonde__thread {
     uint64_t tid;
-    uint8_t state; /* enum sonde_thread_state */
-    char letter;   /* as the kernel prints it: R S D T t Z X I, or '?' */
-    bool main;     /* tid == pid */
-    char name[32]; /* NUL-terminated; may be "" */
+    uint8_t state;  /* enum sonde_thread_state */
+    char letter;    /* as the kernel prints it: R S D T t Z X I, or '?' */
+    bool main;      /* tid == pid */
+    char name[32];  /* NUL-terminated; may be "" */
+    char queue[64]; /* label of the dispatch queue that it works for; "": none, or not known */
 };
 
 /* How a stack's registers were obtained. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sonde/symbol.h>
+#include <sonde/text.h>
 #include <sonde/thread.h>
 
 #include "workers.h"
@@ -141,6 +143,35 @@ static int take(void *ctx, const struct sonde_thread *thread, const struct sonde
     return 0;
 }
 
+/* The text of all threads has the label in the heading of its thread. */
+static char text[1 << 14];
+static size_t length;
+static int append(void *ctx, const void *part, size_t size)
+{
+    (void)ctx;
+    if (size >= sizeof text - length) {
+        return 1;
+    }
+    memcpy(text + length, part, size);
+    length += size;
+    return 0;
+}
+
+static void check_text(dispatch_queue_t queue)
+{
+    struct sonde_symbolizer *symbolizer = NULL;
+    char heading[200];
+    begin(queue, NULL);
+    CHECK(sonde_symbolizer_create(&symbolizer) == SONDE_OK);
+    CHECK(sonde_threads_write(symbolizer, SONDE_STYLE_SONDE, append, NULL) == SONDE_OK);
+    sonde_symbolizer_destroy(symbolizer);
+    snprintf(heading, sizeof heading, "thread %llu  queue %s\n", (unsigned long long)task.tid,
+             label);
+    CHECK(strstr(text, heading) != NULL);
+    CHECK(strstr(strstr(text, "  queue ") + 1, "  queue ") == NULL);
+    end();
+}
+
 static void check_captures(dispatch_queue_t queue)
 {
     static uint64_t pcs[FRAMES];
@@ -206,6 +237,7 @@ int main(void)
     check_other(queue, (void *)at_the_end((const char *)no_queue), "");
     check_faults(queue);
     check_captures(queue);
+    check_text(queue);
     check_duel();
     CHECK(sim_labels_while_running == 0);
     printf("%u mistakes\n", mistakes);

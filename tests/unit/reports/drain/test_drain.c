@@ -363,7 +363,11 @@ TEST(a_thread_becomes_a_record)
 {
     struct world w;
     struct sonde__sample sample = {
-        .thread = {.tid = 77, .letter = 'S', .main = true, .name = "worker"},
+        .thread = {.tid = 77,
+                   .letter = 'S',
+                   .main = true,
+                   .name = "worker",
+                   .queue = "org.example.parser"},
         .capture = {.by = SONDE__CAPTURED_PASSIVE, .syscall = 0, .note = "why"},
     };
     struct sonde__report_thread record;
@@ -379,11 +383,14 @@ TEST(a_thread_becomes_a_record)
     CHECK_EQ(record.frame_count, 1);
     CHECK_EQ(record.end, SONDE_END_ROOT);
     CHECK_STR(sonde__report_text(w.report, record.name), "worker");
+    CHECK_STR(sonde__report_text(w.report, record.queue), "org.example.parser");
     CHECK_STR(sonde__report_text(w.report, record.note), "why");
     CHECK(record.stack != 0);
     sample.capture.by = SONDE__CAPTURED_NOT;
+    sample.thread.queue[0] = '\0';
     sample.capture.syscall = -1;
     sonde__drain_thread(w.drain, &w.set, &sample, &record);
+    CHECK_EQ(record.queue, 0);
     CHECK_EQ(record.stack, 0);
     CHECK_EQ(record.syscall, 0);
     CHECK_EQ(record.end, SONDE_END_NOT_READ);
