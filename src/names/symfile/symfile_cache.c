@@ -427,11 +427,13 @@ static struct symfile_calls *calls_of(const struct sonde__symfile_cache *cache, 
 {
     if (!entry->calls_tried) {
         entry->calls_tried = true;
-        if (entry->elf == &entry->own.elf && !symfile_has_debug_information(entry->elf)) {
+        if (!entry->is_macho && entry->elf == &entry->own.elf &&
+            !symfile_has_debug_information(entry->elf)) {
             find_debug(cache, entry, image);
         }
         entry->calls =
-            cache->options.places->open(&cache->options, image, &entry->own, &entry->debug);
+            cache->options.places->open(&cache->options, image, &entry->own, &entry->debug,
+                                        entry->is_macho ? &entry->macho : NULL);
     }
     return entry->calls;
 }
@@ -444,7 +446,7 @@ static struct symfile_calls *find_calls(struct sonde__symfile_cache *cache,
     struct entry *entry = NULL;
     return cache->options.places != NULL &&
                    load_entry(cache, image, memory, memory_size, &entry, NULL) != SONDE_MEMORY &&
-                   entry != NULL && !entry->is_macho
+                   entry != NULL
                ? calls_of(cache, entry, image)
                : NULL;
 }
@@ -471,7 +473,7 @@ void sonde__symfile_ask(struct sonde__symfile_cache *cache, const struct sonde__
     if (status == SONDE_OK) {
         (void)!index_of(cache, entry, image, &index, NULL);
     }
-    if (status != SONDE_MEMORY && cache->options.places != NULL && !entry->is_macho) {
+    if (status != SONDE_MEMORY && cache->options.places != NULL) {
         calls = calls_of(cache, entry, image);
     }
     sonde__symbol_function(index, vaddr, &ret_answer->function);

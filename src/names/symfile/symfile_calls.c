@@ -7,6 +7,7 @@
 #include "mem_heap.h"
 #include "symfile_dwarf.h"
 #include "symfile_index_find.h"
+#include "symfile_macho.h"
 #include "symindex_dwarf.h"
 #include "tail_graph.h"
 
@@ -14,7 +15,8 @@ struct symfile_calls {
     /* one of these */
     struct sonde__symindex_dwarf *dwarf;
     struct sonde__symfile_pair pair;
-    struct sonde__symfile_dwarf files;
+    struct sonde__symfile_dwarf files; /* not of a Mach-O, whose file stays open without it */
+    bool is_macho;
     bool has_index;
     struct sonde__symfile_index_file index;
     struct sonde__go go; /* data not null: of a stripped Go program */
@@ -109,6 +111,21 @@ static bool open_dwarf(struct symfile_calls *calls, const struct sonde__symfile_
     return false;
 }
 
+/* Of the Mach-O itself, or of the dSYM with its UUID. */
+static bool open_macho(struct symfile_calls *calls, const struct sonde__symfile_macho *macho)
+{
+    struct sonde__dwarf_sections sections;
+    uint64_t start, end;
+    if (!sonde__dwarf_sections_of_macho(&macho->debug, &sections) ||
+        !sonde__macho_text_range(&macho->debug, &start, &end)) {
+        return false;
+    }
+    calls->is_macho = true;
+    const struct sonde__symindex_source source = {.macho_debug = &macho->debug,
+                                                  .sections = &sections};
+    return sonde__symindex_dwarf_open(&source, start, end, &calls->dwarf) == SONDE_OK;
+}
+
 /* --- Go --- */
 
 static void find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde__answer *answer)
@@ -127,10 +144,18 @@ static void find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde_
 static struct symfile_calls *open_calls(const struct sonde__symfile_options *options,
                                         const struct sonde__image *image,
                                         const struct symfile_view *own,
-                                        const struct symfile_view *debug)
+                                        const struct symfile_view *debug,
+                                        const struct sonde__symfile_macho *macho)
 {
     struct symfile_calls *calls = sonde__mem_alloc_zeroed(sizeof *calls);
     if (calls == NULL) {
+        return NULL;
+    }
+    if (macho != NULL) {
+        if (find_index(calls, options, image) || open_macho(calls, macho)) {
+            return calls;
+        }
+        sonde__mem_free(calls);
         return NULL;
     }
     if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
@@ -149,7 +174,9 @@ static void close_calls(struct symfile_calls *calls)
     }
     if (calls->dwarf != NULL) {
         sonde__symindex_dwarf_close(calls->dwarf);
-        sonde__symfile_dwarf_close(&calls->files);
+        if (!calls->is_macho) {
+            sonde__symfile_dwarf_close(&calls->files);
+        }
     }
     if (calls->has_index) {
         sonde__symfile_index_file_close(&calls->index);

@@ -9,14 +9,17 @@
 #include "symfile_find.h"
 
 struct symfile_calls;
+struct sonde__symfile_macho;
 struct sonde__tail_graph; /* tail_graph.h */
 
 struct sonde__symfile_places {
-    /* own, debug: the image's views, all zero without a file; must outlive it. Returns null if
-     * nothing is known, or without memory. */
+    /* own, debug: the image's views, all zero without a file; macho: instead of both, if the image
+     * is a Mach-O; else null. They must outlive it. Returns null if nothing is known, or without
+     * memory. */
     struct symfile_calls *(*open)(const struct sonde__symfile_options *options,
                                   const struct sonde__image *image, const struct symfile_view *own,
-                                  const struct symfile_view *debug);
+                                  const struct symfile_view *debug,
+                                  const struct sonde__symfile_macho *macho);
     void (*close)(struct symfile_calls *calls);
     /* as sonde__symfile_calls() */
     void (*find)(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer);
