@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh ARCH OUT OBJECTS HEADERS: for x86_64 or arm64, build the host and the programs of this folder in OUT, and run them: a line "ok NAME" or
-# "not ok NAME" for each. OBJECTS: the build folder of sonde's objects for Darwin. Returns 0 if all are ok.
+# "not ok NAME" for each. OBJECTS: the build folder of sonde's objects for Darwin. SONDE_CLI: sonde for this machine. Returns 0 if all are ok.
 # SONDE_REPEATS: how often each program is run; it is ok if all runs are.
 here=$(cd "$(dirname "$0")" && pwd)
 arch=$1 out=$2 objects=$3 headers=$4
@@ -232,6 +232,20 @@ for level in -O0 -O2; do
 done
 
 # each also without optimization, and with the older format of fixups
+# A report's way out of an app that is killed: live file, next start, transport, names of the dSYM
+send_and_name() {
+    rm -rf "$out/sent.spool" "$out/sent.report"
+    run sent "$out/sent.spool" die
+    [ $? = 137 ] && run sent "$out/sent.spool" send "$out/sent.report" &&
+        python3 "$here/sent.py" "$SONDE_CLI" "$out/sent.report" "$out/sent.dSYM" innermost save_all main
+}
+for flags in -O1 "-O1 -fomit-frame-pointer"; do
+    "$here/build.sh" "$arch" "$out" "$headers" sent "$flags -g -fno-optimize-sibling-calls -D_GNU_SOURCE -Wno-missing-field-initializers $folders" \
+        "$out/all.a -undefined dynamic_lookup" "$here/programs/sent.c" && rm -rf "$out/sent.dSYM" &&
+        dsymutil-19 "$out/sent" -o "$out/sent.dSYM" && llvm-strip-19 "$out/sent" || { echo "not ok sent is built"; exit 1; }
+    case_ "a stall is saved, killed, finished, sent and named: $flags" 0 '3 frames as llvm-symbolizer has them' send_and_name
+done
+
 # Network.framework, and the one of older systems
 "$here/build.sh" "$arch" "$out" "$headers" Network -O1 '-dylib -install_name /System/Library/Frameworks/Network.framework/Network' \
     "$here/frameworks/network.c" &&
