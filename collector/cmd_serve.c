@@ -109,7 +109,7 @@ static int begin_data(struct server *s)
 
 static int open_parts(struct server *s)
 {
-    char path[4096];
+    char path[4096], guard[4096];
     struct collector *c = &s->collector;
     struct sonde_error error = {0};
     if (store_open(s->request->data, &c->store, &error) != STORE_OK) {
@@ -121,9 +121,10 @@ static int open_parts(struct server *s)
         return exit_code;
     }
     snprintf(path, sizeof path, "%s/journal", s->request->data);
+    snprintf(guard, sizeof guard, "%s/reading", s->request->data);
     int os_error = journal_open(path, store_place(c->store), &c->journal);
     if (os_error == 0) {
-        os_error = worker_start(c->store, c->journal, c->blobs, &c->worker);
+        os_error = worker_start(c->store, c->journal, c->blobs, guard, &c->worker);
     }
     return os_error == 0 ? SONDE__CLI_GO_ON : sonde__cli_fail_os(s->command, path, os_error);
 }

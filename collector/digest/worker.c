@@ -11,6 +11,7 @@
 
 #include "blob.h"
 #include "coding.h"
+#include "guard.h"
 #include "say.h"
 
 /* Reports of one transaction; and a sync after so many bytes of the journal, which then loses
@@ -26,6 +27,7 @@ struct worker {
     int blobs;
     pthread_t thread;
     struct coding_bytes bytes;
+    struct guard guard;
     struct worker_counts counts;
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t ends;
@@ -43,12 +45,27 @@ static enum coding coding_of(const struct journal_entry *entry)
 
 /* --- one report --- */
 
-static enum store_status add_digest(struct worker *w, const struct store_report *what)
+/* Read what is in w->bytes, unless the program ended twice when it did. */
+static enum sonde_status read_digest(struct worker *w, struct journal_place place,
+                                     struct digest *ret_digest, struct sonde_error *ret_error)
+{
+    if (!guard_enter(&w->guard, place)) {
+        snprintf(ret_error->what, sizeof ret_error->what,
+                 "the collector ended twice while it read this report");
+        return SONDE_CORRUPT;
+    }
+    enum sonde_status status = digest_read(w->bytes.bytes, w->bytes.size, ret_digest, ret_error);
+    guard_leave(&w->guard);
+    return status;
+}
+
+static enum store_status add_digest(struct worker *w, struct journal_place place,
+                                    const struct store_report *what)
 {
     struct store_report report = *what;
     struct digest digest;
     struct sonde_error error = {0};
-    enum sonde_status status = digest_read(w->bytes.bytes, w->bytes.size, &digest, &error);
+    enum sonde_status status = read_digest(w, place, &digest, &error);
     if (status == SONDE_MEMORY) {
         say_error("no memory to read a report of %zu bytes", w->bytes.size);
         return STORE_FAILED;
@@ -90,7 +107,7 @@ static enum store_status add_report(struct worker *w, const struct journal_entry
         return STORE_FAILED;
     }
     report.size_bytes = w->bytes.size;
-    return add_digest(w, &report);
+    return add_digest(w, entry->begin, &report);
 }
 
 /* --- batches --- */
@@ -186,7 +203,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-int worker_start(struct store *store, struct journal *journal, int blobs,
+int worker_start(struct store *store, struct journal *journal, int blobs, const char *guard,
                  struct worker **ret_worker)
 {
     struct worker *w = calloc(1, sizeof *w);
@@ -199,7 +216,10 @@ int worker_start(struct store *store, struct journal *journal, int blobs,
     w->place = store_place(store);
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->ends, NULL);
-    int os_error = pthread_create(&w->thread, NULL, work, w);
+    int os_error = guard_begin(&w->guard, guard);
+    if (os_error == 0 && (os_error = pthread_create(&w->thread, NULL, work, w)) != 0) {
+        guard_end(&w->guard);
+    }
     if (os_error != 0) {
         free(w);
         return os_error;
@@ -216,6 +236,7 @@ void worker_stop(struct worker *w)
     pthread_mutex_unlock(&w->mutex);
     journal_wake(w->journal);
     pthread_join(w->thread, NULL);
+    guard_end(&w->guard);
     pthread_cond_destroy(&w->ends);
     pthread_mutex_destroy(&w->mutex);
     free(w->bytes.bytes);

@@ -229,8 +229,9 @@ bool journal_next(struct journal *j, struct journal_place *place, bool wait,
     struct journal_head head;
     while (wait_for_more(j, *place, wait)) {
         if (read_entry(j, *place, &head)) {
-            place->offset += sizeof head + head.size;
             journal_head_entry(&head, j->bytes, ret_entry);
+            ret_entry->begin = *place;
+            place->offset += sizeof head + head.size;
             return true;
         }
         *place = after_gap(j, *place);

@@ -20,6 +20,11 @@ enum journal_form {
     JOURNAL_REPORT_GZIP = 3,
 };
 
+/* A place between two entries. Zero: the begin of all. */
+struct journal_place {
+    uint64_t segment, offset;
+};
+
 struct journal_entry {
     struct report_id id;
     uint32_t project;
@@ -27,11 +32,7 @@ struct journal_entry {
     uint64_t received_ns; /* since 1970 */
     const void *bytes;
     uint32_t size;
-};
-
-/* A place between two entries. Zero: the begin of all. */
-struct journal_place {
-    uint64_t segment, offset;
+    struct journal_place begin; /* of what was read */
 };
 
 struct journal;

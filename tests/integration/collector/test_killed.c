@@ -10,6 +10,48 @@
 
 enum { KILLS = 6 };
 
+/* A report waits in the journal, because the database is locked, and the program ends: `ends` times
+ * it was reading that report. Returns the note of the report after the next start. */
+static char *note_after_ends(unsigned ends)
+{
+    struct collector_run run = collector_start(NULL);
+    free(collector_script(&run,
+                          "mkfifo hold; (sh -c 'echo \"BEGIN IMMEDIATE;\"; cat hold' | "
+                          "sqlite3 data/collector.db) >/dev/null 2>&1 & "
+                          "while sqlite3 data/collector.db 'BEGIN IMMEDIATE; ROLLBACK' "
+                          "2>/dev/null; do sleep 0.02; done; "
+                          "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT"));
+    kill(run.program.pid, SIGKILL);
+    CHECK_EQ(program_end(&run.program, 30), 128 + SIGKILL);
+    free(collector_script(&run, "echo >hold; sleep 0.2"));
+    uint64_t record[3] = {1, 0, ends - 1}; /* the first entry of the first file */
+    char path[512];
+    snprintf(path, sizeof path, "%s/data/reading", test_folder());
+    test_write_file(path, record, sizeof record);
+    collector_again(&run);
+    collector_settle(&run);
+    struct json *reports = collector_get(&run, "/api/projects/default/reports");
+    CHECK_EQ(json_need(reports, "reports")->count, 1);
+    char *note = strdup(json_text(json_need(reports, "reports")->first, "note"));
+    json_free(reports);
+    collector_stop(&run);
+    return note;
+}
+
+TEST_TIMEOUT(report_at_which_it_ended_once_is_read_again, 60)
+{
+    char *note = note_after_ends(1);
+    CHECK_STR(note, "");
+    free(note);
+}
+
+TEST_TIMEOUT(report_at_which_it_ended_twice_is_kept_aside, 60)
+{
+    char *note = note_after_ends(2);
+    CHECK_STR(note, "the collector ended twice while it read this report");
+    free(note);
+}
+
 TEST_TIMEOUT(nothing_acknowledged_is_lost, 120)
 {
     char script[512];
