@@ -11,7 +11,8 @@ case $arch in
     *) emulator='' signed=-O1 rounds=1700 ;;
 esac
 
-export SONDE_SOURCE_DIR="$here/../.." SONDE_TEST_FOLDER="$out/folders"
+export SONDE_SOURCE_DIR="$here/../.." SONDE_TEST_FOLDER="$out/folders" XDG_CACHE_HOME="$out/kept"
+ninja -C "$objects" -t cleandead >/dev/null # objects of files that are no more
 rm -rf "$SONDE_TEST_FOLDER" && mkdir -p "$SONDE_TEST_FOLDER"
 
 # once STATUS TEXT COMMAND...: the command ends with the status and prints the text, at least.

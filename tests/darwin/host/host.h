@@ -40,6 +40,8 @@ uint64_t host_find_export_in(uint32_t image, const char *name);
  * initialisers have not run: the caller calls host_initialiser(image, 0), 1, ... until one is 0. */
 int32_t host_load_later(const char *path);
 uint64_t host_initialiser(uint32_t image, uint32_t number);
+/* Where a program begins; 0: it is none. */
+uint64_t host_entry(uint32_t image);
 /* The name of the exported symbol at exactly this address of an image; null: none. */
 const char *host_export_at(uint32_t index, uint64_t address);
 
@@ -100,6 +102,8 @@ void *host_open_folder_of(int32_t fd);
 
 /* The primitives of store.c; null: there is no such one. */
 uint64_t host_find_store(const char *name);
+/* The same of program.c. */
+uint64_t host_find_program(const char *name);
 
 /* --- the border (border_ARCH.S) --- */
 

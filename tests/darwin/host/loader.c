@@ -410,3 +410,22 @@ uint64_t host_initialiser(uint32_t image, uint32_t number)
 {
     return initialiser(&host_images[image], number);
 }
+
+/* LC_MAIN has the offset of main() from the header. A program need not export the name. */
+uint64_t host_entry(uint32_t index)
+{
+    enum { HEADER_BYTES = 32, LC_MAIN_COMMAND = 0x80000028 };
+    const uint8_t *at = host_images[index].header + HEADER_BYTES;
+    for (uint32_t i = 0; i < host_images[index].macho.command_count; i++) {
+        uint32_t command, size;
+        uint64_t offset;
+        memcpy(&command, at, sizeof command);
+        memcpy(&size, at + 4, sizeof size);
+        memcpy(&offset, at + 8, sizeof offset);
+        if (command == LC_MAIN_COMMAND) {
+            return (uint64_t)(uintptr_t)host_images[index].header + offset;
+        }
+        at += size;
+    }
+    return 0;
+}

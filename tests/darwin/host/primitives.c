@@ -23,7 +23,7 @@
 
 #include "host.h"
 
-enum { STACK_BYTES = 1 << 20 };
+enum { STACK_BYTES = 8 << 20 };
 
 static char *stack; /* of the main thread */
 
@@ -372,7 +372,8 @@ uint64_t host_find_primitive(const char *name)
             return all[i].address;
         }
     }
-    return host_find_store(name);
+    uint64_t store = host_find_store(name);
+    return store != 0 ? store : host_find_program(name);
 }
 
 int main(int argc, char **argv, char **envp)
@@ -382,7 +383,7 @@ int main(int argc, char **argv, char **envp)
     }
     stack = host_map(STACK_BYTES);
     host_load((const char *const *)argv + 1, 2);
-    uint64_t start = host_find_export("_sim_start"), program = host_find_export("_main");
+    uint64_t start = host_find_export("_sim_start"), program = host_entry(1);
     if (start == 0 || program == 0 || stack == NULL) {
         host_fail("%s: no program", argv[2]);
     }

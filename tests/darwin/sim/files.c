@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files, as they are read (store.c: written), and folders. */
-#include <dirent.h>
+/* Files, as they are read (store.c: written). */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim.h"
 
-/* Set errno for an error of the host. The numbers up to 34 are the same but one. */
+/* The numbers up to 34 are the same but one. */
+static const struct {
+    int host, own;
+} errors[] = {{11, EAGAIN},     {36, ENAMETOOLONG}, {38, ENOSYS},    {39, ENOTEMPTY},
+              {40, ELOOP},      {61, ENOATTR},      {75, EOVERFLOW}, {95, ENOTSUP},
+              {110, ETIMEDOUT}, {116, ESTALE},      {122, EDQUOT}};
+
+/* Set errno for an error of the host. */
 int sim_fail(int64_t host_error)
 {
-    static const struct {
-        int host, own;
-    } others[] = {{11, EAGAIN},  {36, ENAMETOOLONG}, {40, ELOOP},  {61, ENOATTR},
-                  {95, ENOTSUP}, {116, ESTALE},      {122, EDQUOT}};
     errno = (int)host_error;
-    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
-        errno = others[i].host == host_error ? others[i].own : errno;
+    for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++) {
+        errno = errors[i].host == host_error ? errors[i].own : errno;
     }
     return -1;
+}
+
+int sim_host_error(int error)
+{
+    for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++) {
+        if (errors[i].own == error) {
+            return errors[i].host;
+        }
+    }
+    return error;
 }
 
 ssize_t read(int fd, void *bytes, size_t size)
@@ -90,52 +100,4 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 int munmap(void *memory, size_t size)
 {
     return host_unmap(memory, size) == 0 ? 0 : sim_fail(EINVAL);
-}
-
-/* --- folders: a DIR is one entry and the host's handle --- */
-
-struct folder {
-    void *handle;
-    struct dirent entry;
-};
-
-static DIR *give_folder(void *handle)
-{
-    struct folder *folder = handle != 0 ? calloc(1, sizeof *folder) : 0;
-    if (folder == 0) {
-        sim_fail(ENOENT);
-        return 0;
-    }
-    folder->handle = handle;
-    return (DIR *)(void *)folder;
-}
-
-DIR *opendir(const char *path)
-{
-    return give_folder(host_open_folder(path));
-}
-
-DIR *fdopendir(int fd)
-{
-    return give_folder(host_open_folder_of(fd));
-}
-
-struct dirent *readdir(DIR *of)
-{
-    struct folder *folder = (struct folder *)(void *)of;
-    const char *name = host_next_name(folder->handle);
-    if (name == 0 || strlen(name) >= sizeof folder->entry.d_name) {
-        return 0;
-    }
-    strcpy(folder->entry.d_name, name);
-    folder->entry.d_namlen = (uint16_t)strlen(name);
-    return &folder->entry;
-}
-
-int closedir(DIR *of)
-{
-    struct folder *folder = (struct folder *)(void *)of;
-    host_close_folder(folder->handle);
-    free(folder);
-    return 0;
 }

@@ -137,6 +137,26 @@ int64_t host_utc(int64_t seconds, int32_t ret_fields[9]);
 int host_putenv(char *text);
 int host_getentropy(void *bytes, size_t size);
 
+/* What a command-line program needs (host/program.c). */
+int64_t host_access(const char *path, int32_t mode);
+int64_t host_stat_path(const char *path, struct sim_status *ret_status);
+int64_t host_touch(const char *path);
+int64_t host_real_path(const char *path, char *ret_path);
+int64_t host_current_folder(char *ret_path, uint64_t capacity);
+void host_rewind_folder(void *folder);
+int64_t host_is_open(int32_t fd);
+int64_t host_is_terminal(int32_t fd);
+int64_t host_columns(int32_t fd);
+uint64_t host_processors(void);
+const char *host_error_text(int32_t host_error);
+void host_parse_double(const char *text, char **ret_end, double *ret_value);
+int32_t host_parse_address(int32_t is_6, const char *text, void *ret_bytes);
+uint64_t host_format_time(char *text, uint64_t size, const char *format, const int32_t *fields);
+char *host_strcasestr(const char *in, const char *part);
+int host_isalnum(int c);
+/* Apple's number of an error as the host's. */
+int sim_host_error(int error);
+
 /* functions of the host's C library, whose parameters are words */
 void *host_malloc(size_t size);
 void *host_calloc(size_t count, size_t size);

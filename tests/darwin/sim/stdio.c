@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Formatted text, by the host's formats: those of both systems are the same, except for long
- * double. Output is not buffered. */
+ * double. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim.h"
 
-enum { LINE_MAX_BYTES = 1 << 16 };
-
-static FILE out = {._file = STDOUT_FILENO}, err = {._file = STDERR_FILENO};
-FILE *__stdoutp = &out, *__stderrp = &err;
+enum { LINE_MAX_BYTES = 1 << 16, LINE_BYTES = 4096 };
 
 int vsnprintf(char *restrict text, size_t size, const char *restrict format, va_list arguments)
 {
@@ -81,13 +78,18 @@ int __sprintf_chk(char *restrict text, int flags, size_t room, const char *restr
 
 int vfprintf(FILE *restrict file, const char *restrict format, va_list arguments)
 {
-    char text[LINE_MAX_BYTES];
+    char text[LINE_BYTES], *longer = 0;
+    va_list again;
+    va_copy(again, arguments);
     int length = vsnprintf(text, sizeof text, format, arguments);
-    if (length >= LINE_MAX_BYTES) {
-        host_exit(125);
+    if (length >= LINE_BYTES) {
+        longer = malloc((size_t)length + 1);
+        vsnprintf(longer, (size_t)length + 1, format, again);
     }
-    host_write(file->_file, text, (uint64_t)length);
-    return length;
+    va_end(again);
+    size_t written = fwrite(longer != 0 ? longer : text, 1, (size_t)length, file);
+    free(longer);
+    return written == (size_t)length ? length : -1;
 }
 
 int vprintf(const char *restrict format, va_list arguments)
@@ -113,38 +115,15 @@ int fprintf(FILE *restrict file, const char *restrict format, ...)
     return length;
 }
 
-/* Compilers turn some calls of printf() into the next ones. */
-int fputs(const char *restrict text, FILE *restrict file)
+int asprintf(char **ret_text, const char *restrict format, ...)
 {
-    host_write(file->_file, text, strlen(text));
-    return 0;
-}
-
-int puts(const char *text)
-{
-    return printf("%s\n", text) > 0 ? 0 : EOF;
-}
-
-int fputc(int c, FILE *file)
-{
-    char byte = (char)c;
-    host_write(file->_file, &byte, 1);
-    return c;
-}
-
-int putchar(int c)
-{
-    return fputc(c, stdout);
-}
-
-size_t fwrite(const void *restrict bytes, size_t size, size_t count, FILE *restrict file)
-{
-    host_write(file->_file, bytes, size * count);
-    return count;
-}
-
-int fflush(FILE *file)
-{
-    (void)file;
-    return 0;
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(0, 0, format, arguments);
+    *ret_text = malloc((size_t)length + 1);
+    vsnprintf(*ret_text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(arguments);
+    return length;
 }

@@ -70,6 +70,17 @@ int lstat(const char *path, struct stat *ret_status)
     return fstatat(HOST_THIS_FOLDER, path, ret_status, AT_SYMLINK_NOFOLLOW);
 }
 
+int stat(const char *path, struct stat *ret_status)
+{
+    struct sim_status status;
+    int64_t got = host_stat_path(path, &status);
+    if (got != 0) {
+        return sim_fail(-got);
+    }
+    sim_give_status(&status, ret_status);
+    return 0;
+}
+
 int fstatat(int folder, const char *path, struct stat *ret_status, int flags)
 {
     struct sim_status status;
@@ -79,6 +90,11 @@ int fstatat(int folder, const char *path, struct stat *ret_status, int flags)
     }
     sim_give_status(&status, ret_status);
     return 0;
+}
+
+int rename(const char *from, const char *to)
+{
+    return result(host_rename_at(HOST_THIS_FOLDER, from, HOST_THIS_FOLDER, to));
 }
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to)
@@ -191,6 +207,9 @@ int fcntl(int fd, int command, ...)
     case F_GETPROTECTIONCLASS:
         va_end(arguments);
         return host_get_attribute(fd, PROTECTION, &number, sizeof number) > 0 ? number : 0;
+    case F_GETFD:
+        va_end(arguments);
+        return result(host_is_open(fd));
     default:
         va_end(arguments);
         return sim_fail(ENOTSUP);

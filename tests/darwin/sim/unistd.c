@@ -14,6 +14,9 @@ long sysconf(int name)
     if (name == _SC_PAGESIZE) {
         return (long)vm_page_size;
     }
+    if (name == _SC_NPROCESSORS_ONLN) {
+        return (long)host_processors();
+    }
     errno = EINVAL;
     return -1;
 }
