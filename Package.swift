@@ -29,9 +29,15 @@ let modules = [
 ]
 
 // Other systems. base_mem_macho.c defines memcpy() for a library that is linked by itself; in an app's binary it would be the app's.
+// An app keeps no files for later programs, and needs nothing of the program sonde (host_kept.c).
 // symfile_jit.c reads other processes.
 let excluded = [
     "src/common/base/base_mem_macho.c",
+    "src/machine/host/darwin/host_program.c",
+    "src/machine/host/darwin/host_stream.c",
+    "src/machine/host/host_own.c",
+    "src/machine/host/host_replace.c",
+    "src/machine/host/host_writer.c",
     "src/machine/host/linux",
     "src/machine/os/linux",
     "src/names/symfile/symfile_jit.c"

@@ -3,8 +3,11 @@ set(sources
     host_folder.c
     host_live.c
     host_maps.c
+    host_own.c
     host_regs.c
+    host_replace.c
     host_words.c
+    host_writer.c
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
     ${SONDE_PORT}/host_apart.c
@@ -31,13 +34,13 @@ set(sources
     ${SONDE_PORT}/host_process.c
     ${SONDE_PORT}/host_prompt.c
     ${SONDE_PORT}/host_ptrace.c
-    ${SONDE_PORT}/host_replace.c
     ${SONDE_PORT}/host_run.c
     ${SONDE_PORT}/host_scratch.c
     ${SONDE_PORT}/host_self.c
     ${SONDE_PORT}/host_selftest.c
     ${SONDE_PORT}/host_shared.c
     ${SONDE_PORT}/host_signal.c
+    ${SONDE_PORT}/host_state.c
     ${SONDE_PORT}/host_stream.c
     ${SONDE_PORT}/host_tracer.c
     ${SONDE_PORT}/host_wait_fd.c
@@ -46,12 +49,12 @@ set(sources
     ${SONDE_PORT}/host_wait_resumed.c
     ${SONDE_PORT}/host_wait_socket.c
     ${SONDE_PORT}/host_waiter.c
-    ${SONDE_PORT}/host_writer.c
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources darwin/host_alone.c darwin/host_blocks.c darwin/host_claim.c darwin/host_clock.c darwin/host_device.c
-        darwin/host_file_port.c darwin/host_folder_port.c darwin/host_kept.c darwin/host_loader.c darwin/host_look.c
+        darwin/host_file_port.c darwin/host_folder_port.c darwin/host_loader.c darwin/host_look.c
         darwin/host_memory_port.c darwin/host_network.c darwin/host_nsthread.c darwin/host_objc.c darwin/host_ports.c
-        darwin/host_process.c darwin/host_run.c darwin/host_scratch.c darwin/host_self.c darwin/host_thread.c)
+        darwin/host_process.c darwin/host_program.c darwin/host_run.c darwin/host_scratch.c darwin/host_self.c
+        darwin/host_stream.c darwin/host_thread.c)
 endif()

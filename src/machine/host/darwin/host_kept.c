@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* This port keeps no indexes of symbol files: the app's binary has its own symbols. So there is no
- * folder of the user for them, and no file is written or found unfinished. */
+/* For builds of the package (Package.swift), which keeps no indexes of symbol files: the app's
+ * binary has its own symbols. So there is no folder of the user for them, and no file is written or
+ * found unfinished. */
 #include <errno.h>
 
 #include "host_replace.h"

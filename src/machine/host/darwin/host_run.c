@@ -41,12 +41,6 @@ bool sonde__host_is_journal(int32_t fd)
     return false;
 }
 
-uint32_t sonde__host_terminal_columns(int32_t fd)
-{
-    (void)fd;
-    return 0;
-}
-
 /* A file lock that an app holds while it is suspended ends the app (0xdead10cc). */
 void sonde__host_writer_lock(int32_t fd)
 {

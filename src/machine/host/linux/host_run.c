@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Starts the supervisor by a double fork that the program does not notice. See host_run.h. */
 #include "host_run.h"
+#include "host_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -292,4 +294,9 @@ void sonde__host_truncate(int32_t fd)
     if (ftruncate(fd, 0) == 0) {
         (void)lseek(fd, 0, SEEK_SET);
     }
+}
+
+void sonde__host_writer_lock(int32_t fd)
+{
+    (void)flock(fd, LOCK_EX | LOCK_NB);
 }

@@ -56,23 +56,6 @@ const char *sonde__host_environment(const char *name)
     return secure_getenv(name);
 }
 
-const char *sonde__host_own_folder(const char *name, const char **below)
-{
-    const char *base = sonde__host_environment(name);
-    if (base != NULL && base[0] == '/') { /* the XDG specification ignores relative paths */
-        *below = "";
-        return base;
-    }
-    base = sonde__host_environment("HOME");
-    return base != NULL && base[0] == '/' ? base : NULL;
-}
-
-const char *sonde__host_state_folder(const char **below)
-{
-    *below = "/.local/state";
-    return sonde__host_own_folder("XDG_STATE_HOME", below);
-}
-
 bool sonde__host_is_journal(int32_t fd)
 {
     const char *text = sonde__host_environment("JOURNAL_STREAM");
@@ -80,18 +63,6 @@ bool sonde__host_is_journal(int32_t fd)
     struct stat st;
     return text != NULL && sscanf(text, "%llu:%llu", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
            st.st_dev == device && st.st_ino == inode;
-}
-
-uint32_t sonde__host_terminal_columns(int32_t fd)
-{
-    struct winsize size = {0};
-    if (ioctl(fd, TIOCGWINSZ, &size) != 0) {
-        return 0;
-    }
-    const char *text = sonde__host_environment("COLUMNS");
-    unsigned long columns =
-        text != NULL && text[0] >= '1' && text[0] <= '9' ? strtoul(text, NULL, 10) : 0;
-    return columns != 0 && columns <= UINT16_MAX ? (uint32_t)columns : size.ws_col;
 }
 
 bool sonde__host_is_secure(void)

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host_device.h"
 #include "host_run.h"
 #include "os.h"
 
@@ -21,14 +21,15 @@ enum { PATH_BYTES = 4096, RANDOM_DIGITS = 16 };
 /* Create a file under a name that no other writer uses, in any pid namespace. */
 static int open_beside(const char *path, unsigned permissions, char *ret_beside)
 {
-    uint64_t random = 0;
+    char random[SONDE__HOST_ID_TEXT];
     int fd;
     do {
-        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
-            random = sonde__os_now_ns();
+        sonde__host_random_id(random);
+        if (random[0] == '\0') {
+            snprintf(random, sizeof random, "%016llx", (unsigned long long)sonde__os_now_ns());
         }
-        int length = snprintf(ret_beside, PATH_BYTES, "%s.%016llx" UNFINISHED, path,
-                              (unsigned long long)random);
+        int length = snprintf(ret_beside, PATH_BYTES, "%s.%.*s" UNFINISHED, path,
+                              (int)RANDOM_DIGITS, random);
         if (length < 0 || length >= PATH_BYTES) {
             errno = ENAMETOOLONG;
             return -1;

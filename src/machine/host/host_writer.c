@@ -8,14 +8,9 @@
 #include <unistd.h>
 
 #include "host_clock.h"
-#include "host_run.h"
+#include "host_process.h"
 
 #define PAUSE_NS 5000000
-
-void sonde__host_writer_lock(int32_t fd)
-{
-    (void)flock(fd, LOCK_EX | LOCK_NB);
-}
 
 static bool is_locked(int fd)
 {
@@ -29,9 +24,7 @@ static bool is_locked(int fd)
 /* A zombie counts as ended: its parent may be slower than we are. */
 static bool has_ended(int32_t pid)
 {
-    struct sonde__host_thread_look look;
-    return !sonde__host_look_thread(pid, (uint64_t)pid, &look) || look.state == 'Z' ||
-           look.state == 'X';
+    return pid <= 0 || !sonde__host_process_lives(pid, 0);
 }
 
 bool sonde__host_writer_await(const char *path, int32_t pid, uint64_t timeout_ns)
