@@ -13,8 +13,8 @@ Stages:
   lint      format and house rules
   layers    the build refuses a wrong include and an unsafe call in handler code
   ports     the portable files compile for macOS, arm64 and x86-64, against Apple's headers; nothing is linked
-  darwin    the package for apps; Mach-O programs, built against Apple's headers, run in the host of tests/darwin: x86-64,
-            and arm64 under qemu-user (--long: 50 runs of each, and once without optimization of sonde)
+  darwin    the package for apps; Mach-O programs, built against Apple's headers, and the commands of sonde that read
+            files run in the host of tests/darwin: x86-64, and arm64 under qemu-user (--long: 50 runs of each, and once without optimization of sonde)
   gcc       build with gcc -Werror, bench programs too; no circles of files; unit and integration tests
   clang     build with clang -Werror; unit tests
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
@@ -162,15 +162,17 @@ run_darwin() {
     mkdir -p "build/darwin/$2"
     SONDE_REPEATS=$3 tests/darwin/run.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" \
         >"build/darwin/$2.log" 2>&1 || rc=$?
+    tests/darwin/cli.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" build/dev/cli/sonde \
+        >>"build/darwin/$2.log" 2>&1 || rc=$?
     [ $rc = 0 ] || sed 's/^/    /' "build/darwin/$2.log"
     while read -r line; do
         case $line in
             ok\ *) tally "$2: ${line#ok }" 0 ;;
             not\ ok\ *) tally "$2: ${line#not ok }" 1 ;;
-            [0-9]*\ portable\ tests\ *|[0-9]*\ runs\ of\ *) say "    $line" ;;
+            [0-9]*\ portable\ tests\ *|[0-9]*\ runs\ of\ *|[0-9]*\ bytes\ of\ *) say "    $line" ;;
         esac
     done <"build/darwin/$2.log"
-    [ $rc = 0 ] || tally "$2: all of run.sh" $rc
+    [ $rc = 0 ] || tally "$2: all of run.sh and cli.sh" $rc
 }
 
 stage_gcc() { # the one build of the bench programs

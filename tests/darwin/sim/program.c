@@ -114,6 +114,12 @@ char *__stpcpy_chk(char *to, const char *from, size_t room)
     return strlen(from) < room ? stpcpy(to, from) : (abort(), to);
 }
 
+size_t __strlcpy_chk(char *to, const char *from, size_t size, size_t room);
+size_t __strlcpy_chk(char *to, const char *from, size_t size, size_t room)
+{
+    return size <= room ? strlcpy(to, from, size) : (abort(), size);
+}
+
 size_t strftime(char *restrict text, size_t size, const char *restrict format,
                 const struct tm *restrict tm)
 {
