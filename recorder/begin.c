@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the recorder does before the first call is counted, in a program that `sonde run` started
  * (start.c) and in one that starts an audit itself (inside.c). */
-#include <link.h>
 #include <string.h>
 
 #include "clock.h"
 #include "hook_method.h"
-#include "linux/hook_object.h"
 #include "recorder.h"
 #include "target_self.h"
 
 static const char *names[SONDE__RECORD_FUNCTIONS + SONDE__RECORD_EVENTS];
 static const char *const event_names[] = SONDE__RECORD_EVENT_NAMES;
 _Static_assert(sizeof event_names / sizeof *event_names == SONDE__RECORD_EVENTS, "record_page.h");
-
-/* Note the range of our own image; its data segment is the last. Linked into the program, we have
- * none. */
-static int find_own(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct sonde__record_page *page = ctx;
-    struct sonde__hook_object object;
-    (void)size;
-    sonde__hook_object_read(info, &object);
-    const ElfW(Phdr) *own = sonde__hook_segment(&object, (uint64_t)(uintptr_t)sonde__probe_hooks);
-    if (own != NULL && info->dlpi_name[0] != '\0') {
-        page->own_start = object.base;
-        page->own_end = object.base + own->p_vaddr + own->p_memsz;
-    }
-    return own != NULL;
-}
 
 static void copy_names(void)
 {
@@ -87,12 +69,13 @@ enum sonde_status recorder_begin(uint32_t flags)
 {
     struct sonde__record_page *page = recorder_page;
     struct sonde_error error;
-    (void)dl_iterate_phdr(find_own, page);
+    (void)sonde__hook_own_image(&page->own_start, &page->own_end);
     list_names();
     recorder_start_numbers();
     recorder_start_raw();
     recorder_inspect_images();
     sonde__probe_hook_set_recorder(recorder_call);
+    sonde__hook_set_loaded(recorder_inspect_images);
     recorder_busy++;
     enum sonde_status status =
         sonde__hook_start(names, sizeof names / sizeof *names, flags, &recorder_hooks, &error);

@@ -6,13 +6,10 @@
  * counted. */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "os.h"
 #include "recorder.h"
 #include "target_self.h"
 
@@ -105,50 +102,14 @@ static bool is_own_process(void)
     return page != NULL && atomic_load_explicit(&page->pid, memory_order_relaxed) == getpid();
 }
 
-static uint64_t flags_of_clone3(uint64_t arguments)
-{
-    uint64_t flags = 0; /* the first member of struct clone_args; 0 if unreadable */
-    (void)sonde__os_read(arguments, &flags, sizeof flags);
-    return flags;
-}
-
-/* Get the event of a call of syscall(). False: it neither creates a process nor executes a
- * program. */
-static bool event_of_syscall(const struct sonde__regs *regs, enum sonde__record_event *ret_event,
-                             uint64_t *ret_flags)
-{
-    *ret_flags = 0;
-    *ret_event = SONDE__RECORD_FORK;
-    switch (sonde__probe_hook_argument(regs, 0)) {
-    case SYS_clone:
-        *ret_flags = sonde__probe_hook_argument(regs, 1);
-        return true;
-    case SYS_clone3:
-        *ret_flags = flags_of_clone3(sonde__probe_hook_argument(regs, 1));
-        return true;
-#ifdef SYS_fork
-    case SYS_fork:
-    case SYS_vfork:
-        return true;
-#endif
-    case SYS_execve:
-    case SYS_execveat:
-        *ret_event = SONDE__RECORD_EXEC;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void count_process(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    uint64_t flags = event == SONDE__RECORD_CLONE ? sonde__probe_hook_argument(regs, 2) : 0;
     bool is_by_number = event == SONDE__RECORD_SYSCALL;
-    if (is_by_number && !event_of_syscall(regs, &event, &flags)) {
+    if (!recorder_is_of_process(&event, regs)) {
         return;
     }
     bool is_followed = recorder_redirect != NULL && (event < SONDE__RECORD_EXEC || !is_by_number);
-    if ((flags & CLONE_THREAD) == 0 && !is_followed && is_own_process()) {
+    if (!is_followed && is_own_process()) {
         atomic_fetch_add_explicit(event >= SONDE__RECORD_EXEC ? &recorder_page->execs
                                                               : &recorder_page->children,
                                   1, memory_order_relaxed);

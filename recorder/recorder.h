@@ -95,6 +95,10 @@ bool recorder_count_syscall(const struct sonde__regs *regs);
  * RECORDER_NONE if it is not listed. Context: that of the function, any thread. */
 uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs);
 
+/* The port's: does a call of such a function create a process or execute a program? Where that
+ * depends on its arguments. *event: SONDE__RECORD_SYSCALL becomes what it does. */
+bool recorder_is_of_process(enum sonde__record_event *event, const struct sonde__regs *regs);
+
 /* In a fork child with one thread: forget who was inside. */
 void recorder_release_events(void);
 

@@ -140,14 +140,14 @@ struct sonde_audit_run;
  *          call. A callback must not finish the audit
  *
  * With on_found or spool the audit has a thread, which blocks all signals, looks up the names of
- * new stacks and writes the file in the spool folder; what it calls itself is not counted. A
- * descriptor stays open, by which `sonde mark` begins phases. A fork child is not recorded. An
+ * new stacks and writes the file in the spool folder; what it calls itself is not counted. On Linux
+ * a descriptor stays open, by which `sonde mark` begins phases. A fork child is not recorded. An
  * audit runs once in the life of a process, because a thread may be inside of it when it is
  * finished: some memory is never given back (550 MiB of addresses, of which 1.3 MB and what was
  * counted are in memory).
  *
  * Returns    OK | USAGE | CORRUPT (these are no rules; ret_error->at is an offset) | LIMIT |
- *            UNSUPPORTED (rules of another version of sonde, another system than Linux) | BUSY
+ *            UNSUPPORTED (rules of another version of sonde) | BUSY
  *            (sonde_audit_start() runs, or an audit has run) | MEMORY | DENIED, OS and LIMIT (the
  *            report, the spool folder, the thread)
  * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the

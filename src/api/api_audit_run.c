@@ -252,7 +252,9 @@ static enum sonde_status make_memory(struct sonde_audit_run *run, struct sonde_e
     void *memory;
     SONDE_TRY(sonde__host_shared_create(PLUGIN_AT + sonde__audit_shared_size(0), &run->memory_fd,
                                         &memory, ret_error));
-    (void)fcntl(run->memory_fd, F_SETFD, FD_CLOEXEC);
+    if (run->memory_fd >= 0) {
+        (void)fcntl(run->memory_fd, F_SETFD, FD_CLOEXEC);
+    }
     struct sonde__probe_page *page = memory;
     page->version = SONDE__PROBE_VERSION;
     page->plugin = PLUGIN_AT;
@@ -408,7 +410,9 @@ enum sonde_status sonde_audit_finish(struct sonde_audit_run *run, struct sonde_e
     sonde__record_inside_end();
     enum sonde_status status = finish(run);
     int os_error = run->os_error;
-    close(run->memory_fd);
+    if (run->memory_fd >= 0) {
+        close(run->memory_fd);
+    }
     free_run(run);
     sonde__record_inside_leave();
     return status == SONDE_OK

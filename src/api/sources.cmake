@@ -1,5 +1,7 @@
 set(sources
     api_audit.c
+    api_audit_run.c
+    api_audit_spool.c
     api_block.c
     api_block_content.c
     api_block_described.c
@@ -34,7 +36,7 @@ set(sources
 )
 # captures of other threads
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources api_audit_run_none.c api_snapshot_stop.c api_thread_stop.c)
+    list(APPEND sources api_phase_none.c api_snapshot_stop.c api_thread_stop.c)
 else()
-    list(APPEND sources api_audit_run.c api_audit_spool.c api_phase.c api_signal.c api_snapshot.c api_thread_describe.c api_thread_passive.c)
+    list(APPEND sources api_phase.c api_signal.c api_snapshot.c api_thread_describe.c api_thread_passive.c)
 endif()

@@ -161,7 +161,9 @@ done
 case_ "memory, regions and images by the port" 0 'done' run port
 
 # portable tests, from the sources that run on Linux; the whole of sonde as an archive
+# (without objects of files that are gone)
 rm -f "$out/all.a"
+ninja -C "$objects" -t cleandead >"$out/out.txt"
 find "$objects/src/CMakeFiles" -name '*.o' -print0 | xargs -0 llvm-ar-19 rcs "$out/all.a"
 unit=$here/../unit
 folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
@@ -213,6 +215,13 @@ for flags in -O2 -Os; do
     "$here/build.sh" "$arch" "$out" "$headers" tails "$flags $folders" "$out/all.a -undefined dynamic_lookup" \
         "$here/programs/tails.m" || { echo "not ok tails is built"; exit 1; }
     case_ "methods that end by a jump, behind messages: $flags" 0 '0 mistakes' run tails "$out/tails"
+done
+
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" album "-fno-optimize-sibling-calls -fobjc-arc $flags $folders" \
+        "$out/all.a -undefined dynamic_lookup" "$here/programs/album.m" "$here/programs/workers.c" ||
+        { echo "not ok album is built"; exit 1; }
+    case_ "an app audits itself by rules, before and after consent: $flags" 0 '0 mistakes' run album
 done
 
 # the corpus of blocks, as clang compiles it for Apple's runtimes

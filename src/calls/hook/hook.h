@@ -88,6 +88,10 @@ const struct sonde__hook_blind *sonde__hook_blind_spots(const struct sonde__hook
  * ever: they jump straight to their target. */
 void sonde__hook_stop(struct sonde__hooks *hooks);
 
+/* The image of the library that this code is a part of, to its last data. False: it is a part of
+ * the program. */
+bool sonde__hook_own_image(uint64_t *ret_start, uint64_t *ret_end);
+
 /* Are functions hooked by sonde__hook_start()? */
 bool sonde__hook_runs(void);
 

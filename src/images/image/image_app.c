@@ -47,9 +47,9 @@ bool sonde__image_app_ruled(const char *path, bool *ret_is_app)
 bool sonde__image_is_app(const char *path, uint32_t flags)
 {
     bool is_app = false;
-    static const char *const folders[] = {"/lib/",       "/lib32/",     "/lib64/",
-                                          "/libx32/",    "/usr/lib/",   "/usr/lib32/",
-                                          "/usr/lib64/", "/usr/libx32/"};
+    static const char *const folders[] = {"/lib/",       "/lib32/",      "/lib64/",
+                                          "/libx32/",    "/usr/lib/",    "/usr/lib32/",
+                                          "/usr/lib64/", "/usr/libx32/", "/System/"};
     if ((flags & SONDE__IMAGE_VDSO) != 0) {
         return false;
     }

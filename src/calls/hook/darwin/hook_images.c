@@ -5,6 +5,7 @@
 
 #include "hook_darwin.h"
 #include "mem_heap.h"
+#include "probe_hook.h"
 
 static bool is_told;    /* loads are: not while dyld lists what is loaded already */
 static uint64_t teller; /* the thread in the callback; 0: none */
@@ -124,4 +125,17 @@ bool sonde__hook_is_listed(const struct sonde__hook_image *image)
         }
     }
     return false;
+}
+
+/* Data of other images is apart: what counts is code. */
+bool sonde__hook_own_image(uint64_t *ret_start, uint64_t *ret_end)
+{
+    struct sonde__os_image own;
+    if (!sonde__os_find_image(sonde__probe_hook_thunk(0), &own) ||
+        sonde__hook_header(&own)->filetype == MH_EXECUTE) {
+        return false;
+    }
+    *ret_start = own.start;
+    *ret_end = own.end;
+    return true;
 }

@@ -6,7 +6,6 @@
 #include "hook_darwin.h"
 #include "host_file.h"
 #include "mem_heap.h"
-#include "probe_hook.h"
 
 /* Other threads may load and unload while a sweep works; the next one does what this one could not.
  */
@@ -30,9 +29,8 @@ static bool is_of_cache(const struct sonde__hook_image *image)
 /* The library itself, unless it is a part of the program. */
 static bool is_own(const struct sonde__hook_image *image)
 {
-    uint64_t own = sonde__probe_hook_thunk(0);
-    return image->module[0] != '\0' &&
-           own - image->image.start < image->image.end - image->image.start;
+    uint64_t start, end;
+    return sonde__hook_own_image(&start, &end) && start == image->image.start;
 }
 
 enum found_file { FILE_GONE, FILE_NOT_NEEDED, FILE_READ, FILE_OTHER };

@@ -2,6 +2,7 @@
 /* Sweeps over the objects of the loader's list. */
 #include "hook_elf.h"
 #include "mem_heap.h"
+#include "probe_hook.h"
 
 /* Other threads may load and unload while a sweep works; the next one does what this one could not.
  */
@@ -52,4 +53,36 @@ void sonde__hook_port_destroy(struct sonde__hooks *hooks)
         sonde__mem_free(port->definitions);
         sonde__mem_free(port);
     }
+}
+
+struct own {
+    uint64_t start, end;
+    bool is_library;
+};
+
+/* Its data segment is the last. */
+static int find_own(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct own *own = ctx;
+    struct sonde__hook_object object;
+    (void)size;
+    sonde__hook_object_read(info, &object);
+    const ElfW(Phdr) *data = sonde__hook_segment(&object, (uint64_t)(uintptr_t)sonde__probe_hooks);
+    if (data == NULL) {
+        return 0;
+    }
+    *own = (struct own){object.base, object.base + data->p_vaddr + data->p_memsz,
+                        info->dlpi_name[0] != '\0'};
+    return 1;
+}
+
+bool sonde__hook_own_image(uint64_t *ret_start, uint64_t *ret_end)
+{
+    struct own own = {.is_library = false};
+    (void)dl_iterate_phdr(find_own, &own);
+    if (own.is_library) {
+        *ret_start = own.start;
+        *ret_end = own.end;
+    }
+    return own.is_library;
 }
