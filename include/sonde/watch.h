@@ -126,6 +126,22 @@ SONDE_API void sonde_watch_stop(struct sonde_watch *watch);
 SONDE_API void sonde_idle_enter(void);
 SONDE_API void sonde_idle_leave(void);
 
+/* Watch the run loop of the main thread, too (macOS, iOS and tvOS: CFRunLoop): in its common modes,
+ * and while UIKit launches the app. A turn begins when the loop asks its sources ("before sources":
+ * input is not answered while it lasts), and when it woke ("after waiting": its timers and blocks
+ * are not run); the report has that and the name of the mode. A nested run, as of a dialog, is no
+ * stall. CoreFoundation is not linked but looked up. It may be called before the watch is started,
+ * and again; the observers stay, and do nothing without a watch.
+ *
+ * ret_error  why not; may be null
+ *
+ * Returns    OK | UNSUPPORTED (the program has no CoreFoundation; Linux, where hooks/ has the hooks
+ *            of loops) | MEMORY
+ * Context    any thread; not handler      Blocks  on a lock of CoreFoundation's
+ * Ownership  nothing is transferred
+ * Example    tests/darwin/programs/runloop.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_watch_run_loop(struct sonde_error *ret_error);
+
 /* Suspend stall detection for work that is known to take long: a modal dialog of the system, a
  * debugger. No turn, heartbeat or scope that began before resume is a stall; a stall in progress
  * ends at the pause. Pauses nest; they may precede the start of the watch.

@@ -47,6 +47,11 @@ static inline void sonde__api_marks_wake(void)
     }
 }
 
+/* Mark the calling thread's run loop: it waits, or a turn of this phase begins. phase: static. */
+void sonde__api_marks_run_loop(bool waits, const char *phase);
+/* The mode in which the run loop of thread `tid` runs; "": not known. */
+const char *sonde__api_run_loop_mode(uint64_t tid);
+
 /* Mark every loop as idle. Context: no watch is running. */
 void sonde__api_marks_begin(uint64_t threshold_ns);
 /* Free the slots of threads that have ended. Context: the watch's thread. */

@@ -23,6 +23,9 @@ struct lease {
     uint32_t epoch; /* of the process; 0: not tried yet */
 };
 
+/* Who marks, beside SONDE__PROBE_BEATS and, for pairs of marks, 0. */
+#define RUN_LOOP UINT64_MAX
+
 static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")));
 
 struct sonde__api_marks sonde__api_marks;
@@ -36,8 +39,8 @@ static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t ep
     lease.tid = (uint32_t)sonde__os_tid();
     slot = sonde__probe_claim(&sonde__api_marks.page, lease.tid);
     if (slot != NULL) {
-        slot->loop.kind = SONDE__PROBE_MARKS;
-        slot->loop.object = object;
+        slot->loop.kind = object == RUN_LOOP ? SONDE__PROBE_RUN_LOOP : SONDE__PROBE_MARKS;
+        slot->loop.object = object == RUN_LOOP ? 0 : object;
         slot->loop.caller = (uint64_t)(uintptr_t)caller;
         /* publishes both: the watch reads them from a thread that it sees busy */
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
@@ -67,12 +70,8 @@ static inline struct sonde__probe_slot *own_slot(void *caller, uint64_t object)
     return take_slot(epoch, caller, object);
 }
 
-void sonde_idle_enter(void)
+static void begin_wait(struct sonde__probe_slot *slot)
 {
-    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), 0);
-    if (slot == NULL) {
-        return;
-    }
     if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) == 0) {
         (void)sonde__probe_enter_known(slot, false);
         return;
@@ -81,6 +80,14 @@ void sonde_idle_enter(void)
     sonde__probe_keep_long(slot, now_ns);
     (void)sonde__probe_enter_known(slot, false);
     sonde__probe_stamp(slot, now_ns);
+}
+
+void sonde_idle_enter(void)
+{
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), 0);
+    if (slot != NULL) {
+        begin_wait(slot);
+    }
 }
 
 void sonde_idle_leave(void)
@@ -98,12 +105,8 @@ void sonde_idle_leave(void)
 }
 
 /* Leave without enter: the end of a turn is the start of the next. */
-void sonde_beat(void)
+static void begin_next(struct sonde__probe_slot *slot)
 {
-    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), SONDE__PROBE_BEATS);
-    if (slot == NULL) {
-        return;
-    }
     uint64_t now_ns = sonde__host_tick_ns();
     if (__builtin_expect(sonde__probe_must_check(&sonde__api_marks.page, slot, now_ns), false)) {
         sonde__probe_check(&sonde__api_marks.page, slot, now_ns);
@@ -114,6 +117,28 @@ void sonde_beat(void)
         sonde__probe_stamp(slot, now_ns);
     }
     sonde__api_marks_wake();
+}
+
+void sonde_beat(void)
+{
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), SONDE__PROBE_BEATS);
+    if (slot != NULL) {
+        begin_next(slot);
+    }
+}
+
+void sonde__api_marks_run_loop(bool waits, const char *phase)
+{
+    struct sonde__probe_slot *slot = own_slot(NULL, RUN_LOOP);
+    if (slot == NULL) {
+        return;
+    }
+    if (waits) {
+        begin_wait(slot);
+        return;
+    }
+    atomic_store_explicit(&slot->phase, (uint64_t)(uintptr_t)phase, memory_order_release);
+    begin_next(slot);
 }
 
 void sonde_loop_phase(const char *name)

@@ -5,9 +5,11 @@
 #include <sonde/note.h>
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api_phase.h"
+#include "api_watch.h"
 #include "api_watch_notes.h"
 #include "host_clock.h"
 #include "record_inside.h"
@@ -178,6 +180,12 @@ static bool read_phase(struct sonde__watch_notes *notes)
     return false;
 }
 
+/* Null: "". */
+static void copy_text(const char *text, char ret_copy[SONDE__WATCH_PHASE_BYTES])
+{
+    snprintf(ret_copy, SONDE__WATCH_PHASE_BYTES, "%s", text != NULL ? text : "");
+}
+
 bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
                            struct sonde__watch_notes *ret_notes)
 {
@@ -188,11 +196,10 @@ bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
     for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
         ret_notes->count += read_note(&all.notes[i], &ret_notes->notes[ret_notes->count]);
     }
-    ret_notes->loop_phase[0] = '\0';
-    if (text != NULL) {
-        strncat(ret_notes->loop_phase, text, sizeof ret_notes->loop_phase - 1);
-    }
-    return any || ret_notes->count > 0 || text != NULL;
+    copy_text(text, ret_notes->loop_phase);
+    const char *mode = sonde__api_run_loop_mode(atomic_load(&slot->tid));
+    copy_text(mode, ret_notes->mode);
+    return any || ret_notes->count > 0 || text != NULL || mode[0] != '\0';
 }
 
 void sonde__api_notes_after_fork(void)

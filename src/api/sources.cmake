@@ -32,6 +32,7 @@ set(sources
     api_watch.c
     api_watch_marks.c
     api_watch_notes.c
+    api_watch_run_loop.c
     api_watch_scopes.c
 )
 # captures of other threads

@@ -174,6 +174,15 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
         "$here/programs/stalls.c" "$here/programs/workers.c" || { echo "not ok stalls is built"; exit 1; }
     case_ "loops that mark their waits and stall: $flags" 0 '0 mistakes' run stalls
 done
+"$here/build.sh" "$arch" "$out" "$headers" CoreFoundation '-O1 -fno-optimize-sibling-calls -D_FORTIFY_SOURCE=0' \
+    '-dylib -install_name /System/Library/Frameworks/CoreFoundation.framework/CoreFoundation' "$here/frameworks/corefoundation.c" ||
+    { echo "not ok the simulated CoreFoundation is built"; exit 1; }
+export SONDE_COREFOUNDATION="$out/CoreFoundation"
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" runloop "-fno-optimize-sibling-calls $flags" "$out/all.a -undefined dynamic_lookup" \
+        "$here/programs/runloop.c" "$here/programs/workers.c" || { echo "not ok runloop is built"; exit 1; }
+    case_ "the main run loop stalls, in its modes: $flags" 0 '0 mistakes' run runloop
+done
 
 # programs in Objective-C
 for flags in '-O0' '-O2' "-O2 $signed"; do

@@ -39,11 +39,12 @@ enum sonde__probe_kind {
     /* Not a hooked wait: the program calls sonde_idle_enter(), or sonde_beat() (object:
      * SONDE__PROBE_BEATS). */
     SONDE__PROBE_MARKS,
-    SONDE__PROBE_SEM = 9, /* object: address of the semaphore */
-    SONDE__PROBE_FUTEX,   /* object: address of the word */
-    SONDE__PROBE_SLEEP,   /* object: return address */
-    SONDE__PROBE_TIMER,   /* object: the timer's descriptor */
-    SONDE__PROBE_CHILD,   /* for a child or a thread to end; never a loop. object: none */
+    SONDE__PROBE_RUN_LOOP, /* likewise: the observers of the main thread's run loop. object: none */
+    SONDE__PROBE_SEM,      /* object: address of the semaphore */
+    SONDE__PROBE_FUTEX,    /* object: address of the word */
+    SONDE__PROBE_SLEEP,    /* object: return address */
+    SONDE__PROBE_TIMER,    /* object: the timer's descriptor */
+    SONDE__PROBE_CHILD,    /* for a child or a thread to end; never a loop. object: none */
 };
 
 #define SONDE__PROBE_BEATS 1u

@@ -35,6 +35,7 @@ set(sources
     ${SONDE_PORT}/host_prompt.c
     ${SONDE_PORT}/host_ptrace.c
     ${SONDE_PORT}/host_run.c
+    ${SONDE_PORT}/host_run_loop.c
     ${SONDE_PORT}/host_scratch.c
     ${SONDE_PORT}/host_self.c
     ${SONDE_PORT}/host_selftest.c
@@ -55,6 +56,6 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources darwin/host_alone.c darwin/host_blocks.c darwin/host_claim.c darwin/host_clock.c darwin/host_device.c
         darwin/host_file_port.c darwin/host_folder_port.c darwin/host_loader.c darwin/host_look.c
         darwin/host_memory_port.c darwin/host_network.c darwin/host_nsthread.c darwin/host_objc.c darwin/host_ports.c
-        darwin/host_process.c darwin/host_program.c darwin/host_run.c darwin/host_scratch.c darwin/host_shared.c darwin/host_self.c
+        darwin/host_process.c darwin/host_program.c darwin/host_run.c darwin/host_run_loop.c darwin/host_scratch.c darwin/host_shared.c darwin/host_self.c
         darwin/host_stream.c darwin/host_thread.c)
 endif()

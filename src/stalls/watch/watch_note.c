@@ -22,6 +22,9 @@ void sonde__watch_to_notes(const struct sonde__watch_notes *notes, uint64_t begi
     if (notes->loop_phase[0] != '\0') {
         stall->loop_phase = sonde__report_string(report, notes->loop_phase);
     }
+    if (notes->mode[0] != '\0') {
+        stall->mode = sonde__report_string(report, notes->mode);
+    }
     if (notes->phase[0] != '\0' || notes->consent != SONDE__REPORT_CONSENT_UNKNOWN) {
         const struct sonde__report_named_phase phase = {
             .name = sonde__report_string(report, notes->phase),

@@ -25,6 +25,7 @@ struct sonde__watch_notes {
     uint32_t consent;                     /* enum sonde__report_consent */
     uint64_t phase_ns;                    /* when it began, by the monotonic clock */
     char loop_phase[SONDE__WATCH_PHASE_BYTES];
+    char mode[SONDE__WATCH_PHASE_BYTES]; /* of a run loop; "": none, or not known */
 };
 
 /* Add the notes to a stall's message. Strings and the named phase go into the report; `annotations`

@@ -43,6 +43,7 @@ static void describe_loop(struct sonde__watch_names *names, const struct sonde__
                                        [SONDE__PROBE_SIGNAL] = "wait for signals, kind",
                                        [SONDE__PROBE_OTHER] = "io_uring descriptor",
                                        [SONDE__PROBE_MARKS] = "marked by the program",
+                                       [SONDE__PROBE_RUN_LOOP] = "run loop of the main thread",
                                        [SONDE__PROBE_SEM] = "semaphore",
                                        [SONDE__PROBE_FUTEX] = "futex",
                                        [SONDE__PROBE_SLEEP] = "pause",
@@ -53,6 +54,8 @@ static void describe_loop(struct sonde__watch_names *names, const struct sonde__
     if (ended->scope[0] != '\0') {
         snprintf(text, capacity, "scope %s%s%s", ended->scope,
                  loop->caller != 0 ? ", entered at " : "", loop->caller != 0 ? place : "");
+    } else if (k == SONDE__PROBE_RUN_LOOP) {
+        snprintf(text, capacity, "%s", kind[k]);
     } else if (k == SONDE__PROBE_MARKS) {
         snprintf(text, capacity, "%s, first at %s",
                  loop->object == SONDE__PROBE_BEATS ? "heartbeat of the program" : kind[k], place);
