@@ -27,9 +27,10 @@ static void on_stall(void *ctx, const struct sonde_stall *stall)
     (void)ctx;
     if (count < TOLD_MAX) {
         const char *others = strstr(stall->text, "\nthread ");
-        size_t size = others != NULL ? (size_t)(others - stall->text) + 1 : TEXT_MAX;
-        CHECK(stall->tid == sonde_thread_self() || stall->tid != 0);
-        strlcpy(told[count++], stall->text, size < TEXT_MAX ? size : TEXT_MAX);
+        size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
+        size = size < TEXT_MAX ? size : TEXT_MAX - 1;
+        memcpy(told[count], stall->text, size);
+        told[count++][size] = '\0';
     }
 }
 

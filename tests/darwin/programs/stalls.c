@@ -34,8 +34,10 @@ static void on_stall(void *ctx, const struct sonde_stall *stall)
         told[count].tid = stall->tid;
         told[count].duration_ns = stall->duration_ns;
         const char *others = strstr(stall->text, "\nthread ");
-        size_t size = others != NULL ? (size_t)(others - stall->text) + 1 : TEXT_MAX;
-        strlcpy(told[count].text, stall->text, size < TEXT_MAX ? size : TEXT_MAX);
+        size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
+        size = size < TEXT_MAX ? size : TEXT_MAX - 1;
+        memcpy(told[count].text, stall->text, size);
+        told[count].text[size] = '\0';
         __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
     }
 }
