@@ -13,7 +13,7 @@
 
 #include "workers.h"
 
-enum { TOLD_MAX = 32, TEXT_MAX = 4096 };
+enum { TOLD_MAX = 64, TEXT_MAX = 4096, ATTEMPTS = 6 };
 #define THRESHOLD_NS 150000000u
 #define STALL_NS     500000000u
 #define DEFAULT      "kCFRunLoopDefaultMode"
@@ -30,14 +30,16 @@ static void on_stall(void *ctx, const struct sonde_stall *stall)
         size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
         size = size < TEXT_MAX ? size : TEXT_MAX - 1;
         memcpy(told[count], stall->text, size);
-        told[count++][size] = '\0';
+        told[count][size] = '\0';
+        __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
     }
 }
 
 /* A stall with this function in the stack, told as of this step of the loop; both may be null. */
 static int has(const char *function, const char *step)
 {
-    for (unsigned i = 0; i < count; i++) {
+    unsigned known = __atomic_load_n(&count, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < known; i++) {
         if (strstr(told[i], function) != NULL && (step == NULL || strstr(told[i], step) != NULL)) {
             return 1;
         }
@@ -161,6 +163,14 @@ static void run_all(void)
     cf.run(*cf.standard, 1.0, 0); /* and waits */
 }
 
+static int all_are_told(void)
+{
+    return has("slow_input_inside", "loop was  before sources, mode " DEFAULT "\n") &&
+           has("slow_timer_inside", "loop was  after waiting, mode " DEFAULT "\n") &&
+           has("slow_tracking_inside", "loop was  after waiting, mode " TRACKING "\n") &&
+           has("slow_after_inside", "loop was  after a nested run, mode " DEFAULT "\n");
+}
+
 static struct sonde_watch *start(void)
 {
     const struct sonde_watch_options options = {
@@ -179,13 +189,13 @@ int main(void)
     CHECK(sonde_watch_run_loop(NULL) == SONDE_UNSUPPORTED);
     load();
     CHECK(sonde_watch_run_loop(&error) == SONDE_OK && sonde_watch_run_loop(NULL) == SONDE_OK);
-    run_all();
+    /* again: a watch that had no processor for long does not know what it missed */
+    for (unsigned i = 0; i < ATTEMPTS && !all_are_told(); i++) {
+        run_all();
+    }
     usleep(2 * STALL_NS / 1000); /* out of the loop: nobody waits for it */
     sonde_watch_stop(watch);
-    CHECK(has("slow_input_inside", "loop was  before sources, mode " DEFAULT "\n"));
-    CHECK(has("slow_timer_inside", "loop was  after waiting, mode " DEFAULT "\n"));
-    CHECK(has("slow_tracking_inside", "loop was  after waiting, mode " TRACKING "\n"));
-    CHECK(has("slow_after_inside", "loop was  after a nested run, mode " DEFAULT "\n"));
+    CHECK(all_are_told());
     CHECK(has("slow_input_inside", "run loop of the main thread"));
     CHECK(!has("sleep_until", NULL) && !has("main ← start", NULL) && !has(" usleep+", NULL));
     CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
