@@ -18,6 +18,8 @@ struct sonde__watch_sampler {
     uint64_t own_tid; /* 0: the program is in another process */
     uint64_t other_tid;
     sonde__watch_ask *ask;
+    const struct sonde__thread *threads; /* as listed last; the target's */
+    uint32_t thread_count;
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
 };
@@ -238,18 +240,24 @@ void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler)
     sonde__target_rest(sampler->target);
 }
 
+uint32_t sonde__watch_list(struct sonde__watch_sampler *sampler)
+{
+    struct sonde_error error;
+    if (sonde__target_threads(sampler->target, &sampler->threads, &sampler->thread_count, &error) !=
+        SONDE_OK) {
+        sampler->thread_count = 0;
+    }
+    return sampler->thread_count;
+}
+
 uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
                                struct sonde__sample *ret_samples, uint32_t capacity,
                                uint32_t *ret_total)
 {
-    const struct sonde__thread *threads;
-    struct sonde_error error;
-    uint32_t total = 0, n = 0;
+    const struct sonde__thread *threads = sampler->threads;
+    uint32_t n = 0;
     *ret_total = 0;
-    if (sonde__target_threads(sampler->target, &threads, &total, &error) != SONDE_OK) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < total; i++) {
+    for (uint32_t i = 0; i < sampler->thread_count; i++) {
         uint64_t tid = threads[i].tid;
         if (tid != except && tid != sampler->own_tid && tid != sampler->other_tid) {
             (*ret_total)++;

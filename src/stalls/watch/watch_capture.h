@@ -57,8 +57,10 @@ bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,
 void sonde__watch_sampler_pause(struct sonde__watch_sampler *sampler);
 /* The next sample of this thread will not come soon. */
 void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler);
-/* Sample every thread but `except` (0: none), at most `capacity`. Returns the number of samples;
- * *ret_total is the number of threads. */
+/* List the threads. Returns how many there are; 0: they cannot be listed. */
+uint32_t sonde__watch_list(struct sonde__watch_sampler *sampler);
+/* Sample every listed thread but `except` (0: none), at most `capacity`. Returns the number of
+ * samples; *ret_total is the number of threads. */
 uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
                                struct sonde__sample *ret_samples, uint32_t capacity,
                                uint32_t *ret_total);

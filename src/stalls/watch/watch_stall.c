@@ -264,9 +264,11 @@ void sonde__watch_stall_end(struct sonde__watch_stall *stall, uint64_t duration_
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
                                     struct sonde__watch_sampler *sampler, uint64_t tid)
 {
-    stall->threads = calloc(SONDE__WATCH_THREADS_MAX, sizeof *stall->threads);
+    uint32_t count = sonde__watch_list(sampler);
+    count = count < SONDE__WATCH_THREADS_MAX ? count : SONDE__WATCH_THREADS_MAX;
+    stall->threads = calloc((size_t)count + 1, sizeof *stall->threads);
     if (stall->threads != NULL) {
-        stall->thread_count = sonde__watch_take_all(sampler, tid, stall->threads,
-                                                    SONDE__WATCH_THREADS_MAX, &stall->thread_total);
+        stall->thread_count =
+            sonde__watch_take_all(sampler, tid, stall->threads, count, &stall->thread_total);
     }
 }
