@@ -147,3 +147,22 @@ enum sonde_status sonde__host_file_read(const char *path, char *buffer, size_t c
     return got > 0 ? sonde__base_fail(ret_error, SONDE_LIMIT, "file is too large", path, 0, size)
                    : SONDE_OK;
 }
+
+size_t sonde__host_file_read_kept(struct sonde__host_file_kept *kept, const char *path,
+                                  char *buffer, size_t capacity)
+{
+    if (!kept->is_known) {
+        *kept = (struct sonde__host_file_kept){.is_known = true, .fd = open(path, OPEN_FLAGS)};
+    }
+    ssize_t size = kept->fd >= 0 ? pread(kept->fd, buffer, capacity - 1, 0) : -1;
+    buffer[size > 0 ? size : 0] = '\0';
+    return size > 0 ? (size_t)size : 0;
+}
+
+void sonde__host_file_drop(struct sonde__host_file_kept *kept)
+{
+    if (kept->is_known && kept->fd >= 0) {
+        close(kept->fd);
+    }
+    *kept = (struct sonde__host_file_kept){.is_known = false};
+}

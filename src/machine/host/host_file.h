@@ -6,6 +6,7 @@
 #ifndef SONDE_HOST_FILE_H
 #define SONDE_HOST_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,5 +45,16 @@ void sonde__host_file_unmap(struct sonde__host_file *file);
 SONDE_NODISCARD enum sonde_status sonde__host_file_read(const char *path, char *buffer,
                                                         size_t capacity, size_t *ret_size,
                                                         struct sonde_error *ret_error);
+
+/* A small file that stays open from one reading to the next. All zero: not opened yet. */
+struct sonde__host_file_kept {
+    bool is_known;
+    int32_t fd; /* -1: it cannot be opened, and no reading tries again */
+};
+/* Read its first capacity - 1 bytes as they are now, with a NUL after them. path: opened by the
+ * first reading only. Returns how many bytes; 0: it cannot be read. Ownership: drop it. */
+size_t sonde__host_file_read_kept(struct sonde__host_file_kept *kept, const char *path,
+                                  char *buffer, size_t capacity);
+void sonde__host_file_drop(struct sonde__host_file_kept *kept);
 
 #endif

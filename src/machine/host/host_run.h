@@ -15,6 +15,8 @@
 
 #include <sonde/status.h>
 
+#include "host_file.h"
+
 /* Create zeroed memory to share with a program: the descriptor survives exec. The program's memory
  * map shows it under this name. */
 #define SONDE__HOST_SHARED_NAME "sonde-turns"
@@ -174,8 +176,9 @@ enum sonde__host_descriptor {
 };
 enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd);
 /* A number that changes when the process executes another program: the start of its stack, which is
- * random. 0: unknown. */
-uint64_t sonde__host_program_mark(int32_t pid);
+ * random. stat: its file, all zero at first, which stays that of the process; the caller drops it.
+ * 0: unknown. */
+uint64_t sonde__host_program_mark(int32_t pid, struct sonde__host_file_kept *stat);
 /* What descriptor `fd` of the process refers to ("/data/app.db", "socket:[123]"). */
 bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacity);
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host_file.h"
+
 struct sonde__os_wait;
 
 /* --- descriptors --- */
@@ -154,7 +156,14 @@ struct sonde__host_load {
     /* time during which some task on the machine waited for each */
     uint64_t cpu_pressure_ns, memory_pressure_ns, io_pressure_ns;
 };
-/* False: the thread is gone. */
-bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *ret_load);
+/* The files that tell of the machine, kept open from one reading to the next. All zero: none is
+ * open yet. */
+struct sonde__host_load_files {
+    struct sonde__host_file_kept cpu, memory, io;
+};
+/* files: null: open them for this reading. False: the thread is gone. */
+bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load_files *files,
+                           struct sonde__host_load *ret_load);
+void sonde__host_load_close(struct sonde__host_load_files *files);
 
 #endif

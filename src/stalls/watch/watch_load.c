@@ -10,11 +10,11 @@
 /* The last reading of a turn may be late by this part of the turn. */
 #define LATE_PART 8u
 
-void sonde__watch_load_begin(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
-                             uint64_t now_ns)
+void sonde__watch_load_begin(struct sonde__watch_load *load, struct sonde__host_load_files *files,
+                             int32_t pid, uint64_t tid, uint64_t now_ns)
 {
-    memset(load, 0, sizeof *load);
-    if (sonde__host_load_read(pid, tid, &load->begin)) {
+    *load = (struct sonde__watch_load){.files = files};
+    if (sonde__host_load_read(pid, tid, files, &load->begin)) {
         load->begin_ns = load->latest_ns = now_ns;
         load->latest = load->begin;
     }
@@ -23,7 +23,7 @@ void sonde__watch_load_begin(struct sonde__watch_load *load, int32_t pid, uint64
 static void read_again(struct sonde__watch_load *load, int32_t pid, uint64_t tid, uint64_t now_ns)
 {
     struct sonde__host_load next;
-    if (sonde__host_load_read(pid, tid, &next)) {
+    if (sonde__host_load_read(pid, tid, load->files, &next)) {
         load->latest = next;
         load->latest_ns = now_ns;
     }

@@ -14,11 +14,12 @@
 struct sonde__watch_load {
     uint64_t begin_ns, latest_ns; /* of the readings; 0: none */
     struct sonde__host_load begin, latest;
+    struct sonde__host_load_files *files; /* as given at the begin */
 };
 
-/* The first reading of a turn. */
-void sonde__watch_load_begin(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
-                             uint64_t now_ns);
+/* The first reading of a turn. files: kept open by the caller while the turn lasts; null: none. */
+void sonde__watch_load_begin(struct sonde__watch_load *load, struct sonde__host_load_files *files,
+                             int32_t pid, uint64_t tid, uint64_t now_ns);
 /* The turn goes on: read again if it is time to. */
 void sonde__watch_load_look(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
                             uint64_t now_ns);

@@ -234,7 +234,10 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
         s->marked_ns = s->stirred_ns; /* the page is in use: the next check may find it */
         return false;
     }
-    uint64_t mark = sonde__host_program_mark(s->pid);
+    uint64_t mark = sonde__host_program_mark(s->pid, &s->program_file);
+    if (s->waiter == NULL) {
+        sonde__host_file_drop(&s->program_file);
+    }
     if (s->program_mark == 0) {
         s->program_mark = mark;
     }
@@ -402,6 +405,8 @@ static void finish(struct sonde__watch_session *s)
     }
     sonde__watch_clock_close(&s->own);
     sonde__watch_clock_close(&s->own_waiter);
+    sonde__host_load_close(&s->load_files);
+    sonde__host_file_drop(&s->program_file);
     char missed[512];
     if (s->follow != NULL && s->page->follows != SONDE__PROBE_FOLLOWS_NONE &&
         sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {

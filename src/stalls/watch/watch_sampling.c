@@ -75,7 +75,8 @@ void sonde__watch_begin_sampling(struct sonde__watch_session *s, struct sonde__w
     } else if (may_trace(s)) {
         sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, loop->look.state == 'R');
     }
-    sonde__watch_load_begin(&loop->load, s->pid, loop->tid, sonde__host_monotonic_ns());
+    sonde__watch_load_begin(&loop->load, s->waiter != NULL ? &s->load_files : NULL, s->pid,
+                            loop->tid, sonde__host_monotonic_ns());
     if (sonde__watch_open_sampler(s, now_ns)) {
         sonde__watch_sampler_refresh(s->sampler);
     }

@@ -132,6 +132,9 @@ struct sonde__watch_session {
     uint64_t kept_ns;                          /* when it was last looked at; 0: never */
     bool keep_failed;                          /* it could not be written then */
     struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
+    /* kept open by a supervisor only: */
+    struct sonde__host_load_files load_files;
+    struct sonde__host_file_kept program_file;
     uint64_t own_ns;      /* of both, from that round to this one; 0: this round is on time */
     uint32_t unaccounted; /* rounds on time since that round */
     uint64_t crowded_ns;  /* until then processors are taken to be short; 0: never were */

@@ -96,8 +96,14 @@ uint64_t sonde__host_thread_of_inner(int32_t pid, uint64_t inner)
     return 0;
 }
 
-bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *ret_load)
+bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load_files *files,
+                           struct sonde__host_load *ret_load)
 {
-    (void)pid, (void)tid, (void)ret_load;
+    (void)pid, (void)tid, (void)files, (void)ret_load;
     return false;
+}
+
+void sonde__host_load_close(struct sonde__host_load_files *files)
+{
+    (void)files;
 }

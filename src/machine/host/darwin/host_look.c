@@ -105,8 +105,8 @@ enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t ti
 }
 
 /* An app does not execute other programs. */
-uint64_t sonde__host_program_mark(int32_t pid)
+uint64_t sonde__host_program_mark(int32_t pid, struct sonde__host_file_kept *stat)
 {
-    (void)pid;
+    (void)pid, (void)stat;
     return 0;
 }

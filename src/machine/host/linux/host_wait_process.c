@@ -201,11 +201,10 @@ void sonde__host_wait_channel(int32_t pid, uint64_t tid, char *ret_text, size_t 
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234": microseconds. */
-static bool read_pressure(const char *path, uint64_t *ret_ns)
+static bool read_pressure(struct sonde__host_file_kept *kept, const char *path, uint64_t *ret_ns)
 {
     char text[256];
-    size_t size = 0;
-    if (!read_text(path, text, sizeof text, &size)) {
+    if (sonde__host_file_read_kept(kept, path, text, sizeof text) == 0) {
         return false;
     }
     const char *total = strncmp(text, "some ", 5) == 0 ? strstr(text, "total=") : NULL;
@@ -213,7 +212,15 @@ static bool read_pressure(const char *path, uint64_t *ret_ns)
     return total != NULL;
 }
 
-bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *ret_load)
+void sonde__host_load_close(struct sonde__host_load_files *files)
+{
+    sonde__host_file_drop(&files->cpu);
+    sonde__host_file_drop(&files->memory);
+    sonde__host_file_drop(&files->io);
+}
+
+bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load_files *files,
+                           struct sonde__host_load *ret_load)
 {
     /* fields from the fourth on: minflt is the tenth, majflt the twelfth */
     enum { FIELDS = 9, MINOR = 6, MAJOR = 8 };
@@ -228,9 +235,13 @@ bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *r
     }
     load.minor_faults = fields[MINOR];
     load.major_faults = fields[MAJOR];
-    load.has_pressure = read_pressure("/proc/pressure/cpu", &load.cpu_pressure_ns) &&
-                        read_pressure("/proc/pressure/memory", &load.memory_pressure_ns) &&
-                        read_pressure("/proc/pressure/io", &load.io_pressure_ns);
+    struct sonde__host_load_files own = {0};
+    struct sonde__host_load_files *from = files != NULL ? files : &own;
+    load.has_pressure =
+        read_pressure(&from->cpu, "/proc/pressure/cpu", &load.cpu_pressure_ns) &&
+        read_pressure(&from->memory, "/proc/pressure/memory", &load.memory_pressure_ns) &&
+        read_pressure(&from->io, "/proc/pressure/io", &load.io_pressure_ns);
+    sonde__host_load_close(&own);
     *ret_load = load;
     return true;
 }

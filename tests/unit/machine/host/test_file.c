@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,26 @@ TEST(a_file_is_mapped_whole)
     CHECK_OK(sonde__host_file_map("", in_folder("f"), 5, &file, &error));
     CHECK_EQ(file.size, 0);
     sonde__host_file_unmap(&file);
+}
+
+TEST(a_kept_file_is_read_as_it_is_now)
+{
+    struct sonde__host_file_kept kept = {0}, none = {0};
+    char text[8];
+    test_write_file(in_folder("f"), "hello", 5);
+    CHECK_EQ(sonde__host_file_read_kept(&kept, in_folder("f"), text, sizeof text), 5);
+    CHECK_STR(text, "hello");
+    test_write_file(in_folder("f"), "good morning", 12);
+    CHECK_EQ(sonde__host_file_read_kept(&kept, "/nowhere", text, sizeof text), 7);
+    CHECK_STR(text, "good mo");
+    int32_t fd = kept.fd;
+    sonde__host_file_drop(&kept);
+    CHECK(!kept.is_known && fcntl(fd, F_GETFD) < 0);
+    CHECK_EQ(sonde__host_file_read_kept(&none, in_folder("g"), text, sizeof text), 0);
+    test_write_file(in_folder("g"), "late", 4);
+    CHECK_EQ(sonde__host_file_read_kept(&none, in_folder("g"), text, sizeof text), 0);
+    CHECK_STR(text, "");
+    sonde__host_file_drop(&none);
 }
 
 TEST(each_refusal_says_what_and_where)

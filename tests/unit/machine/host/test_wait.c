@@ -206,17 +206,21 @@ TEST(load_of_a_thread)
 {
     struct sonde__host_load before, after;
     volatile char *memory;
-    CHECK(sonde__host_load_read(getpid(), (uint64_t)getpid(), &before));
+    struct sonde__host_load_files files = {0};
+    CHECK(sonde__host_load_read(getpid(), (uint64_t)getpid(), NULL, &before));
     size_t size = (size_t)4 << 20;
     memory = malloc(size);
     for (size_t i = 0; i < size; i += 4096) {
         memory[i] = 1;
     }
-    CHECK(sonde__host_load_read(getpid(), (uint64_t)getpid(), &after));
+    CHECK(sonde__host_load_read(getpid(), (uint64_t)getpid(), &files, &after));
     CHECK(after.minor_faults > before.minor_faults);
     CHECK(after.io_pressure_ns >= before.io_pressure_ns);
     free((void *)memory);
-    CHECK(!sonde__host_load_read(INT32_MAX, INT32_MAX, &after));
+    CHECK(!sonde__host_load_read(INT32_MAX, INT32_MAX, &files, &after));
+    CHECK_EQ(after.has_pressure, before.has_pressure);
+    sonde__host_load_close(&files);
+    CHECK(!files.cpu.is_known && !files.io.is_known);
 }
 
 static void make_call(unsigned kind, const int ends[2], const struct timespec *time, uint32_t *word)
