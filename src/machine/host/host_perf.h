@@ -27,7 +27,7 @@ struct sonde__host_perf {
     uint64_t lost;   /* samples that the kernel dropped: ring full */
     bool waits;      /* switch events: the thread waits, by the last record */
     uint64_t off_ns; /* switch events: when it lost its processor to others; 0: it has one */
-    bool is_once;    /* the kernel pauses the event with its next sample */
+    uint32_t left;   /* samples still to come, after which the kernel pauses the event */
     bool is_on;      /* it samples, unless the kernel has paused it */
     uint64_t period_ns, asked_ns; /* as opened; of now */
 };
@@ -64,10 +64,12 @@ uint64_t sonde__host_perf_off(const struct sonde__host_perf *perf);
 void sonde__host_perf_restart(struct sonde__host_perf *perf);
 /* Pause or resume sampling (an open event samples). */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause);
-/* Drop samples not taken, and take one sample when the thread has run for period_ns from now on.
- * After a restart, the first period may be shorter. */
-void sonde__host_perf_once(struct sonde__host_perf *perf, uint64_t period_ns);
-/* Is that sample still to come? Drops all other records. */
+/* Drop samples not taken, and take one sample when the thread has run for period_ns from now on;
+ * then up to `count` in all, each after so much more. A sample that is due while another one has
+ * not been taken is lost, which may be noticed late. After a restart, the first period may be
+ * shorter. */
+void sonde__host_perf_times(struct sonde__host_perf *perf, uint64_t period_ns, uint32_t count);
+/* Is one of these samples still to come, and none to be taken? Drops all other records. */
 bool sonde__host_perf_awaits(struct sonde__host_perf *perf);
 void sonde__host_perf_close(struct sonde__host_perf *perf);
 

@@ -206,10 +206,11 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
     }
 }
 
-void sonde__target_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns)
+void sonde__target_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns,
+                          uint32_t count)
 {
     if (target->ops->expect != NULL) {
-        target->ops->expect(target, tid, after_ns);
+        target->ops->expect(target, tid, after_ns, count);
     }
 }
 

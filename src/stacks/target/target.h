@@ -195,12 +195,14 @@ bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde_
 void sonde__target_capture(struct sonde__target *target, const struct sonde__thread *thread,
                            struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
-/* Let a thread be sampled once when it has run for after_ns, so that what it did until the next
- * capture is not lost. A sample that was not taken is dropped. Does nothing without perf events, or
- * while the thread has not run that long since the same was asked. */
-void sonde__target_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns);
-/* Take that sample. If the thread runs a script, the sample says that its frames are missing, as
- * they must be read at the same instant. False: there is none, and nothing is changed. */
+/* Let a thread be sampled when it has run for after_ns, so that what it did until the next capture
+ * is not lost. count: up to so many samples, each after so much more; 1: one. A sample that was not
+ * taken is dropped. Does nothing without perf events, or while such a sample is still to come since
+ * the same was asked. */
+void sonde__target_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns,
+                          uint32_t count);
+/* Take the first of them. If the thread runs a script, the sample says that its frames are missing,
+ * as they must be read at the same instant. False: there is none, and nothing is changed. */
 bool sonde__target_met(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
                        struct sonde__capture *ret_capture);
 

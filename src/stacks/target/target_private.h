@@ -28,7 +28,7 @@ struct sonde__target_ops {
                                      struct sonde_error *ret_error);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
-    void (*expect)(struct sonde__target *target, uint64_t tid, uint64_t after_ns);
+    void (*expect)(struct sonde__target *target, uint64_t tid, uint64_t after_ns, uint32_t count);
     bool (*met)(struct sonde__target *target, uint64_t tid, struct sonde_stack *stack,
                 struct sonde__capture *ret_capture);
     void (*pause)(struct sonde__target *target);

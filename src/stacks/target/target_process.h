@@ -32,7 +32,7 @@ struct sonde__target_process {
     struct sonde__host_perf_sample *sample; /* allocated at the first running thread */
     struct sonde__host_perf perf;           /* kept for the next sample of perf_tid, paused */
     uint64_t perf_tid;                      /* 0: no event is kept */
-    bool expects;                           /* the event takes one sample when the thread has */
+    bool expects;                           /* the event takes samples when the thread has */
     uint64_t after_ns;                      /* run so long */
     struct sonde__host_tracer *tracer;      /* started at the first thread to be stopped */
     struct sonde__target_stopped *stopped;  /* mode STOP, between stop and resume */
@@ -54,7 +54,8 @@ SONDE_NODISCARD enum sonde_status sonde__target_process_state(struct sonde__targ
                                                               struct sonde__host_thread *ret_now);
 
 /* Of sonde__target_expect() and sonde__target_met(). */
-void sonde__target_process_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns);
+void sonde__target_process_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns,
+                                  uint32_t count);
 bool sonde__target_process_met(struct sonde__target *target, uint64_t tid,
                                struct sonde_stack *stack, struct sonde__capture *ret_capture);
 /* Pause, or close, the kept perf event. */

@@ -141,7 +141,7 @@ static enum outcome take_sample(struct sonde__target_process *p, struct taking *
     if (t->script) { /* the event goes on after the sample, to show whether the thread does */
         sonde__host_perf_restart(&p->perf);
     } else {
-        sonde__host_perf_once(&p->perf, PERF_PERIOD_NS);
+        sonde__host_perf_times(&p->perf, PERF_PERIOD_NS, 1);
     }
     enum outcome outcome = await_sample(p, t->tid, &p->perf);
     if (outcome == DONE && t->script) {
@@ -189,7 +189,8 @@ enum outcome sonde__target_capture_running(struct sonde__target_process *p, uint
     return DONE;
 }
 
-void sonde__target_process_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns)
+void sonde__target_process_expect(struct sonde__target *target, uint64_t tid, uint64_t after_ns,
+                                  uint32_t count)
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
     if ((p->ways & SONDE__TARGET_BY_PERF) == 0 ||
@@ -198,7 +199,7 @@ void sonde__target_process_expect(struct sonde__target *target, uint64_t tid, ui
         start_event(p, tid, NULL) != SONDE_OK) {
         return;
     }
-    sonde__host_perf_once(&p->perf, after_ns);
+    sonde__host_perf_times(&p->perf, after_ns, count);
     p->after_ns = after_ns;
     p->expects = true;
 }
@@ -211,7 +212,7 @@ bool sonde__target_process_met(struct sonde__target *target, uint64_t tid,
         !has_room(p) || !sonde__host_perf_next(&p->perf, p->sample)) {
         return false;
     }
-    p->expects = false;
+    p->expects = p->perf.left > 0; /* the next one comes by itself */
     *ret_capture = (struct sonde__capture){.syscall = -1, .letter = 'R'};
     target->scripts.last = (struct sonde__target_script){0};
     walk_sample(p, stack, ret_capture);

@@ -212,9 +212,10 @@ bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
     return take_thread(sampler, known != NULL ? known : &thread, ret_sample);
 }
 
-void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid, uint64_t after_ns)
+void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid, uint64_t after_ns,
+                         uint32_t count)
 {
-    sonde__target_expect(sampler->target, tid, after_ns);
+    sonde__target_expect(sampler->target, tid, after_ns, count);
 }
 
 bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,

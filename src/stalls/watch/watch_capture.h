@@ -47,9 +47,10 @@ bool sonde__watch_find(struct sonde__watch_sampler *sampler, uint64_t tid,
  * ended, or memory ran out. Ownership: sonde__sample_done(). */
 bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
                        const struct sonde__thread *known, struct sonde__sample *ret_sample);
-/* Let a thread be sampled when it has run for after_ns, where that is possible
- * (sonde__target_expect()). */
-void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid, uint64_t after_ns);
+/* Let a thread be sampled each time it has run for after_ns, `count` times at most, where that is
+ * possible (sonde__target_expect()). */
+void sonde__watch_expect(struct sonde__watch_sampler *sampler, uint64_t tid, uint64_t after_ns,
+                         uint32_t count);
 /* Take that sample. False: there is none, or memory ran out. Ownership: sonde__sample_done(). */
 bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,
                            struct sonde__sample *ret_sample);

@@ -21,6 +21,9 @@
 #define RUN_ON_LEAD_NS 1000000u
 #define RUN_ON_PARTS   8u
 #define RUN_ON_UNIT_NS 65536u
+/* How many of them are asked for at once: it costs an interrupt of the thread's processor. Each
+ * comes a little earlier before its look than the last one. */
+#define RUN_ON_SAMPLES 4u
 
 /* From here on the probe records the end of the turn, which may fall between two looks. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
@@ -57,7 +60,7 @@ void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch
                loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_trace_await(&s->trace, loop, s->pid, loop->tid);
         if (s->trace.who == loop) {
-            sonde__watch_expect(s->sampler, loop->tid, MEET_AFTER_NS);
+            sonde__watch_expect(s->sampler, loop->tid, MEET_AFTER_NS, 1);
         }
     }
 }
@@ -241,7 +244,7 @@ static void expect_move(struct sonde__watch_session *s, const struct sonde__watc
     uint64_t after_ns = waits ? MEET_AFTER_NS : run_on_ns(&loop->decision);
     if (waits || (after_ns > 0 && !s->trace.is_crowded &&
                   !sonde__target_has_script(sonde__watch_sampler_target(s->sampler)))) {
-        sonde__watch_expect(s->sampler, loop->tid, after_ns);
+        sonde__watch_expect(s->sampler, loop->tid, after_ns, waits ? 1 : RUN_ON_SAMPLES);
     }
 }
 

@@ -430,7 +430,7 @@ TEST(an_expected_sample_says_that_the_frames_of_its_script_are_missing)
     struct sonde__target *target = open_when_it_runs_a_script(child);
     CHECK_EQ(kill(child, SIGSTOP), 0);
     CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
-    sonde__target_expect(target, (uint64_t)child, 1000000);
+    sonde__target_expect(target, (uint64_t)child, 1000000, 1);
     CHECK_EQ(kill(child, SIGCONT), 0);
     for (unsigned i = 0; i < TRIES && !met; i++) {
         sleep_until(sonde__os_now_ns() + TRY_NS);

@@ -183,19 +183,32 @@ static void set_period(struct sonde__host_perf *perf, uint64_t period_ns)
     }
 }
 
-/* The kernel adds up how often it is asked for one sample. A sample that came has ended its
- * period; to enable the event again without asking would let it sample for ever. */
-void sonde__host_perf_once(struct sonde__host_perf *perf, uint64_t period_ns)
+static void count_taken(struct sonde__host_perf *perf, uint64_t count)
 {
-    perf->is_once = perf->is_once && !sonde__host_perf_has_sample(perf);
+    if (perf->left > 0) {
+        perf->left = count < perf->left ? perf->left - (uint32_t)count : 0;
+        perf->is_on = perf->left > 0;
+    }
+}
+
+/* The kernel adds up how many samples it is asked for, and counts those down that it drops, which
+ * may not be known yet. An event that has none left, and is enabled without asking, samples until
+ * it is paused: so it is asked again only when all seem to have come, and else enabled, because it
+ * may be paused already. To enable an event that is enabled costs no interrupt. */
+void sonde__host_perf_times(struct sonde__host_perf *perf, uint64_t period_ns, uint32_t count)
+{
+    if (sonde__host_perf_has_sample(perf)) {
+        count_taken(perf, 1);
+    }
     drop_records(perf);
-    if (perf->is_once || perf->asked_ns != period_ns) {
+    if (perf->left > 0 || perf->asked_ns != period_ns) {
         set_period(perf, period_ns);
     }
-    if (perf->is_once && !perf->is_on) {
+    if (perf->left > 0) {
         sonde__host_perf_pause(perf, false);
-    } else if (!perf->is_once) {
-        perf->is_once = perf->is_on = ioctl(perf->fd, PERF_EVENT_IOC_REFRESH, 1) == 0;
+    } else if (ioctl(perf->fd, PERF_EVENT_IOC_REFRESH, (int)count) == 0) {
+        perf->left = count;
+        perf->is_on = true;
     }
 }
 
@@ -207,7 +220,7 @@ void sonde__host_perf_restart(struct sonde__host_perf *perf)
     }
     perf->waits = true; /* it may be waiting now; the first record then ends that wait */
     perf->off_ns = 0;
-    if (!perf->is_on || perf->is_once) {
+    if (!perf->is_on || perf->left > 0) {
         sonde__host_perf_pause(perf, false);
     }
 }
@@ -316,11 +329,12 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
         r.end = next;
         if (header.type == PERF_RECORD_SAMPLE) {
             found = take_sample(&r, ret);
-            perf->is_on = perf->is_on && !perf->is_once;
-            perf->is_once = false;
+            count_taken(perf, 1);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t lost[2];
-            perf->lost += take_bytes(&r, lost, sizeof lost) ? lost[1] : 0;
+            lost[1] = take_bytes(&r, lost, sizeof lost) ? lost[1] : 0;
+            perf->lost += lost[1];
+            count_taken(perf, lost[1]);
         }
         r.at = next;
         r.end = head;
@@ -358,7 +372,7 @@ bool sonde__host_perf_awaits(struct sonde__host_perf *perf)
     struct perf_event_mmap_page *page = perf->ring;
     struct ring r = ring_of(perf);
     struct perf_event_header header;
-    bool awaits = perf->is_once && perf->is_on;
+    bool awaits = perf->left > 0 && perf->is_on;
     while (awaits && take_header(&r, &header, &r.at)) {
         awaits = header.type != PERF_RECORD_SAMPLE && header.type != PERF_RECORD_LOST;
     }

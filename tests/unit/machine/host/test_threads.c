@@ -291,14 +291,14 @@ TEST(one_sample_is_taken_of_a_thread_that_runs_on)
     }
     sonde__host_perf_pause(&perf, true);
     for (unsigned round = 0; round < 4; round++) {
-        sonde__host_perf_once(&perf, PERIOD_NS);
+        sonde__host_perf_times(&perf, PERIOD_NS, 1);
         CHECK(sonde__host_perf_awaits(&perf));
         if (round == 1) {
-            sonde__host_perf_once(&perf, PERIOD_NS);
+            sonde__host_perf_times(&perf, PERIOD_NS, 1);
         } else if (round == 2) {
             let_run(child);
             CHECK(sonde__host_perf_has_sample(&perf));
-            sonde__host_perf_once(&perf, PERIOD_NS);
+            sonde__host_perf_times(&perf, PERIOD_NS, 1);
         }
         while (!sonde__host_perf_has_sample(&perf)) {
         }
@@ -308,6 +308,49 @@ TEST(one_sample_is_taken_of_a_thread_that_runs_on)
         let_run(child);
         CHECK(!sonde__host_perf_has_sample(&perf));
     }
+    sonde__host_perf_close(&perf);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static void await_sample(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret_sample)
+{
+    while (!sonde__host_perf_has_sample(perf)) {
+    }
+    CHECK(!sonde__host_perf_awaits(perf));
+    CHECK(sonde__host_perf_next(perf, ret_sample));
+}
+
+/* Three come without a call in between, then none; and one more, though one was lost. */
+TEST(some_samples_are_taken_of_a_thread_that_runs_on)
+{
+    enum { PERIOD_NS = 20000000, COUNT = 3 };
+    static struct sonde__host_perf_sample sample;
+    struct sonde__host_perf perf;
+    uint64_t before_ns = 0;
+    pid_t child = start_spinning();
+    if (sonde__host_perf_open(child, (uint64_t)child, 1000000, &perf, NULL) != SONDE_OK) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        SKIP("perf events are refused here");
+    }
+    sonde__host_perf_pause(&perf, true);
+    sonde__host_perf_times(&perf, PERIOD_NS, COUNT);
+    for (unsigned i = 0; i < COUNT; i++) {
+        CHECK_EQ(perf.left, COUNT - i);
+        await_sample(&perf, &sample);
+        CHECK(sample.time_ns >= before_ns + PERIOD_NS / 2);
+        before_ns = sample.time_ns;
+    }
+    let_run(child);
+    CHECK(!sonde__host_perf_has_sample(&perf));
+    sonde__host_perf_times(&perf, PERIOD_NS, 2);
+    let_run(child);
+    let_run(child); /* the ring has no room for the second one, and the kernel is done */
+    await_sample(&perf, &sample);
+    CHECK_EQ(perf.left, 1);
+    sonde__host_perf_times(&perf, PERIOD_NS, COUNT);
+    await_sample(&perf, &sample);
     sonde__host_perf_close(&perf);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);

@@ -307,7 +307,7 @@ TEST(an_expected_thread_is_sampled_once_when_it_runs)
     CHECK_OK(kill(child, SIGSTOP));
     CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
     sonde_stack_init(&stack, pcs, how, FRAMES, 0);
-    sonde__target_expect(target, tid, 1000000);
+    sonde__target_expect(target, tid, 1000000, 1);
     CHECK(!sonde__target_met(target, tid, &stack, &capture));
     uint64_t begin_ns = sonde__os_now_ns();
     CHECK_OK(kill(child, SIGCONT));
