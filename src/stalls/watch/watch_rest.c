@@ -67,18 +67,6 @@ static bool is_quiet(struct sonde__watch_session *s, uint64_t now_ns, uint64_t w
            may_wake(s);
 }
 
-/* Does a look before the next sample find nothing? All loops are in turns that are sampled, and the
- * budget lets the next turn grow for longer before its first sample. */
-static bool may_wait_for_sample(const struct sonde__watch_session *s)
-{
-    bool may =
-        s->means == SONDE__WATCH_POOR && s->outside == NULL && s->scopes == NULL && !s->launches;
-    for (uint32_t i = 0; i < s->used && may; i++) {
-        may = s->loops[i].tid == 0 || s->loops[i].decision.phase >= SONDE__WATCH_SUSPECT;
-    }
-    return may;
-}
-
 /* A turn that begins ends this wait. The first one is short, as in fall_asleep(). */
 static uint32_t wait_announced(struct sonde__watch_session *s, uint64_t wait_ns)
 {
@@ -141,7 +129,7 @@ uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint
     }
     if (starting) {
         wait_ns = START_TICK_NS;
-    } else if (runs && !may_wait_for_sample(s)) { /* no other turn wakes us */
+    } else if (runs) { /* no other turn wakes us */
         wait_ns = sonde__watch_turns_pause(&s->turns, s->means, wait_ns);
     }
     if (s->outside != NULL) {

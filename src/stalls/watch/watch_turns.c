@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_turns.h"
 
+#include "base_math.h"
+
 #define NS_PER_S 1000000000u
 /* The probe's clock has no finer steps on most kernels. */
 #define PERIOD_MIN_NS 4000000u
 /* A look may be late by this part of a period: a turn of two periods is still seen. */
 #define STRETCH_PART 3u
+/* Rare looks are so many periods apart, which the first sample of a turn allows at the usual
+ * thresholds; at least two. Stretched, they still see a turn of four periods, which is counted. */
+#define RARE_LEAST 2u
+#define RARE_MOST  3u
 
 void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshold_ns, uint32_t fps)
 {
-    *turns = (struct sonde__watch_turns){.period_ns = sonde__watch_idle_period(threshold_ns)};
+    uint64_t period_ns = sonde__watch_idle_period(threshold_ns);
+    uint64_t rare_ns = sonde__base_min(RARE_MOST * period_ns, threshold_ns / 4);
+    *turns = (struct sonde__watch_turns){
+        .period_ns = period_ns, .rare_ns = sonde__base_max(RARE_LEAST * period_ns, rare_ns)};
     if (fps != 0) {
         uint64_t half;
         turns->frame_ns = NS_PER_S / fps;
@@ -23,7 +32,7 @@ uint64_t sonde__watch_turns_pause(struct sonde__watch_turns *turns, enum sonde__
                                   uint64_t due_ns)
 {
     bool rarely = means == SONDE__WATCH_POOR && turns->frame_ns == 0;
-    uint64_t period_ns = rarely ? 2 * turns->period_ns : turns->period_ns;
+    uint64_t period_ns = rarely ? turns->rare_ns : turns->period_ns;
     turns->is_rare = turns->is_rare || rarely;
     return due_ns <= period_ns + period_ns / STRETCH_PART ? due_ns : period_ns;
 }

@@ -19,8 +19,9 @@
 
 struct sonde__watch_turns {
     uint64_t period_ns; /* between looks while the loop turns */
+    uint64_t rare_ns;   /* the same while the budget is overspent */
     uint64_t frame_ns;  /* of the refresh rate; 0: none */
-    bool is_rare;       /* the period was twice as long for a time: turns of two are not counted */
+    bool is_rare;       /* looks were so rare for a time: turns of two periods are not counted */
     uint64_t counts[SONDE__WATCH_TURN_BUCKETS];
     uint64_t frames;
 };

@@ -52,7 +52,7 @@ TEST(looks_at_other_turns_wait_for_a_sample_that_is_due_soon)
 }
 
 /* The first sample of a turn is then due after a quarter of the threshold. */
-TEST(an_overspent_watch_looks_half_as_often_and_does_not_count_what_it_may_miss)
+TEST(an_overspent_watch_looks_less_often_and_does_not_count_what_it_may_miss)
 {
     struct sonde__watch_turns turns;
     sonde__watch_turns_init(&turns, 160 * MS, 0);
@@ -61,8 +61,17 @@ TEST(an_overspent_watch_looks_half_as_often_and_does_not_count_what_it_may_miss)
     CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX), 10 * MS);
     check_text(&turns, "long turns: 1 of 20 ms to 40 ms, 1 of 40 ms to 80 ms");
     uint64_t pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX);
-    CHECK(pause_ns > 10 * MS && pause_ns <= 160 * MS / 4);
+    CHECK_EQ(pause_ns, 30 * MS);
+    for (uint64_t due_ns = 0; due_ns < 100 * MS; due_ns += MS) { /* a turn of 40 ms is seen */
+        CHECK(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, due_ns) <= 40 * MS);
+    }
     check_text(&turns, "long turns: 1 of 40 ms to 80 ms");
+    for (uint64_t threshold_ns = 20 * MS; threshold_ns < 2000 * MS; threshold_ns += 7 * MS) {
+        sonde__watch_turns_init(&turns, threshold_ns, 0);
+        pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX);
+        CHECK(pause_ns >= 2 * turns.period_ns && pause_ns <= 3 * turns.period_ns);
+        CHECK(pause_ns <= threshold_ns / 4 || pause_ns == 2 * turns.period_ns);
+    }
     sonde__watch_turns_init(&turns, 250 * MS, 60);
     CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX), turns.period_ns);
 }

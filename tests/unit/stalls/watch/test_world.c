@@ -5,6 +5,7 @@
 #include "report_model.h"
 #include "test.h"
 #include "watch_border.h"
+#include "watch_turns.h"
 #include "world.h"
 
 enum { STALLS = 3000 };
@@ -120,9 +121,11 @@ enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
 static double blamed_on_a_budget(unsigned phases, unsigned cost, double *ret_part)
 {
     struct sonde__watch_budget budget;
+    struct sonde__watch_turns turns;
     uint64_t now_ns = 0, spent_ns = 0;
     unsigned right = 0, count = 0;
     sonde__watch_budget_init(&budget, now_ns);
+    sonde__watch_turns_init(&turns, make(0).threshold_ns, 0);
     for (enum sonde__watch_means means = SONDE__WATCH_RICH; now_ns < 600000 * MS; count++) {
         struct world w = make(count);
         unsigned longest = fill_phases(&w, phases, true);
@@ -132,7 +135,8 @@ static double blamed_on_a_budget(unsigned phases, unsigned cost, double *ret_par
         w.late_max_ns = MS;
         world_play(&w);
         uint64_t lasted_ns = w.decision.duration_ns, pause_ns = lasted_ns * 2 / 3;
-        uint64_t cost_ns = (w.looks + pause_ns / (10 * MS)) * (uint64_t)LOOK_NS +
+        uint64_t apart_ns = sonde__watch_turns_pause(&turns, means, UINT64_MAX);
+        uint64_t cost_ns = (w.looks + pause_ns / apart_ns) * (uint64_t)LOOK_NS +
                            w.samples * (uint64_t)SAMPLE_NS + STALL_NS;
         cost_ns = cost_ns * cost / 100;
         right += world_blamed(&w) == longest;
@@ -159,7 +163,7 @@ TEST(the_longest_phase_is_blamed_for_one_percent_of_a_core)
 /* Where everything costs more, samples are further apart. */
 TEST(a_dear_machine_costs_one_percent_of_a_core)
 {
-    for (unsigned cost = 150; cost <= 200; cost += 50) {
+    for (unsigned cost = 150; cost <= 350; cost += 50) {
         double part, right = blamed_on_a_budget(5, cost, &part);
         fprintf(stderr, "%u %% of the cost: %.1f %%, for %.2f %% of a core\n", cost, right, part);
         CHECK(right >= 97 && part <= 1.01);
