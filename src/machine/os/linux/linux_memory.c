@@ -103,27 +103,19 @@ static bool is_refusal(long result)
     return result == -ENOSYS || result == -EPERM || result == -EACCES;
 }
 
-/* The kernel copies page by page and stops at an unreadable one; another call from there returns
- * the reason. */
-static size_t read_all(int32_t pid, uint64_t address, uint8_t *bytes, size_t size, long *ret_result)
+/* The kernel copies page by page and stops at an unreadable one. *ret_result: the reason, if
+ * nothing was read. */
+static size_t read_readable(int32_t pid, uint64_t address, uint8_t *bytes, size_t size,
+                            long *ret_result)
 {
-    size_t done = 0;
-    long result = 0;
-    while (done < size) {
-        result = read_vm(pid, address + done, bytes + done, size - done);
-        if (result <= 0) {
-            break;
-        }
-        done += (size_t)result;
-    }
-    *ret_result = result;
-    return done;
+    *ret_result = size > 0 ? read_vm(pid, address, bytes, size) : 0;
+    return *ret_result > 0 ? (size_t)*ret_result : 0;
 }
 
 size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
 {
     long result;
-    size_t done = read_all(sonde__os_pid(), address, ret_bytes, size, &result);
+    size_t done = read_readable(sonde__os_pid(), address, ret_bytes, size, &result);
     return done == 0 && is_refusal(result) ? read_pipe(address, ret_bytes, size) : done;
 }
 
@@ -223,7 +215,7 @@ static size_t read_through_thread(int32_t pid, uint64_t address, uint8_t *bytes,
         return 0;
     }
     for (size_t i = 0; i < total && i < LIVE_THREADS && *ret_result == -ESRCH; i++) {
-        done = read_all((int32_t)tids[i], address, bytes, size, ret_result);
+        done = read_readable((int32_t)tids[i], address, bytes, size, ret_result);
     }
     return done;
 }
@@ -232,7 +224,7 @@ size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, si
                               int32_t *ret_os_error)
 {
     long result;
-    size_t done = read_all(pid, address, ret_bytes, size, &result);
+    size_t done = read_readable(pid, address, ret_bytes, size, &result);
     if (done == 0 && result == -ESRCH) {
         done = read_through_thread(pid, address, ret_bytes, size, &result);
     }
