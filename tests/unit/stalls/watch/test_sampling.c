@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a look finds out of a thread that the kernel has sampled since the last one: a child that
+ * burns until it is told to wait. Times are the program's own; nothing depends on how long they
+ * are. */
+#include "watch_sampling.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host_clock.h"
+#include "host_run.h"
+#include "probe_turn.h"
+#include "test.h"
+#include "watch_capture.h"
+#include "watch_loop.h"
+#include "watch_sampler.h"
+
+#define MS 1000000ull
+
+enum { STEP_NS = 10000000, LOOKS = 8 };
+
+struct burner {
+    pid_t pid;
+    volatile int *waits;     /* shared: 1: it may wait now */
+    volatile unsigned *sink; /* likewise */
+    int pipe[2];
+    struct sonde__watch_session *session;
+    struct sonde__watch_loop *loop;
+};
+
+/* Two samples are hardly ever equal, which would be one: each level is called from one of four
+ * places. */
+__attribute__((noinline)) static unsigned burn(unsigned path, unsigned levels)
+{
+    unsigned sum = path;
+    for (unsigned i = 0; levels == 0 && i < 200000; i++) {
+        sum = sum * 3 + (sum >> 5);
+    }
+    if (levels == 0) {
+        return sum;
+    }
+    switch (path % 4) {
+    case 0:
+        return burn(path / 4, levels - 1) + 1;
+    case 1:
+        return burn(path / 4, levels - 1) * 3;
+    case 2:
+        return burn(path / 4, levels - 1) ^ 5;
+    default:
+        return burn(path / 4, levels - 1) - 7;
+    }
+}
+
+static void burn_or_wait(const struct burner *b)
+{
+    char c;
+    unsigned path = 1;
+    while (*b->waits == 0) {
+        path = path * 1103515245u + 12345u;
+        *b->sink = burn(path >> 8, 10);
+    }
+    (void)!read(b->pipe[0], &c, 1);
+    _exit(0);
+}
+
+static void look(struct burner *b)
+{
+    CHECK(sonde__host_look_thread(b->pid, (uint64_t)b->pid, &b->loop->look));
+}
+
+static void start_burner(struct burner *b)
+{
+    struct sonde__watch_session *s = calloc(1, sizeof *s);
+    struct sonde__watch_loop *loop = &s->loops[0];
+    b->waits = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    b->sink = (volatile unsigned *)(b->waits + 1);
+    CHECK_EQ(pipe(b->pipe), 0);
+    b->pid = fork();
+    if (b->pid == 0) {
+        burn_or_wait(b);
+    }
+    b->session = s;
+    b->loop = loop;
+    s->page = aligned_alloc(128, sizeof *s->page);
+    memset(s->page, 0, sizeof *s->page);
+    s->pid = b->pid;
+    s->options.threshold_ns = loop->threshold_ns = 100 * MS;
+    s->options.sampler = SONDE__WATCH_SAMPLER_PERF;
+    s->waiter = (struct sonde__host_waiter *)(void *)s; /* a supervisor: it keeps files open */
+    loop->slot = &s->page->slots[0];
+    loop->tid = (uint32_t)b->pid;
+    atomic_store(&loop->slot->tid, loop->tid);
+    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
+    loop->decision.since_ns = sonde__host_monotonic_ns() & ~(uint64_t)SONDE__PROBE_STATE_MASK;
+    loop->decision.phase = SONDE__WATCH_SUSPECT;
+    loop->decision.sample_ns = loop->decision.apart_ns = STEP_NS;
+    atomic_store(&loop->slot->beat, sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_BUSY));
+}
+
+static void end_burner(struct burner *b)
+{
+    struct sonde__watch_session *s = b->session;
+    sonde__watch_stall_done(&b->loop->stall);
+    sonde__watch_clock_close(&b->loop->clock);
+    sonde__host_load_close(&s->load_files);
+    sonde__watch_trace_close(&s->trace);
+    sonde__watch_sampler_close(s->sampler);
+    free(s->page);
+    free(s);
+    kill(b->pid, SIGKILL);
+    waitpid(b->pid, NULL, 0);
+    close(b->pipe[0]);
+    close(b->pipe[1]);
+    munmap((void *)(uintptr_t)b->waits, 4096);
+}
+
+static uint64_t cpu_ns(const struct burner *b)
+{
+    struct sonde__host_thread_look now = {0};
+    CHECK(sonde__host_look_thread(b->pid, (uint64_t)b->pid, &now));
+    return now.cpu_ns;
+}
+
+/* Let it run for more than the longest time after which the kernel samples it. */
+static void let_burn(struct burner *b)
+{
+    uint64_t until_ns = cpu_ns(b) + (uint64_t)2 * STEP_NS;
+    while (cpu_ns(b) < until_ns) {
+        usleep(1000);
+    }
+}
+
+/* A look that takes what there is. Returns when it began. */
+static uint64_t take(struct burner *b)
+{
+    struct sonde__watch_decision *d = &b->loop->decision;
+    look(b);
+    uint64_t now_ns = sonde__host_monotonic_ns();
+    d->counted_ns = now_ns - d->since_ns;
+    d->tick_ns = now_ns;
+    if (b->loop->stall.count == 0) {
+        b->loop->first = b->loop->look;
+        b->loop->first_ns = now_ns;
+        sonde__watch_begin_sampling(b->session, b->loop, now_ns);
+    }
+    sonde__watch_take_sample(b->session, b->loop, now_ns);
+    return now_ns;
+}
+
+static uint8_t way_of(const struct burner *b, uint32_t i)
+{
+    return b->loop->stall.samples[i].sample.capture.by;
+}
+
+static uint64_t time_of(const struct burner *b, uint32_t i)
+{
+    return b->loop->stall.samples[i].sample.capture.time_ns;
+}
+
+/* False: perf events are refused here. */
+static bool take_first(struct burner *b)
+{
+    (void)take(b);
+    bool works = b->loop->stall.count == 1 && way_of(b, 0) == SONDE__CAPTURED_PERF &&
+                 b->session->trace.who == b->loop;
+    CHECK(works || b->loop->stall.count == 0 || way_of(b, 0) != SONDE__CAPTURED_PERF ||
+          b->session->trace.refused);
+    return works;
+}
+
+/* The kernel took the sample before the look, which takes none then. Where processors are short, a
+ * look may be too late for that, or too early; so one of some is enough. */
+TEST(a_thread_that_runs_on_is_sampled_before_the_look)
+{
+    struct burner b = {0};
+    unsigned before = 0;
+    start_burner(&b);
+    if (!take_first(&b)) {
+        end_burner(&b);
+        SKIP("perf events are refused here");
+    }
+    for (unsigned i = 0; i < LOOKS; i++) {
+        uint32_t count = b.loop->stall.count;
+        let_burn(&b);
+        uint64_t look_ns = take(&b);
+        if (b.loop->stall.count > count && way_of(&b, count) == SONDE__CAPTURED_PERF) {
+            CHECK(time_of(&b, count) > time_of(&b, count - 1));
+            before += time_of(&b, count) < look_ns;
+        }
+    }
+    CHECK(before > 0);
+    end_burner(&b);
+}
+
+/* It ran for some time, and waits since. Returns whether what it ran is the kernel's sample, and
+ * where it waits is a sample of its own. */
+static bool is_met_and_waits(struct burner *b)
+{
+    let_burn(b);
+    *b->waits = 1;
+    do {
+        usleep(1000);
+        look(b);
+    } while (b->loop->look.state != 'S');
+    usleep(STEP_NS / 500); /* the wait is worth a sample */
+    uint32_t count = b->loop->stall.count;
+    uint64_t look_ns = take(b);
+    return b->loop->stall.count == count + 2 && way_of(b, count) == SONDE__CAPTURED_PERF &&
+           time_of(b, count) < look_ns && way_of(b, count + 1) == SONDE__CAPTURED_PASSIVE &&
+           time_of(b, count + 1) >= look_ns;
+}
+
+TEST(the_wait_of_a_thread_that_was_met_is_sampled)
+{
+    bool found = false;
+    for (unsigned i = 0; i < LOOKS && !found; i++) {
+        struct burner b = {0};
+        start_burner(&b);
+        if (!take_first(&b)) {
+            end_burner(&b);
+            SKIP("perf events are refused here");
+        }
+        found = is_met_and_waits(&b);
+        end_burner(&b);
+    }
+    CHECK(found);
+}
