@@ -7,7 +7,6 @@
  * correct for images linked at address 0, as position-independent ELFs are. */
 #include "upload_event.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -278,14 +277,11 @@ static void put_contexts(struct writer *w)
  * breaks, at most 200. Others are not sent. */
 static bool is_tag(const struct sonde__report_tag *tag)
 {
-    size_t size = strlen(tag->key);
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)tag->key[i];
-        if (!isalnum(c) && strchr("_.:-", c) == NULL) {
-            return false;
-        }
-    }
-    return size > 0 && size <= 32 && strlen(tag->value) <= 200 && strchr(tag->value, '\n') == NULL;
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
+    size_t size = strspn(tag->key, letters);
+    return size > 0 && size <= 32 && tag->key[size] == '\0' && strlen(tag->value) <= 200 &&
+           strchr(tag->value, '\n') == NULL;
 }
 
 static void put_tags(struct writer *w)
