@@ -273,8 +273,8 @@ const struct sonde__cli_command collector_cmd_serve = {
              "prints them once. With the admin key as password a browser shows the groups.\n"
              "\n"
              "An option can also be in the environment: SONDE_COLLECTOR_LISTEN for --listen.\n"
-             "The command line overrides it. SIGTERM and SIGINT end the server when all that\n"
-             "it acknowledged is on the disk.\n",
+             "The command line overrides it. SIGTERM and SIGINT end the server: requests that\n"
+             "have begun are answered, for up to 10 seconds.\n",
     .options = options,
     .examples = "  sonde-collector serve --data ~/collector\n"
                 "  sonde run --spool auto --upload http://127.0.0.1:7450 -- PROGRAM\n",

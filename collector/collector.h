@@ -7,7 +7,8 @@
 
 #include "http.h"
 
-#define COLLECTOR_WIRE_MAX ((size_t)20 << 20) /* bytes of one body (docs/protocol.md) */
+#define COLLECTOR_WIRE_MAX   ((size_t)20 << 20)    /* bytes of one body (docs/protocol.md) */
+#define COLLECTOR_BODIES_MAX ((uint64_t)256 << 20) /* of all bodies at one time */
 
 struct collector {
     struct store *store;
@@ -16,6 +17,7 @@ struct collector {
     int blobs;           /* the folder of reports' files */
     uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
     _Atomic uint64_t accepted, refused, answered;
+    _Atomic uint64_t body_bytes; /* memory of bodies now */
 };
 
 /* Nanoseconds since 1970. */

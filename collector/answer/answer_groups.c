@@ -38,28 +38,31 @@ static void put_group(void *ctx, const struct store_group *group)
     sonde__json_close(json);
 }
 
-enum http_when answer_groups(struct http_request *request)
-{
-    struct answer_json answer;
+struct listing {
     uint32_t limit, kind;
     enum store_order order;
-    if (!answer_limit(request, 50, 1000, &limit) || !answer_order(request, &order) ||
-        !answer_kind(request, &kind)) {
+};
+
+static enum store_status put_groups(struct http_request *request, struct sonde__json *json,
+                                    const void *ctx)
+{
+    const struct listing *listing = ctx;
+    sonde__json_array(json, "groups");
+    enum store_status status =
+        store_groups(request->collector->store, request->project, listing->kind, listing->order,
+                     listing->limit, put_group, json);
+    sonde__json_close(json);
+    return status;
+}
+
+enum http_when answer_groups(struct http_request *request)
+{
+    struct listing listing;
+    if (!answer_limit(request, 50, 1000, &listing.limit) ||
+        !answer_order(request, &listing.order) || !answer_kind(request, &listing.kind)) {
         return HTTP_NOW;
     }
-    if (!answer_json_begin(&answer)) {
-        return http_refuse(request, 503, "no memory");
-    }
-    sonde__json_array(&answer.json, "groups");
-    enum store_status status = store_groups(request->collector->store, request->project, kind,
-                                            order, limit, put_group, &answer.json);
-    sonde__json_close(&answer.json);
-    enum http_when when = answer_json_end(&answer, request, 200);
-    if (status != STORE_OK) {
-        free(request->answer.body);
-        return answer_failed(request, status);
-    }
-    return when;
+    return answer_json(request, put_groups, &listing);
 }
 
 /* --- one group --- */
@@ -90,8 +93,10 @@ static void put_report_id(void *ctx, const struct store_row *row)
     sonde__json_string(ctx, NULL, id);
 }
 
-static enum store_status put_all(struct http_request *request, struct sonde__json *json)
+static enum store_status put_all(struct http_request *request, struct sonde__json *json,
+                                 const void *ctx)
 {
+    (void)ctx;
     struct store *store = request->collector->store;
     int64_t number = strtoll(request->parts[1], NULL, 10);
     enum store_status status = store_group(store, request->project, number, put_whole_group, json);
@@ -110,15 +115,5 @@ static enum store_status put_all(struct http_request *request, struct sonde__jso
 
 enum http_when answer_group(struct http_request *request)
 {
-    struct answer_json answer;
-    if (!answer_json_begin(&answer)) {
-        return http_refuse(request, 503, "no memory");
-    }
-    enum store_status status = put_all(request, &answer.json);
-    enum http_when when = answer_json_end(&answer, request, 200);
-    if (status != STORE_OK) {
-        free(request->answer.body);
-        return answer_failed(request, status);
-    }
-    return when;
+    return answer_json(request, put_all, NULL);
 }

@@ -27,22 +27,20 @@ static void put_project(void *ctx, const struct store_project *project)
     sonde__json_close(listing->json);
 }
 
+static enum store_status put_projects(struct http_request *request, struct sonde__json *json,
+                                      const void *ctx)
+{
+    struct listing listing = {json, request->key.project};
+    (void)ctx;
+    sonde__json_array(json, "projects");
+    enum store_status status = store_projects(request->collector->store, put_project, &listing);
+    sonde__json_close(json);
+    return status;
+}
+
 enum http_when answer_projects(struct http_request *request)
 {
-    struct answer_json answer;
-    if (!answer_json_begin(&answer)) {
-        return http_refuse(request, 503, "no memory");
-    }
-    struct listing listing = {&answer.json, request->key.project};
-    sonde__json_array(&answer.json, "projects");
-    enum store_status status = store_projects(request->collector->store, put_project, &listing);
-    sonde__json_close(&answer.json);
-    enum http_when when = answer_json_end(&answer, request, 200);
-    if (status != STORE_OK) {
-        free(request->answer.body);
-        return answer_failed(request, status);
-    }
-    return when;
+    return answer_json(request, put_projects, NULL);
 }
 
 /* --- reports --- */
@@ -67,30 +65,32 @@ static void put_row(void *ctx, const struct store_row *row)
     sonde__json_close(json);
 }
 
+struct wanted {
+    uint32_t limit;
+    bool is_unread;
+};
+
+static enum store_status put_reports(struct http_request *request, struct sonde__json *json,
+                                     const void *ctx)
+{
+    const struct wanted *wanted = ctx;
+    sonde__json_array(json, "reports");
+    enum store_status status = store_reports(request->collector->store, request->project, 0,
+                                             wanted->is_unread, wanted->limit, put_row, json);
+    sonde__json_close(json);
+    return status;
+}
+
 enum http_when answer_reports(struct http_request *request)
 {
-    struct answer_json answer;
-    uint32_t limit;
     const char *state = http_argument(request, "state");
+    struct wanted wanted = {.is_unread = state != NULL};
     if (state != NULL && strcmp(state, "unread") != 0) {
         return http_refuse(request, 400, "state: unread is expected");
     }
-    if (!answer_limit(request, 50, 1000, &limit)) {
-        return HTTP_NOW;
-    }
-    if (!answer_json_begin(&answer)) {
-        return http_refuse(request, 503, "no memory");
-    }
-    sonde__json_array(&answer.json, "reports");
-    enum store_status status = store_reports(request->collector->store, request->project, 0,
-                                             state != NULL, limit, put_row, &answer.json);
-    sonde__json_close(&answer.json);
-    enum http_when when = answer_json_end(&answer, request, 200);
-    if (status != STORE_OK) {
-        free(request->answer.body);
-        return answer_failed(request, status);
-    }
-    return when;
+    return answer_limit(request, 50, 1000, &wanted.limit)
+               ? answer_json(request, put_reports, &wanted)
+               : HTTP_NOW;
 }
 
 static void take_blob(void *ctx, const struct store_row *row)

@@ -9,31 +9,30 @@ static bool write_stream(void *ctx, const char *bytes, size_t size)
     return fwrite(bytes, 1, size, ctx) == size;
 }
 
-bool answer_json_begin(struct answer_json *answer)
+enum http_when answer_json(struct http_request *request, answer_put *put, const void *ctx)
 {
-    answer->body = NULL;
-    answer->stream = open_memstream(&answer->body, &answer->size);
-    if (answer->stream == NULL) {
-        return false;
-    }
-    sonde__report_out_init(&answer->out, (struct sonde__report_sink){write_stream, answer->stream},
-                           false);
-    sonde__json_init(&answer->json, &answer->out);
-    sonde__json_object(&answer->json, NULL);
-    return true;
-}
-
-enum http_when answer_json_end(struct answer_json *answer, struct http_request *request,
-                               unsigned status)
-{
-    sonde__json_close(&answer->json);
-    sonde__report_out_str(&answer->out, "\n");
-    sonde__report_out_flush(&answer->out);
-    if (fclose(answer->stream) != 0) {
-        free(answer->body);
+    char *body = NULL;
+    size_t size = 0;
+    struct sonde__report_out out;
+    struct sonde__json json;
+    FILE *stream = open_memstream(&body, &size);
+    if (stream == NULL) {
         return http_refuse(request, 503, "no memory for the answer");
     }
-    return http_give(request, status, "application/json", answer->body, answer->size);
+    sonde__report_out_init(&out, (struct sonde__report_sink){write_stream, stream}, false);
+    sonde__json_init(&json, &out);
+    sonde__json_object(&json, NULL);
+    enum store_status status = put(request, &json, ctx);
+    sonde__json_close(&json);
+    sonde__report_out_str(&out, "\n");
+    sonde__report_out_flush(&out);
+    bool is_whole = fclose(stream) == 0;
+    if (status == STORE_OK && is_whole) {
+        return http_give(request, 200, "application/json", body, size);
+    }
+    free(body);
+    return status != STORE_OK ? answer_failed(request, status)
+                              : http_refuse(request, 503, "no memory for the answer");
 }
 
 enum http_when answer_failed(struct http_request *request, enum store_status status)

@@ -13,19 +13,11 @@ http_handler answer_home_page, answer_groups_page, answer_group_page;
 /* All that the collector answers. */
 extern const struct http_route answer_routes[];
 
-/* JSON in memory. */
-struct answer_json {
-    FILE *stream;
-    char *body;
-    size_t size;
-    struct sonde__report_out out;
-    struct sonde__json json;
-};
-/* False: no memory. Begins the outermost object. */
-bool answer_json_begin(struct answer_json *answer);
-/* End it, and answer with it. Returns HTTP_NOW. */
-enum http_when answer_json_end(struct answer_json *answer, struct http_request *request,
-                               unsigned status);
+/* Writes the members of an answer. */
+typedef enum store_status answer_put(struct http_request *request, struct sonde__json *json,
+                                     const void *ctx);
+/* Answer with a JSON object, or, if `put` failed, as answer_failed(). Returns HTTP_NOW. */
+enum http_when answer_json(struct http_request *request, answer_put *put, const void *ctx);
 /* The members of a group in the current object. */
 void answer_put_group(struct sonde__json *json, const struct store_group *group);
 const char *answer_kind_text(uint32_t kind);

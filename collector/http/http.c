@@ -6,9 +6,12 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "collector.h"
 #include "http_route.h"
@@ -18,6 +21,9 @@ struct http {
     struct MHD_Daemon *daemon;
     struct collector *collector;
     const struct http_route *routes;
+    atomic_bool is_ending;
+    atomic_uint requests;  /* that have begun and are not answered */
+    atomic_uint suspended; /* of them: those that another thread has */
 };
 
 /* --- what handlers use --- */
@@ -83,13 +89,16 @@ enum http_when http_refuse(struct http_request *request, unsigned status, const 
 
 void http_suspend(struct http_request *request)
 {
+    request->http->suspended++;
     MHD_suspend_connection(request->connection);
 }
 
 void http_resume(struct http_request *request)
 {
+    struct http *http = request->http; /* the request may be over when the call returns */
     request->is_resumed = true;
     MHD_resume_connection(request->connection);
+    http->suspended--;
 }
 
 /* --- answers --- */
@@ -128,7 +137,7 @@ static enum MHD_Result refuse(struct http_request *request, unsigned status)
         {404, "there is no such thing here"},
         {405, "not with this method"},
         {413, "the body is too large"},
-        {503, "the database does not answer"},
+        {503, "the database does not answer, too much is sent at once, or the collector ends"},
     };
     const char *text = "refused";
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -164,31 +173,61 @@ static unsigned look_at_head(const struct http *http, struct http_request *reque
     return status;
 }
 
-static bool take(struct http_request *request, const char *bytes, size_t size)
+/* Have room for so many bytes. Returns 0, or the status that refuses. */
+static unsigned reserve(struct http_request *request, size_t size)
 {
-    if (request->size + size > COLLECTOR_WIRE_MAX) {
-        request->is_too_large = true;
-        return true;
+    _Atomic uint64_t *all = &request->collector->body_bytes;
+    if (size > COLLECTOR_WIRE_MAX) {
+        return 413;
     }
-    if (request->size + size > request->capacity) {
-        size_t capacity = request->capacity == 0 ? 8192 : 2 * request->capacity;
-        capacity = capacity < request->size + size ? request->size + size : capacity;
-        void *body = realloc(request->body, capacity);
-        if (body == NULL) {
-            return false;
-        }
-        request->body = body;
-        request->capacity = capacity;
+    if (size <= request->capacity) {
+        return 0;
+    }
+    size_t capacity = request->capacity == 0 ? 8192 : 2 * request->capacity;
+    capacity = capacity < size ? size : capacity;
+    capacity = capacity < COLLECTOR_WIRE_MAX ? capacity : COLLECTOR_WIRE_MAX;
+    uint64_t more = capacity - request->capacity;
+    if (atomic_fetch_add(all, more) + more > COLLECTOR_BODIES_MAX) {
+        atomic_fetch_sub(all, more);
+        return 503;
+    }
+    void *body = realloc(request->body, capacity);
+    if (body == NULL) {
+        atomic_fetch_sub(all, more);
+        return 503;
+    }
+    request->body = body;
+    request->capacity = capacity;
+    return 0;
+}
+
+static void drop_body(struct http_request *request)
+{
+    atomic_fetch_sub(&request->collector->body_bytes, request->capacity);
+    free(request->body);
+    request->body = NULL;
+    request->size = request->capacity = 0;
+}
+
+/* Take a part of the body, or only read over it if it is refused. */
+static void take(struct http_request *request, const char *bytes, size_t size)
+{
+    if (request->refused != 0) {
+        return;
+    }
+    request->refused = reserve(request, request->size + size);
+    if (request->refused != 0) {
+        drop_body(request);
+        return;
     }
     memcpy((char *)request->body + request->size, bytes, size);
     request->size += size;
-    return true;
 }
 
 static enum MHD_Result handle(struct http_request *request)
 {
-    if (request->is_too_large) {
-        return refuse(request, 413);
+    if (request->refused != 0) {
+        return refuse(request, request->refused);
     }
     if (request->route->handle(request) == HTTP_LATER) {
         return MHD_YES;
@@ -208,15 +247,17 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         if (request == NULL) {
             return MHD_NO;
         }
-        *request = (struct http_request){.collector = http->collector, .connection = connection};
+        *request = (struct http_request){
+            .collector = http->collector, .http = http, .connection = connection};
         *ret_request = request;
-        unsigned status = look_at_head(http, request, method, path);
+        http->requests++;
+        unsigned status = http->is_ending ? 503 : look_at_head(http, request, method, path);
         return status != 0 ? refuse(request, status) : MHD_YES;
     }
     if (*size != 0) {
-        bool is_taken = take(request, bytes, *size);
+        take(request, bytes, *size);
         *size = 0;
-        return is_taken ? MHD_YES : MHD_NO;
+        return MHD_YES;
     }
     return handle(request);
 }
@@ -227,8 +268,9 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_requ
     struct http_request *request = *ret_request;
     (void)ctx, (void)connection, (void)why;
     if (request != NULL) {
+        request->http->requests--;
+        drop_body(request);
         free(request->answer.body);
-        free(request->body);
         free(request);
     }
     *ret_request = NULL;
@@ -315,8 +357,26 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
     return SONDE_OK;
 }
 
+static void pause_a_little(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+/* libmicrohttpd aborts if it is stopped while another thread has a connection. */
 void http_stop(struct http *http)
 {
+    uint64_t until_ns = collector_now_ns() + (uint64_t)HTTP_END_SECONDS * 1000000000u;
+    http->is_ending = true;
+    MHD_socket listening = MHD_quiesce_daemon(http->daemon);
+    if (listening != MHD_INVALID_SOCKET) {
+        close(listening);
+    }
+    while (http->requests != 0 && collector_now_ns() < until_ns) {
+        pause_a_little();
+    }
+    while (http->suspended != 0) { /* the journal answers each */
+        pause_a_little();
+    }
     MHD_stop_daemon(http->daemon);
     free(http);
 }

@@ -39,11 +39,15 @@ struct http_route {
     const char *path; /* "/api/projects/" followed by a star for each part that may be anything */
     enum store_role role; /* that the caller's key must have; 0: none is needed */
     bool is_page;         /* for people: asks a browser for the key */
+    bool is_of_all;       /* about all projects: a key of one may not use it */
     http_handler *handle;
 };
 
+struct http;
+
 struct http_request {
     struct collector *collector;
+    struct http *http;
     void *connection; /* of libmicrohttpd */
     const struct http_route *route;
     char parts[HTTP_PARTS_MAX][HTTP_PART_TEXT]; /* the starred parts of the path */
@@ -51,14 +55,13 @@ struct http_request {
     uint32_t project;                           /* of the first starred part, if it is one */
     void *body;
     size_t size, capacity;
-    bool is_too_large, is_resumed;
+    unsigned refused; /* a status, because of the body; 0: it is taken */
+    bool is_resumed;
     struct http_answer answer;
     /* of a handler that answers later */
     struct report_id id;
     int os_error;
 };
-
-struct http;
 
 struct http_options {
     const struct http_route *routes; /* a route without a path ends them */
@@ -73,7 +76,8 @@ struct http_options {
 SONDE_NODISCARD enum sonde_status http_start(struct collector *collector,
                                              const struct http_options *options,
                                              struct http **ret_http, struct sonde_error *ret_error);
-/* Take no new connections, answer what has begun, and end. */
+/* Take no new requests, answer those that have begun, for HTTP_END_SECONDS, and end. */
+enum { HTTP_END_SECONDS = 10 };
 void http_stop(struct http *http);
 unsigned http_port(struct http *http);
 

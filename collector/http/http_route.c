@@ -162,11 +162,10 @@ unsigned http_admit(struct http_request *request, const char *authorization)
     if (status != STORE_OK) {
         return status == STORE_ABSENT ? 401 : 503;
     }
-    if (!may(&request->key, request->route->role)) {
+    bool is_of_one = request->key.project != 0;
+    if (!may(&request->key, request->route->role) || (request->route->is_of_all && is_of_one)) {
         return 403;
     }
     request->project = request->key.project;
-    bool names_project = strncmp(request->route->path, "/api/projects/*", 15) == 0 ||
-                         strncmp(request->route->path, "/projects/*", 11) == 0;
-    return names_project ? find_project(request) : 0;
+    return strstr(request->route->path, "/projects/*") != NULL ? find_project(request) : 0;
 }

@@ -148,9 +148,4 @@ enum store_status store_reports(struct store *store, uint32_t project, int64_t g
 enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
                                store_each_row *each, void *ctx);
 
-struct store_totals {
-    uint64_t reports, unread, groups, events;
-};
-enum store_status store_totals(struct store *store, struct store_totals *ret_totals);
-
 #endif

@@ -36,6 +36,13 @@ static enum store_status ask_end(struct asking *asking)
     return status;
 }
 
+/* The same, for a question whose answer must have a row. */
+static enum store_status ask_end_of_one(struct asking *asking, bool is_there)
+{
+    enum store_status status = ask_end(asking);
+    return status == STORE_OK && !is_there ? STORE_ABSENT : status;
+}
+
 struct journal_place store_place(struct store *store)
 {
     struct journal_place place = {0};
@@ -130,8 +137,7 @@ enum store_status store_group(struct store *store, uint32_t project, int64_t num
     if (is_there) {
         tell_group(asking.statement, each, ctx);
     }
-    enum store_status status = ask_end(&asking);
-    return status == STORE_OK && !is_there ? STORE_ABSENT : status;
+    return ask_end_of_one(&asking, is_there);
 }
 
 enum store_status store_sums(struct store *store, int64_t group, store_each_sum *each, void *ctx)
@@ -199,20 +205,5 @@ enum store_status store_report(struct store *store, uint32_t project, const stru
     if (is_there) {
         tell_row(asking.statement, each, ctx);
     }
-    enum store_status status = ask_end(&asking);
-    return status == STORE_OK && !is_there ? STORE_ABSENT : status;
-}
-
-enum store_status store_totals(struct store *store, struct store_totals *ret_totals)
-{
-    struct asking asking =
-        ask(store, "SELECT (SELECT count(*) FROM report), (SELECT count(*) FROM report WHERE"
-                   " kind = 0), (SELECT count(*) FROM cause), (SELECT total(count) FROM cause)");
-    *ret_totals = (struct store_totals){0};
-    if (ask_row(&asking)) {
-        *ret_totals = (struct store_totals){
-            sqlite_uint(asking.statement, 0), sqlite_uint(asking.statement, 1),
-            sqlite_uint(asking.statement, 2), sqlite_uint(asking.statement, 3)};
-    }
-    return ask_end(&asking);
+    return ask_end_of_one(&asking, is_there);
 }

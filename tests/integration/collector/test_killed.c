@@ -52,17 +52,39 @@ TEST_TIMEOUT(report_at_which_it_ended_twice_is_kept_aside, 60)
     free(note);
 }
 
+/* SIGTERM while senders send: it answers what has begun, and ends with 0. */
+TEST_TIMEOUT(ends_between_requests, 120)
+{
+    struct collector_run run = collector_start(NULL);
+    for (unsigned i = 0; i < KILLS; i++) {
+        free(collector_script(&run, "timeout 100 python3 $SENDERS $URL $INGEST $REPORT sent "
+                                    ">>out 2>&1 & for i in $(seq 400); do "
+                                    "[ -s sent ] && break; sleep 0.02; done; sleep 0.2"));
+        collector_stop(&run);
+        free(collector_script(&run,
+                              "wc -l <sent >>counts; mv sent sent.$(wc -l <counts); sleep 0.1"));
+        collector_again(&run);
+    }
+    collector_settle(&run);
+    collector_stop(&run);
+    char *out = collector_script(
+        &run, "sqlite3 data/collector.db 'SELECT lower(hex(id)) FROM report' | sort >stored; "
+              "cat sent.* | sort | comm -13 stored - | wc -l");
+    CHECK_STR(out, "0\n");
+    free(out);
+}
+
 TEST_TIMEOUT(nothing_acknowledged_is_lost, 120)
 {
     char script[512];
     struct collector_run run = collector_start(NULL);
     for (unsigned i = 0; i < KILLS; i++) {
         snprintf(script, sizeof script,
-                 "timeout 100 python3 '%s' $URL $INGEST $REPORT acknowledged >>out 2>&1 & "
+                 "timeout 100 python3 $SENDERS $URL $INGEST $REPORT acknowledged >>out 2>&1 & "
                  "echo $! >sender; for i in $(seq 400); do "
                  "[ $(cat acknowledged 2>/dev/null | wc -l) -ge %u ] && exit 0; sleep 0.02; done; "
                  "cat out; exit 1",
-                 program_source("collector/senders.py"), (i + 1) * 50);
+                 (i + 1) * 50);
         free(collector_script(&run, script));
         kill(run.program.pid, SIGKILL);
         CHECK_EQ(program_end(&run.program, 30), 128 + SIGKILL);

@@ -35,7 +35,7 @@ TEST_TIMEOUT(nobody_gets_in, 90)
         "401 401 403 401 404 /api/projects/default/reports/00112233445566778899aabbccddeeff\n"
         "401 401 403 401 404 /projects/default\n"
         "401 401 403 401 404 /projects/default/groups/1\n"
-        "401 401 403 401 200 /metrics\n"
+        "401 401 403 401 403 /metrics\n"
         "401 401 403 401 200 /\n");
     check_script(&run,
                  "READ=$($COLLECTOR key --data data add --project default --role read); "
@@ -67,5 +67,21 @@ TEST_TIMEOUT(bodies_that_are_no_reports_are_refused, 90)
                  "curl -s -o answer -w '%{http_code}\\n' -X PUT -H \"$H\" $URL/api/reports; "
                  "curl -s -o answer -w '%{http_code}\\n' $URL/no/such/thing",
                  "422\n422\n400\n400\n400\n415\n413\n413\n413\n400\n426\n201\n405\n404\n");
+    collector_stop(&run);
+}
+
+/* Sixteen bodies of 18 MB at once are more than may be in memory: some are refused until there is
+ * room, and none of them stays. */
+TEST_TIMEOUT(bodies_in_memory_are_bounded, 90)
+{
+    struct collector_run run = collector_start(NULL);
+    char *out = collector_script(
+        &run, "head -c 18000000 /dev/urandom >large; for i in $(seq 16); do "
+              "curl -s -o /dev/null -w '%{http_code}\\n' --limit-rate 12M -H 'Expect:' "
+              "-H \"Authorization: Bearer $INGEST\" --data-binary @large $URL/api/reports "
+              ">code.$i & done; wait; cat code.* | sort -u; "
+              "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT");
+    CHECK_STR(out, "422\n503\n201\n");
+    free(out);
     collector_stop(&run);
 }
