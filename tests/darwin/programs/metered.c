@@ -55,6 +55,7 @@ TEST(a_system_without_constrained_paths_tells_expensive_ones)
 TEST(a_system_that_does_not_answer_in_time_is_unknown)
 {
     (void)load("SONDE_NETWORK");
+    check("", SONDE__HOST_UNMETERED); /* which is not the answer to the next question */
     check("silent expensive", SONDE__HOST_METERED_UNKNOWN);
     check("late expensive", SONDE__HOST_METERED_UNKNOWN);
     check("", SONDE__HOST_UNMETERED);

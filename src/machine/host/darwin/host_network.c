@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "host_lookup.h"
+
 #define FRAMEWORK "/System/Library/Frameworks/Network.framework/Network"
 #define WAIT_NS   1000000000
 /* <Network/path.h>: nw_path_status_t */
@@ -32,33 +34,26 @@ static _Atomic uint32_t answer; /* enum sonde__host_metered; ASKED: none yet */
 static dispatch_semaphore_t answered;
 enum { ASKED = 99 };
 
-static void *find(void *handle, const char *name, bool *is_missing)
-{
-    void *function = dlsym(handle, name);
-    *is_missing = *is_missing || function == NULL;
-    return function;
-}
-
 /* False: there is no such framework (before iOS 12 and macOS 10.14). */
 static bool find_functions(void)
 {
-    bool is_missing = false;
-    void *handle = dlopen(FRAMEWORK, RTLD_LAZY);
-    if (handle == NULL) {
+    const struct host_wanted functions[] = {
+        {"nw_path_monitor_create", &network.create},
+        {"nw_path_monitor_set_queue", &network.set_queue},
+        {"nw_path_monitor_set_update_handler", &network.set_handler},
+        {"nw_path_monitor_start", &network.start},
+        {"nw_path_monitor_cancel", &network.cancel},
+        {"nw_release", &network.release},
+        {"nw_path_get_status", &network.status},
+        {"nw_path_is_expensive", &network.is_expensive},
+    };
+    const struct host_wanted later = {"nw_path_is_constrained", &network.is_constrained};
+    if (dlopen(FRAMEWORK, RTLD_LAZY) == NULL ||
+        !host_lookup(functions, sizeof functions / sizeof functions[0])) {
         return false;
     }
-    network = (struct functions){
-        .create = find(handle, "nw_path_monitor_create", &is_missing),
-        .set_queue = find(handle, "nw_path_monitor_set_queue", &is_missing),
-        .set_handler = find(handle, "nw_path_monitor_set_update_handler", &is_missing),
-        .start = find(handle, "nw_path_monitor_start", &is_missing),
-        .cancel = find(handle, "nw_path_monitor_cancel", &is_missing),
-        .release = find(handle, "nw_release", &is_missing),
-        .status = find(handle, "nw_path_get_status", &is_missing),
-        .is_expensive = find(handle, "nw_path_is_expensive", &is_missing),
-        .is_constrained = dlsym(handle, "nw_path_is_constrained"),
-    };
-    return !is_missing;
+    (void)host_lookup(&later, 1);
+    return true;
 }
 
 static enum sonde__host_metered judge(void *path)
