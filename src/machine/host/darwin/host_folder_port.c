@@ -12,6 +12,7 @@
 
 #include "darwin_xattr.h"
 #include "host_run.h"
+#include "host_zeros.h"
 
 /* NSFileProtectionNone (XNU, bsd/sys/content_protection.h: PROTECTION_CLASS_D). With another class
  * a store into the mapped file faults while the device is locked. */
@@ -53,19 +54,7 @@ static bool is_within_limit(uint64_t size)
 
 int sonde__host_allocate(int32_t fd, size_t from, size_t size)
 {
-    static const char zeros[4096];
-    if (!is_within_limit(size)) {
-        return EFBIG;
-    }
-    while (from < size) {
-        size_t part = size - from < sizeof zeros ? size - from : sizeof zeros;
-        ssize_t n = pwrite(fd, zeros, part, (off_t)from);
-        if (n < 0 && errno != EINTR) {
-            return errno;
-        }
-        from += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
+    return is_within_limit(size) ? sonde__host_write_zeros(fd, from, size) : EFBIG;
 }
 
 void sonde__host_keep_from_children(void *bytes, size_t size)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "host_limit.h"
+#include "host_zeros.h"
 
 int sonde__host_claim(int32_t fd)
 {
@@ -34,20 +35,6 @@ int sonde__host_sync_file(int32_t fd)
     return fdatasync(fd) != 0 ? errno : 0;
 }
 
-static int write_zeros(int fd, size_t from, size_t size)
-{
-    static const char zeros[4096];
-    while (from < size) {
-        size_t part = size - from < sizeof zeros ? size - from : sizeof zeros;
-        ssize_t n = pwrite(fd, zeros, part, (off_t)from);
-        if (n < 0 && errno != EINTR) {
-            return errno;
-        }
-        from += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Let the file system allocate if it can; else write. */
 static int allocate(int fd, size_t from, size_t size)
 {
@@ -55,7 +42,7 @@ static int allocate(int fd, size_t from, size_t size)
     do {
         rc = fallocate(fd, 0, (off_t)from, (off_t)(size - from));
     } while (rc != 0 && errno == EINTR);
-    return rc == 0 ? 0 : errno == EOPNOTSUPP ? write_zeros(fd, from, size) : errno;
+    return rc == 0 ? 0 : errno == EOPNOTSUPP ? sonde__host_write_zeros(fd, from, size) : errno;
 }
 
 int sonde__host_allocate(int32_t fd, size_t from, size_t size)
