@@ -53,10 +53,8 @@ const char *sonde__api_run_loop_mode(uint64_t tid)
 
 enum sonde_status sonde_watch_run_loop(struct sonde_error *ret_error)
 {
-    bool runs = false;
     pthread_mutex_lock(&lock);
-    enum sonde_status status =
-        is_observed ? SONDE_OK : sonde__host_run_loop_observe(on_activity, &runs);
+    enum sonde_status status = is_observed ? SONDE_OK : sonde__host_run_loop_observe(on_activity);
     is_observed = status == SONDE_OK;
     pthread_mutex_unlock(&lock);
     if (status == SONDE_UNSUPPORTED) {

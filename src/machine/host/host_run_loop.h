@@ -3,8 +3,6 @@
 #ifndef SONDE_HOST_RUN_LOOP_H
 #define SONDE_HOST_RUN_LOOP_H
 
-#include <stdbool.h>
-
 #include <sonde/status.h>
 
 /* In the order of one pass. */
@@ -20,9 +18,8 @@ typedef void sonde__host_run_loop_told(enum sonde__host_activity activity, const
 
 /* Tell of the loop in all its common modes, and while an app is launched, from now on for ever.
  * Before all other observers, but of a wait and of an exit after them: what they do is work, too.
- * *ret_runs: the loop is running now. Returns OK | UNSUPPORTED (CoreFoundation is not loaded) |
- * MEMORY. Context: any thread; not handler; once in a process. */
-SONDE_NODISCARD enum sonde_status sonde__host_run_loop_observe(sonde__host_run_loop_told *told,
-                                                               bool *ret_runs);
+ * Returns OK | UNSUPPORTED (CoreFoundation is not loaded) | MEMORY. Context: any thread; not
+ * handler; once in a process. */
+SONDE_NODISCARD enum sonde_status sonde__host_run_loop_observe(sonde__host_run_loop_told *told);
 
 #endif

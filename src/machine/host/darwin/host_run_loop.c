@@ -124,7 +124,7 @@ static bool observe(unsigned long activities, long order)
     return observer != NULL && launch != NULL;
 }
 
-enum sonde_status sonde__host_run_loop_observe(sonde__host_run_loop_told *told, bool *ret_runs)
+enum sonde_status sonde__host_run_loop_observe(sonde__host_run_loop_told *told)
 {
     if (!find_functions()) {
         return SONDE_UNSUPPORTED;
@@ -132,8 +132,7 @@ enum sonde_status sonde__host_run_loop_observe(sonde__host_run_loop_told *told, 
     const char *mode = read_mode();
     tell = told;
     modes[0] = mode;
-    depth = mode[0] != '\0';
-    *ret_runs = depth != 0;
+    depth = mode[0] != '\0'; /* it is running now */
     return observe(ENTRY | BEFORE_SOURCES | AFTER_WAITING, LONG_MIN) &&
                    observe(BEFORE_WAITING | EXIT, LONG_MAX)
                ? SONDE_OK
