@@ -3,7 +3,6 @@
  * return int64_t return an error's number, negative, if they fail. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +141,6 @@ uint64_t host_find_program(const char *name)
         PRIMITIVE(parse_address),
         PRIMITIVE(format_time),
         {"_host_strcasestr", (uint64_t)(uintptr_t)strcasestr},
-        {"_host_isalnum", (uint64_t)(uintptr_t)isalnum},
     };
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i].name, name) == 0) {

@@ -17,10 +17,10 @@ uint64_t sim_allocations_while_suspended;
 /* Zones that listed their allocations, without being locked by the thread that asked. */
 uint64_t sim_zone_lists, sim_zone_lists_without_lock;
 
-/* Before each block is what malloc_size() is asked for, and where the host's block begins. */
+/* Before each block, where the host's begins, is what malloc_size() is asked for. */
 struct head {
-    void *block;
-    uint64_t size, address;
+    _Alignas(16) uint64_t size;
+    uint64_t address; /* behind it; 0: freed */
     struct zone *zone;
     struct head *next, **link; /* among those of its zone */
 };
@@ -89,15 +89,14 @@ static void note_heap(void)
     sim_allocations_while_suspended += sim_suspended > 0;
 }
 
-/* `before`: bytes before the address that the program gets. */
-static void *begin(struct zone *zone, char *block, size_t before, size_t size)
+static void *begin(struct zone *zone, void *block, size_t size)
 {
-    struct head *head = (struct head *)(void *)(block + before) - 1;
+    struct head *head = block;
     if (block == 0) {
         return 0;
     }
     pthread_mutex_lock(&zone->mutex);
-    *head = (struct head){block, size, (uint64_t)(head + 1), zone, zone->first, &zone->first};
+    *head = (struct head){size, (uint64_t)(head + 1), zone, zone->first, &zone->first};
     if (zone->first != 0) {
         zone->first->link = &head->next;
     }
@@ -165,9 +164,9 @@ kern_return_t malloc_get_all_zones(task_t task, memory_reader_t reader, vm_addre
 void *malloc_zone_malloc(malloc_zone_t *zone, size_t size)
 {
     note_heap();
-    return size > SIZE_MAX / 2 ? 0
-                               : begin((struct zone *)zone, host_malloc(size + sizeof(struct head)),
-                                       sizeof(struct head), size);
+    return size > SIZE_MAX / 2
+               ? 0
+               : begin((struct zone *)zone, host_malloc(size + sizeof(struct head)), size);
 }
 
 /* --- stdlib.h --- */
@@ -197,7 +196,7 @@ void free(void *block)
         }
         head->address = 0;
         pthread_mutex_unlock(&zone->mutex);
-        host_free(head->block);
+        host_free(head);
     }
 }
 
@@ -210,15 +209,6 @@ void *realloc(void *block, size_t size)
         free(block);
     }
     return larger;
-}
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    size_t before = (sizeof(struct head) + alignment - 1) & ~(alignment - 1);
-    note_heap();
-    return begin(&default_zone,
-                 host_aligned_alloc(alignment, (before + size + alignment - 1) & ~(alignment - 1)),
-                 before, size);
 }
 
 /* Takes any address, as Apple's. */

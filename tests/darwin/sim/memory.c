@@ -29,7 +29,6 @@ FORWARD(int, strcasecmp, (const char *a, const char *b), (a, b))
 FORWARD(size_t, strspn, (const char *in, const char *set), (in, set))
 FORWARD(size_t, strcspn, (const char *in, const char *set), (in, set))
 FORWARD(char *, strcpy, (char *to, const char *from), (to, from))
-FORWARD(char *, strcat, (char *to, const char *from), (to, from))
 FORWARD(char *, strncpy, (char *to, const char *from, size_t size), (to, from, size))
 FORWARD(char *, stpcpy, (char *to, const char *from), (to, from))
 FORWARD(char *, strtok_r, (char *in, const char *set, char **at), (in, set, at))
@@ -40,11 +39,6 @@ FORWARD(unsigned long, strtoul, (const char *s, char **end, int base), (s, end, 
 unsigned long long strtoull(const char *s, char **end, int base)
 {
     return host_strtoul(s, end, base);
-}
-
-long long strtoll(const char *s, char **end, int base)
-{
-    return host_strtol(s, end, base);
 }
 
 char *strdup(const char *s)

@@ -84,11 +84,6 @@ char *strerror(int error)
     return (char *)(uintptr_t)host_error_text(sim_host_error(error));
 }
 
-int isalnum(int c)
-{
-    return host_isalnum(c);
-}
-
 char *strcasestr(const char *in, const char *part)
 {
     return host_strcasestr(in, part);

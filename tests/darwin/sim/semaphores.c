@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Semaphores of Mach: counts that threads sleep on. They are counted. */
+/* Semaphores of Mach: counts that threads sleep on. */
 #include <mach/mach_init.h>
 #include <mach/mach_traps.h>
 #include <mach/semaphore.h>
@@ -11,24 +11,23 @@
 enum { SEMAPHORES_MAX = 64, FIRST_PORT = 0x80003 };
 #define FOREVER_NS 1000000000000ull
 
-int64_t sim_semaphores; /* made and not destroyed */
-static uint32_t values[SEMAPHORES_MAX];
+static uint32_t count, values[SEMAPHORES_MAX];
 
 /* Null: no such semaphore. */
 static uint32_t *value_of(semaphore_t semaphore)
 {
     uint32_t index = semaphore - FIRST_PORT;
-    return index < (uint32_t)sim_semaphores ? &values[index] : 0;
+    return index < count ? &values[index] : 0;
 }
 
 kern_return_t semaphore_create(task_t task, semaphore_t *ret_semaphore, int policy, int value)
 {
     SIM_CALL();
     if (task != mach_task_self() || policy != SYNC_POLICY_FIFO || value < 0 ||
-        sim_semaphores == SEMAPHORES_MAX) {
+        count == SEMAPHORES_MAX) {
         return KERN_INVALID_ARGUMENT;
     }
-    uint32_t index = (uint32_t)__atomic_fetch_add(&sim_semaphores, 1, __ATOMIC_SEQ_CST);
+    uint32_t index = __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
     values[index] = (uint32_t)value;
     *ret_semaphore = FIRST_PORT + index;
     return KERN_SUCCESS;

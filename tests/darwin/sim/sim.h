@@ -153,7 +153,6 @@ void host_parse_double(const char *text, char **ret_end, double *ret_value);
 int32_t host_parse_address(int32_t is_6, const char *text, void *ret_bytes);
 uint64_t host_format_time(char *text, uint64_t size, const char *format, const int32_t *fields);
 char *host_strcasestr(const char *in, const char *part);
-int host_isalnum(int c);
 /* Apple's number of an error as the host's. */
 int sim_host_error(int error);
 
@@ -175,12 +174,10 @@ int host_strncmp(const char *a, const char *b, size_t size);
 int host_strncasecmp(const char *a, const char *b, size_t size);
 char *host_stpcpy(char *to, const char *from);
 char *host_strtok_r(char *in, const char *set, char **at);
-void *host_aligned_alloc(size_t alignment, size_t size);
 int host_strcasecmp(const char *a, const char *b);
 size_t host_strspn(const char *in, const char *set);
 size_t host_strcspn(const char *in, const char *set);
 char *host_strcpy(char *to, const char *from);
-char *host_strcat(char *to, const char *from);
 char *host_strncpy(char *to, const char *from, size_t size);
 size_t host_strnlen(const char *s, size_t size);
 long host_strtol(const char *s, char **end, int base);
