@@ -226,11 +226,16 @@ for flags in -O2 -Os; do
     case_ "methods that end by a jump, behind messages: $flags" 0 '0 mistakes' run tails "$out/tails"
 done
 
+audited() { # its report has the calls that exceed a limit
+    rm -f "$out/album.report"
+    run album "$out/album.report" && "$SONDE_CLI" show "$out/album.report" >"$out/album.txt" &&
+        grep -q ' 25 calls, 5 more than allowed ' "$out/album.txt" && [ "$(grep -c 'more than allowed' "$out/album.txt")" = 1 ]
+}
 for flags in '-O0' '-O2' "-O2 $signed"; do
     "$here/build.sh" "$arch" "$out" "$headers" album "-fno-optimize-sibling-calls -fobjc-arc $flags $folders" \
         "$out/all.a -undefined dynamic_lookup" "$here/programs/album.m" "$here/programs/workers.c" ||
         { echo "not ok album is built"; exit 1; }
-    case_ "an app audits itself by rules, before and after consent: $flags" 0 '0 mistakes' run album
+    case_ "an app audits itself by rules, before and after consent: $flags" 0 '0 mistakes' audited
 done
 
 # the corpus of blocks, as clang compiles it for Apple's runtimes
