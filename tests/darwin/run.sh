@@ -45,6 +45,25 @@ case_() {
     fi
 }
 
+# each_way WAYS TITLE TEXT CFLAGS LDFLAGS SOURCE...: the program of the first source is built with each of the sets of flags between |,
+# and prints the text. The sources are in the folder programs.
+each_way() {
+    left_ways="$1|" title=$2 said=$3 cflags=$4 libraries=$5 built=${6%.*} files=
+    shift 5
+    for source; do files="$files $here/programs/$source"; done
+    while [ -n "$left_ways" ]; do
+        flags=${left_ways%%|*} left_ways=${left_ways#*|}
+        # shellcheck disable=SC2086 # several files
+        "$here/build.sh" "$arch" "$out" "$headers" "$built" "$cflags $flags" "$libraries" $files ||
+            { echo "not ok $built is built"; exit 1; }
+        case_ "$title: $flags" 0 "$said" run "$built"
+    done
+}
+calls=-fno-optimize-sibling-calls
+ways="-O0|-O2|-O2 $signed"
+frame_ways="-O0|-O2|-O2 -fomit-frame-pointer|-O2 $signed"
+small_ways="-O0|-O2|-Os -fomit-frame-pointer|-O2 $signed"
+
 # shellcheck disable=SC2086 # no emulator is no word
 run() { program=$1; shift; timeout 200 $emulator "$out/machohost" "$out/libSystem.dylib" "$out/$program" "$@"; }
 
@@ -63,34 +82,18 @@ case_ "a function that is missing is named" 125 'call of _mach_zone_force_gc' ru
 
 # sonde itself: its objects as an archive, of which the linker takes what is needed
 "$here/archive.sh" "$out" "$objects" || { echo "not ok the archive is made"; exit 1; }
-for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' '-Os -fomit-frame-pointer' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" capture "-fno-optimize-sibling-calls $flags" \
-        "$out/libsonde.a" "$here/programs/capture.c" ||
-        { echo "not ok capture is built"; exit 1; }
-    case_ "the stack of the own thread: $flags" 0 '0 mistakes' run capture
-done
+each_way "-O0|-O2|-O2 -fomit-frame-pointer|-Os -fomit-frame-pointer|-O2 $signed" 'the stack of the own thread' '0 mistakes' "$calls" \
+    "$out/libsonde.a" capture.c
 
 uses="-I$here/../../src/common/base -I$here/../../src/machine/arch -I$here/../../src/machine/os -I$here/../../src/stacks/capture"
-for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a" "$here/programs/threads.c" "$here/programs/workers.c" ||
-        { echo "not ok threads is built"; exit 1; }
-    case_ "stacks of other threads: $flags" 0 '0 mistakes' run threads
-done
+each_way "$frame_ways" 'stacks of other threads' '0 mistakes' "$calls $uses" \
+    "$out/libsonde.a" threads.c workers.c
 
-for flags in '-O0' '-O2' '-O2 -fomit-frame-pointer' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" api "-fno-optimize-sibling-calls $flags" \
-        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/api.c" "$here/programs/workers.c" ||
-        { echo "not ok api is built"; exit 1; }
-    case_ "the public functions about threads: $flags" 0 '0 mistakes' run api
-done
+each_way "$frame_ways" 'the public functions about threads' '0 mistakes' "$calls" \
+    "$out/libsonde.a -undefined dynamic_lookup" api.c workers.c
 
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" queues "-fno-optimize-sibling-calls $flags" \
-        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/queues.c" "$here/programs/workers.c" ||
-        { echo "not ok queues is built"; exit 1; }
-    case_ "queues that threads work for, and their stacks' bounds: $flags" 0 '0 mistakes' run queues
-done
+each_way "$ways" "queues that threads work for, and their stacks' bounds" '0 mistakes' "$calls" \
+    "$out/libsonde.a -undefined dynamic_lookup" queues.c workers.c
 
 # what sonde's port lacks is named when it is called
 for flags in '-O0' '-O2'; do
@@ -107,23 +110,14 @@ done
     dsymutil-19 "$out/names" -o "$out/names.dSYM" && llvm-strip-19 "$out/names" || { echo "not ok names is stripped"; exit 1; }
 case_ "a stripped program has the names of its dSYM" 0 '0 mistakes' run names
 
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" bare "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a" "$here/programs/bare.c" || { echo "not ok bare is built"; exit 1; }
-    case_ "threads in code without unwind information: $flags" 0 '0 mistakes' run bare
-done
+each_way "$ways" 'threads in code without unwind information' '0 mistakes' "$calls $uses" \
+    "$out/libsonde.a" bare.c
 
-for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" busy "-fno-optimize-sibling-calls $uses $flags" \
-        "$out/libsonde.a" "$here/programs/busy.c" || { echo "not ok busy is built"; exit 1; }
-    case_ "threads stopped anywhere in small functions: $flags" 0 ', 0 mistakes' run busy
-done
+each_way "$small_ways" 'threads stopped anywhere in small functions' ', 0 mistakes' "$calls $uses" \
+    "$out/libsonde.a" busy.c
 
-for flags in '-O0' '-O2' '-Os -fomit-frame-pointer' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" calls "-fno-optimize-sibling-calls -DROUNDS=$rounds $uses $flags" \
-        "$out/libsonde.a" "$here/programs/calls.c" || { echo "not ok calls is built"; exit 1; }
-    case_ "threads busy in libSystem: $flags" 0 ', 0 mistakes' run calls
-done
+each_way "$small_ways" 'threads busy in libSystem' ', 0 mistakes' "$calls -DROUNDS=$rounds $uses" \
+    "$out/libsonde.a" calls.c
 
 # hooks: every kind of pointer, in both formats; arm64e, whose pointers are signed
 hooks() { # NAME FLAGS FIXUPS [SOURCE]: the program and the library that it loads
@@ -169,49 +163,27 @@ unit=$here/../unit
 folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
 
 # the watch inside a program
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" stalls "-fno-optimize-sibling-calls $flags" "$out/all.a -undefined dynamic_lookup" \
-        "$here/programs/stalls.c" "$here/programs/workers.c" || { echo "not ok stalls is built"; exit 1; }
-    case_ "loops that mark their waits and stall: $flags" 0 '0 mistakes' run stalls
-done
+each_way "$ways" 'loops that mark their waits and stall' '0 mistakes' "$calls" \
+    "$out/all.a -undefined dynamic_lookup" stalls.c workers.c
 "$here/build.sh" "$arch" "$out" "$headers" CoreFoundation '-O1 -fno-optimize-sibling-calls -D_FORTIFY_SOURCE=0' \
     '-dylib -install_name /System/Library/Frameworks/CoreFoundation.framework/CoreFoundation' "$here/frameworks/corefoundation.c" ||
     { echo "not ok the simulated CoreFoundation is built"; exit 1; }
 export SONDE_COREFOUNDATION="$out/CoreFoundation"
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" runloop "-fno-optimize-sibling-calls $flags" "$out/all.a -undefined dynamic_lookup" \
-        "$here/programs/runloop.c" "$here/programs/workers.c" || { echo "not ok runloop is built"; exit 1; }
-    case_ "the main run loop stalls, in its modes: $flags" 0 '0 mistakes' run runloop
-done
+each_way "$ways" 'the main run loop stalls, in its modes' '0 mistakes' "$calls" \
+    "$out/all.a -undefined dynamic_lookup" runloop.c workers.c
 
 # programs in Objective-C
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc $flags" \
-        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/objc.m" "$here/programs/workers.c" ||
-        { echo "not ok objc is built"; exit 1; }
-    case_ "a method that spins and a block with what it holds: $flags" 0 '0 mistakes' run objc
-done
+each_way "$ways" 'a method that spins and a block with what it holds' '0 mistakes' "$calls -fobjc-arc" \
+    "$out/libsonde.a -undefined dynamic_lookup" objc.m workers.c
 
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" methods "-fno-optimize-sibling-calls -fobjc-arc $flags" \
-        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/methods.m" "$here/programs/workers.c" ||
-        { echo "not ok methods is built"; exit 1; }
-    case_ "calls of methods, own and inherited: $flags" 0 '0 mistakes' run methods
-done
+each_way "$ways" 'calls of methods, own and inherited' '0 mistakes' "$calls -fobjc-arc" \
+    "$out/libsonde.a -undefined dynamic_lookup" methods.m workers.c
 
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" nsthread "-fno-optimize-sibling-calls -fobjc-arc $flags" \
-        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/nsthread.m" "$here/programs/workers.c" ||
-        { echo "not ok nsthread is built"; exit 1; }
-    case_ "which thread an NSThread is: $flags" 0 '0 mistakes' run nsthread
-done
+each_way "$ways" 'which thread an NSThread is' '0 mistakes' "$calls -fobjc-arc" \
+    "$out/libsonde.a -undefined dynamic_lookup" nsthread.m workers.c
 
-for flags in '-O0' '-O2' "-O2 $signed"; do
-    "$here/build.sh" "$arch" "$out" "$headers" zones "$flags" \
-        "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/zones.m" "$here/programs/workers.c" ||
-        { echo "not ok zones is built"; exit 1; }
-    case_ "blocks and who holds what, by the zones of the heap: $flags" 0 '0 mistakes' run zones
-done
+each_way "$ways" 'blocks and who holds what, by the zones of the heap' '0 mistakes' "" \
+    "$out/libsonde.a -undefined dynamic_lookup" zones.m workers.c
 
 for fixups in -fixup_chains -no_fixup_chains; do
     "$here/build.sh" "$arch" "$out" "$headers" objc "-fno-optimize-sibling-calls -fobjc-arc -O2" \

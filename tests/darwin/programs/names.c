@@ -12,7 +12,7 @@
 
 #include "workers.h"
 
-enum { TEXT_BYTES = 1 << 16, LINES_MAX = 64 };
+enum { LINES_MAX = 64 };
 
 struct view_controller {
     volatile int is_over, is_ready;
@@ -51,21 +51,6 @@ __attribute__((noinline)) static void *run_controller(void *argument)
     return argument;
 }
 
-static char text[TEXT_BYTES];
-static size_t length;
-
-static int append(void *ctx, const void *part, size_t size)
-{
-    (void)ctx;
-    if (size >= TEXT_BYTES - length) {
-        return 1;
-    }
-    memcpy(text + length, part, size);
-    length += size;
-    text[length] = '\0';
-    return 0;
-}
-
 /* "names                          0x104a3bf20 -[VC bar] + 32" */
 static void check_line(const char *line, const char *name, uint64_t start)
 {
@@ -88,14 +73,14 @@ static void check_text(uint64_t tid)
     struct sonde_symbolizer *symbolizer = NULL;
     char *lines[LINES_MAX];
     unsigned count = 0;
-    length = 0;
+    text_length = 0;
     CHECK(sonde_symbolizer_create(&symbolizer) == SONDE_OK);
     CHECK(sonde_thread_write(symbolizer, SONDE_STYLE_BS, tid, append, NULL) == SONDE_OK);
     for (char *at = text; *at != '\0' && count < LINES_MAX; count++) {
         lines[count] = at;
         at = strchr(at, '\n') != NULL ? strchr(at, '\n') : at + strlen(at);
         *at = '\0';
-        at += at < text + length;
+        at += at < text + text_length;
     }
     CHECK(count == 7 && strncmp(lines[0], "Backtrace of Thread ", 20) == 0);
     if (count == 7) { /* the last one is empty */

@@ -67,21 +67,6 @@ void *run_controller(void *argument) /* an export, which has a name in a strippe
     return argument;
 }
 
-static char text[1 << 14];
-static size_t length;
-
-static int append(void *ctx, const void *part, size_t size)
-{
-    (void)ctx;
-    if (size >= sizeof text - length) {
-        return 1;
-    }
-    memcpy(text + length, part, size);
-    length += size;
-    text[length] = '\0';
-    return 0;
-}
-
 /* Each line has the image, an address and the name, in this order. */
 static void check_lines(void)
 {

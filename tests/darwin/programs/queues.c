@@ -144,19 +144,6 @@ static int take(void *ctx, const struct sonde_thread *thread, const struct sonde
 }
 
 /* The text of all threads has the label in the heading of its thread. */
-static char text[1 << 14];
-static size_t length;
-static int append(void *ctx, const void *part, size_t size)
-{
-    (void)ctx;
-    if (size >= sizeof text - length) {
-        return 1;
-    }
-    memcpy(text + length, part, size);
-    length += size;
-    return 0;
-}
-
 static void check_text(dispatch_queue_t queue)
 {
     struct sonde_symbolizer *symbolizer = NULL;
@@ -209,14 +196,14 @@ static void check_duel(void)
 }
 
 /* A label at the end of readable memory. */
-static const char *at_the_end(const char *text)
+static const char *at_the_end(const char *of)
 {
     vm_address_t pages = 0;
     CHECK(vm_allocate(mach_task_self(), &pages, (vm_size_t)2 * PAGE, VM_FLAGS_ANYWHERE) ==
           KERN_SUCCESS);
     CHECK(vm_deallocate(mach_task_self(), pages + PAGE, PAGE) == KERN_SUCCESS);
-    char *place = (char *)pages + PAGE - strlen(text) - 1;
-    memcpy(place, text, strlen(text) + 1);
+    char *place = (char *)pages + PAGE - strlen(of) - 1;
+    memcpy(place, of, strlen(of) + 1);
     return place;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers.h"
 
+#include <string.h>
 #include <unistd.h>
 
 unsigned mistakes;
@@ -91,4 +92,19 @@ void end_first_spinner(void)
 {
     workers[0].is_over = 1;
     pthread_join(workers[0].thread, NULL);
+}
+
+char text[1 << 16];
+size_t text_length;
+
+int append(void *ctx, const void *part, size_t size)
+{
+    (void)ctx;
+    if (size >= sizeof text - text_length) {
+        return 1;
+    }
+    memcpy(text + text_length, part, size);
+    text_length += size;
+    text[text_length] = '\0';
+    return 0;
 }

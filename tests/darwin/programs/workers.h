@@ -49,4 +49,9 @@ void check_nothing_is_left(void);
 
 void end_first_spinner(void);
 
+/* What sonde writes, as one string. */
+extern char text[1 << 16];
+extern size_t text_length;
+int append(void *ctx, const void *part, size_t size);
+
 #endif
