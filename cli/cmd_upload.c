@@ -307,9 +307,9 @@ const struct sonde__cli_command sonde__cmd_upload = {
              "A report that arrives twice is stored once. Single files are never removed.\n"
              "\n"
              "The key of a collector is read from --key-file, or from SONDE_UPLOAD_KEY in\n"
-             "the environment. Nothing is sent if NetworkManager reports that the network\n"
-             "is metered, unless --policy is always; if that is unknown, it counts as not\n"
-             "metered. http:// is for this machine only, unless --plain-http allows it.\n"
+             "the environment. Nothing is sent if NetworkManager, or macOS, reports that the\n"
+             "network is metered, unless --policy is always; if that is unknown, it counts\n"
+             "as not metered. http:// is for this machine only, unless --plain-http allows it.\n"
              "Reports have names of functions and files: see PRIVACY in sonde-upload(1).",
     .options = options,
     .examples = "  sonde upload --to https://collector.example/ --key-file key\n"
