@@ -17,6 +17,14 @@ uint64_t sonde__host_unix_ns(void); /* since 1970 */
 uint64_t sonde__host_monotonic_ns(void);
 uint64_t sonde__host_cpu_ns(void); /* CPU time of this thread */
 
+/* How often this thread has waited, in all: each stop of its process adds a wait. All 0: unknown.
+ */
+struct sonde__host_waits {
+    uint64_t waits;
+    uint64_t disk_faults; /* pages that had to be read, which are waits, too */
+};
+struct sonde__host_waits sonde__host_waits(void);
+
 /* Monotonic, as of the kernel's last tick: up to 4 to 10 ms old, but cheaper. */
 static inline uint64_t sonde__host_tick_ns(void)
 {

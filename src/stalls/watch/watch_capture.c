@@ -4,12 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_math.h"
 #include "base_status.h"
 #include "cause.h"
+#include "host_clock.h"
 #include "host_signal.h"
 #include "report_model.h"
 #include "target_cause.h"
 #include "target_frozen.h"
+
+/* A capture that takes longer does not only wait for the thread. */
+#define CAPTURE_MAX_NS 500000000u
 
 struct sonde__watch_sampler {
     struct sonde__target *target;
@@ -20,6 +25,7 @@ struct sonde__watch_sampler {
     sonde__watch_ask *ask;
     const struct sonde__thread *threads; /* as listed last; the target's */
     uint32_t thread_count;
+    uint64_t waited_ns; /* for threads to be captured, since the last question */
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
 };
@@ -177,11 +183,28 @@ static char state_met(char letter, uint8_t by)
     return ran ? 'R' : by == SONDE__CAPTURED_PASSIVE && letter == 'R' ? 'S' : letter;
 }
 
+/* A running thread is captured when it has a processor. */
+static void note_wait(struct sonde__watch_sampler *sampler, uint64_t begin_ns)
+{
+    uint64_t passed_ns = sonde__host_monotonic_ns() - begin_ns;
+    sampler->waited_ns += sonde__base_min(passed_ns, CAPTURE_MAX_NS);
+}
+
+uint64_t sonde__watch_sampler_waited(struct sonde__watch_sampler *sampler)
+{
+    uint64_t waited_ns = sampler != NULL ? sampler->waited_ns : 0;
+    if (sampler != NULL) {
+        sampler->waited_ns = 0;
+    }
+    return waited_ns;
+}
+
 static bool take_thread(struct sonde__watch_sampler *sampler, const struct sonde__thread *thread,
                         struct sonde__sample *ret_sample)
 {
     struct sonde_stack stack;
     struct sonde__capture *capture = &ret_sample->capture;
+    uint64_t begin_ns = sonde__host_monotonic_ns();
     sonde_stack_init(&stack, sampler->pcs, sampler->how, SONDE__WATCH_FRAMES_MAX,
                      SONDE_OUTER_FRAMES);
     sonde__sample_take(sampler->target, thread, &stack, ret_sample);
@@ -191,6 +214,7 @@ static bool take_thread(struct sonde__watch_sampler *sampler, const struct sonde
         sonde__target_cause(sampler->target, capture, capture->waits_for,
                             sizeof capture->waits_for);
     }
+    note_wait(sampler, begin_ns);
     drop_own_frames(sampler, &ret_sample->stack, capture->syscall >= 0);
     ret_sample->thread.letter = state_met(ret_sample->thread.letter, capture->by);
     return sonde__sample_keep(ret_sample);

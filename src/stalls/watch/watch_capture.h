@@ -56,6 +56,9 @@ bool sonde__watch_take_met(struct sonde__watch_sampler *sampler, uint64_t tid,
                            struct sonde__sample *ret_sample);
 /* Expect no sample any more. */
 void sonde__watch_sampler_pause(struct sonde__watch_sampler *sampler);
+/* For how long it has waited for threads to be captured since the last such call, work included.
+ * sampler may be null: 0. */
+uint64_t sonde__watch_sampler_waited(struct sonde__watch_sampler *sampler);
 /* The next sample of this thread will not come soon. */
 void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler);
 /* List the threads. Returns how many there are; 0: they cannot be listed. */

@@ -16,12 +16,13 @@ uint64_t sonde__watch_long_ns(uint64_t threshold_ns)
 }
 
 uint64_t sonde__watch_halted(uint64_t from_ns, uint64_t due_ns, uint64_t now_ns, uint64_t own_ns,
-                             uint64_t threshold_ns)
+                             uint64_t threshold_ns, bool stopped)
 {
+    uint64_t least_ns =
+        stopped ? threshold_ns / SONDE__WATCH_HALT_PART : sonde__watch_long_ns(threshold_ns);
     uint64_t late_ns = sonde__base_minus(now_ns, sonde__base_max(from_ns, due_ns));
-    return sonde__base_minus(late_ns, own_ns) >= threshold_ns / SONDE__WATCH_HALT_PART
-               ? now_ns - from_ns - own_ns
-               : 0;
+    uint64_t halted_ns = sonde__base_minus(late_ns, own_ns);
+    return halted_ns > 0 && halted_ns >= least_ns ? now_ns - from_ns - own_ns : 0;
 }
 
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns)

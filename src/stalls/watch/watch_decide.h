@@ -6,10 +6,11 @@
  *
  *   stopped or traced     a look saw it. In the intervals before and after that look, only the time
  *                         that the thread ran or waited for a CPU counts.
- *   the watch stood still it is late, and did not wait for a CPU: it was stopped, as a part of the
- *                         program or with it (a frozen container), or the machine was. Of that
- *                         time, too, only the thread's own counts. A thread that slept through it
- *                         was not stopped, but the machine may have been for long.
+ *   the watch stood still it is late, and waited neither for a CPU nor for a thread to sample: it
+ *                         was stopped, as a part of the program or with it (a frozen container),
+ *                         which shows in the number of its waits, or the machine was for long. Of
+ *                         that time, too, only the thread's own counts. A thread that slept through
+ *                         it was not stopped, but the machine may have been for long.
  *
  * So SIGSTOP, a debugger and a paused machine never cause a stall, and load neither hides nor
  * shortens one. Differences of wall-clock time gave 5 to 7 stalls instead of one (twelve stops of
@@ -20,8 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The watch has stood still if its own time does not explain a delay of this part of the threshold.
- * Shorter ones have many causes: a virtual machine without a processor, a lock in the kernel. */
+/* A watch that was stopped has stood still if its own time does not explain a delay of this part of
+ * the threshold. Shorter ones have many causes: a virtual machine without a processor, a lock in
+ * the kernel. */
 #define SONDE__WATCH_HALT_PART 16u
 /* Time between samples: a hundredth of the turn's age, or a two-hundredth of the threshold, which
  * any stall exceeds, but at least FIRST and at most LAST. So phases of a stall are resolved to 1 %
@@ -101,9 +103,10 @@ struct sonde__watch_look {
 };
 
 /* For how long may the watch have stood still since from_ns, when it began to wait until due_ns, if
- * it goes on at now_ns, and ran or waited for a CPU for own_ns? */
+ * it goes on at now_ns, and ran or waited for a CPU for own_ns? stopped: it was stopped; else only
+ * the machine may have stood still, and what delays a timer for less than long is no halt. */
 uint64_t sonde__watch_halted(uint64_t from_ns, uint64_t due_ns, uint64_t now_ns, uint64_t own_ns,
-                             uint64_t threshold_ns);
+                             uint64_t threshold_ns, bool stopped);
 
 /* A long delay. If the program made stamps so long before or after a turn, and the watch was late
  * all that time, the program was not stopped with it. */

@@ -14,18 +14,20 @@ bool sonde__watch_stops(const struct sonde__watch_loop *loop, uint64_t now_ns)
 }
 
 /* A turn that begins wakes a watch that sleeps, but it may begin just before the sleep does. In its
- * work the watch waits for threads and locks, so only a long halt shows there. */
+ * work the watch waits for locks and disks, so only a long halt shows there. */
 uint64_t sonde__watch_halted_in(const struct sonde__watch_session *s, uint64_t since_ns,
                                 uint64_t until_ns, uint64_t ran_ns)
 {
     uint64_t threshold_ns = s->options.threshold_ns;
     uint64_t due_ns = s->due_ns != 0 ? s->due_ns : since_ns + s->turns.period_ns;
-    uint64_t rested_ns = s->due_ns != 0 ? s->rested_ns : due_ns;
-    uint64_t from_ns = sonde__base_max(sonde__base_minus(rested_ns, s->worked_ns), since_ns);
-    uint64_t worked_ns =
-        sonde__base_minus(sonde__base_minus(rested_ns, from_ns), ran_ns + s->own_ns);
-    uint64_t halted_ns = sonde__watch_halted(sonde__base_max(rested_ns, since_ns), due_ns, until_ns,
-                                             s->own_ns, threshold_ns);
+    uint64_t from_ns = sonde__base_max(s->due_ns != 0 ? s->rested_ns : due_ns, since_ns);
+    uint64_t to_ns = sonde__base_min(until_ns, s->woken_ns);
+    uint64_t halted_ns =
+        sonde__watch_halted(from_ns, due_ns, to_ns, s->own_ns, threshold_ns, s->was_stopped);
+    uint64_t worked_ns = sonde__base_minus(sonde__base_min(until_ns, s->rested_ns),
+                                           sonde__base_max(s->before_ns, since_ns)) +
+                         sonde__base_minus(until_ns, sonde__base_max(s->woken_ns, since_ns));
+    worked_ns = sonde__base_minus(worked_ns, ran_ns + s->own_ns);
     return halted_ns + (worked_ns > sonde__watch_long_ns(threshold_ns) ? worked_ns : 0);
 }
 

@@ -67,11 +67,24 @@ static bool is_quiet(struct sonde__watch_session *s, uint64_t now_ns, uint64_t w
            may_wake(s);
 }
 
+/* Note whether the watch was stopped meanwhile: a wait that ends on time or late is one, and a
+ * stop, or a frozen container, makes more of it. So do pages that must be read. */
+static uint32_t wait_for(struct sonde__watch_session *s, uint64_t wait_ns, bool sleeping)
+{
+    s->rested_ns = sonde__host_monotonic_ns();
+    const struct sonde__host_waits before = sonde__host_waits();
+    uint32_t events = s->wait(s, wait_ns, sleeping);
+    const struct sonde__host_waits after = sonde__host_waits();
+    s->was_stopped = after.waits > before.waits + 1 && after.disk_faults == before.disk_faults;
+    s->woken_ns = sonde__host_monotonic_ns();
+    return events;
+}
+
 /* A turn that begins ends this wait. The first one is short, as in fall_asleep(). */
 static uint32_t wait_announced(struct sonde__watch_session *s, uint64_t wait_ns)
 {
     s->planned_ns = s->is_announced ? wait_ns : sonde__base_min(wait_ns, s->turns.period_ns);
-    uint32_t events = s->wait(s, s->planned_ns, true);
+    uint32_t events = wait_for(s, s->planned_ns, true);
     s->is_announced = (events & SONDE__HOST_WOKEN) == 0;
     return events;
 }
@@ -80,7 +93,7 @@ static uint32_t wait_announced(struct sonde__watch_session *s, uint64_t wait_ns)
  * thread; only then may the sleep be unlimited. */
 static uint32_t fall_asleep(struct sonde__watch_session *s, uint64_t limit_ns)
 {
-    uint32_t events = s->wait(s, sonde__base_min(s->turns.period_ns, limit_ns), true);
+    uint32_t events = wait_for(s, sonde__base_min(s->turns.period_ns, limit_ns), true);
     if (events != 0) {
         return events;
     }
@@ -96,26 +109,25 @@ static uint32_t fall_asleep(struct sonde__watch_session *s, uint64_t limit_ns)
     if (s->sampler != NULL) {
         sonde__watch_sampler_rest(s->sampler);
     }
-    return s->wait(s, limit_ns, true);
+    return wait_for(s, limit_ns, true);
 }
 
 static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                              uint64_t limit_ns, bool is_idle)
 {
     if (is_idle && sonde__watch_outside_sleep(s, now_ns)) {
-        uint32_t events = s->wait(s, limit_ns, false);
+        uint32_t events = wait_for(s, limit_ns, false);
         sonde__watch_outside_wake(s);
         return events;
     }
     wait_ns = sonde__base_min(sonde__watch_outside_period(s, now_ns), wait_ns);
     s->planned_ns = sonde__base_min(wait_ns, limit_ns);
-    return s->wait(s, s->planned_ns, false);
+    return wait_for(s, s->planned_ns, false);
 }
 
 uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                            uint64_t limit_ns, bool runs)
 {
-    s->rested_ns = sonde__host_monotonic_ns();
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
     bool idle = settle(s) && runs && s->idle_since_ns != 0;
     bool asleep = idle && s->outside == NULL && now_ns - s->idle_since_ns > SLEEP_AFTER_NS &&
@@ -136,5 +148,5 @@ uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint
         return wait_outside(s, now_ns, wait_ns, limit_ns, idle);
     }
     s->planned_ns = sonde__base_min(wait_ns, limit_ns);
-    return s->wait(s, s->planned_ns, false);
+    return wait_for(s, s->planned_ns, false);
 }

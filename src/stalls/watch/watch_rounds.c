@@ -268,8 +268,9 @@ static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
  * charged to its budget. */
 static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
 {
-    bool on_time =
-        s->due_ns != 0 && now_ns <= s->due_ns + ON_TIME_NS && s->worked_ns <= WORK_MAX_NS;
+    uint64_t worked_ns =
+        sonde__base_minus(s->rested_ns, s->before_ns) + sonde__base_minus(now_ns, s->woken_ns);
+    bool on_time = s->due_ns != 0 && now_ns <= s->due_ns + ON_TIME_NS && worked_ns <= WORK_MAX_NS;
     s->trace.is_crowded = now_ns < s->crowded_ns;
     if (on_time && ++s->unaccounted < ROUNDS_TOGETHER) {
         s->own_ns = 0;
@@ -282,7 +283,8 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
     if (s->waiter != NULL && !on_time) { /* it only runs to end a sleep */
         delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
     }
-    s->own_ns = spent_ns + delay_ns;
+    s->own_ns = spent_ns + delay_ns + s->waited_ns + sonde__watch_sampler_waited(s->sampler);
+    s->waited_ns = 0;
     if (!on_time && delay_ns >= CROWD_DELAY_NS) {
         s->crowded_ns = now_ns + CROWDED_NS;
         s->trace.is_crowded = true;
@@ -308,7 +310,6 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
     bool busy = false;
-    account_for_itself(s, now_ns);
     while (s->used < SONDE__PROBE_SLOTS && atomic_load(&s->page->slots[s->used].tid) != 0) {
         s->used++;
     }
@@ -354,7 +355,8 @@ static void note_pause(struct sonde__watch_session *s, uint64_t now_ns)
         s->late_count++;
         s->late_ns = late_ns > s->late_ns ? late_ns : s->late_ns;
     }
-    s->worked_ns = sonde__base_minus(s->rested_ns, s->round_ns);
+    s->before_ns = s->inspected_ns;
+    s->inspected_ns = now_ns;
     s->due_ns = s->planned_ns != UINT64_MAX ? s->rested_ns + s->planned_ns : 0;
     s->round_ns = now_ns;
     s->planned_ns = UINT64_MAX;
@@ -393,6 +395,7 @@ static void finish(struct sonde__watch_session *s)
     uint64_t now_ns = sonde__host_monotonic_ns();
     uint64_t turns = 0;
     note_pause(s, now_ns);
+    account_for_itself(s, now_ns); /* the last look of each loop is explained, too */
     sonde__watch_launch_finish(s);
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         turns += atomic_load(&s->page->slots[i].turns);
@@ -511,7 +514,8 @@ static void watch(struct sonde__watch_session *s)
             }
         }
         if (runs) {
-            now_ns = look_outside(s, now_ns);
+            account_for_itself(s, look_outside(s, now_ns));
+            now_ns = s->inspected_ns = sonde__host_monotonic_ns(); /* the next time explains more */
             wait_ns = inspect_all(s, now_ns);
             watch_watchdog(s);
             if (s->sampler == NULL && any_loop_known(s)) {
@@ -533,6 +537,7 @@ void sonde__watch_session_run(struct sonde__watch_session *s)
         sonde__host_be_prompt();
     }
     s->begin_ns = sonde__host_monotonic_ns();
+    s->inspected_ns = s->rested_ns = s->woken_ns = s->begin_ns;
     sonde__watch_budget_init(&s->budget, s->begin_ns);
     sonde__watch_turns_init(&s->turns, s->options.threshold_ns, s->options.fps);
     s->cpu_ns = s->begin_cpu_ns = sonde__host_cpu_ns();

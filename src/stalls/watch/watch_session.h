@@ -135,7 +135,8 @@ struct sonde__watch_session {
     /* kept open by a supervisor only: */
     struct sonde__host_load_files load_files;
     struct sonde__host_file_kept program_file;
-    uint64_t own_ns;      /* of both, from that round to this one; 0: this round is on time */
+    uint64_t own_ns;      /* of both, and for threads to sample, since the last round; 0: on time */
+    uint64_t waited_ns;   /* of it: for threads of a child, which have a sampler of their own */
     uint32_t unaccounted; /* rounds on time since that round */
     uint64_t crowded_ns;  /* until then processors are taken to be short; 0: never were */
     struct sonde__watch_budget budget;
@@ -143,8 +144,9 @@ struct sonde__watch_session {
     uint32_t spread; /* sonde__watch_budget_spread() */
     /* when the last round began, and its planned wait; UINT64_MAX: no limit */
     uint64_t round_ns, planned_ns;
-    uint64_t worked_ns;      /* how long it worked */
-    uint64_t rested_ns;      /* when its wait began */
+    /* what own_ns explains: from the looks before to these, with work, a wait and work */
+    uint64_t before_ns, rested_ns, woken_ns, inspected_ns;
+    bool was_stopped;        /* in that wait, by what this thread did */
     uint64_t due_ns;         /* when this round was due; 0: the watch slept until woken */
     uint64_t unsure_count;   /* long turns that no look saw, and that may have been no stall */
     uint64_t unsure_ns;      /* the longest of them that has stamps */

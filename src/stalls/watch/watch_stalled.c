@@ -30,6 +30,8 @@ static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_st
         if (cause->kind == SONDE__CAUSE_CHILD && cause->owner_pid > 0 &&
             cause->owner_pid != s->pid) {
             stall->child = sonde__watch_child_take(cause->owner_pid, perf, NULL);
+            s->waited_ns +=
+                stall->child != NULL ? sonde__watch_sampler_waited(stall->child->sampler) : 0;
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_clock.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 static uint64_t read_clock(clockid_t clock)
@@ -18,6 +19,13 @@ uint64_t sonde__host_monotonic_ns(void)
 uint64_t sonde__host_cpu_ns(void)
 {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+struct sonde__host_waits sonde__host_waits(void)
+{
+    struct rusage used = {0};
+    (void)getrusage(RUSAGE_THREAD, &used);
+    return (struct sonde__host_waits){(uint64_t)used.ru_nvcsw, (uint64_t)used.ru_majflt};
 }
 
 uint64_t sonde__host_unix_ns(void)

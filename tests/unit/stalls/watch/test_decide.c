@@ -245,20 +245,26 @@ TEST(a_watch_stands_still_if_nothing_explains_its_delay)
     const uint64_t least = THRESHOLD / SONDE__WATCH_HALT_PART, from = 1000u * MS;
     const struct {
         uint64_t planned, late, own, halted;
+        bool stopped;
     } cases[] = {
-        {10 * MS, 150 * MS, 0, 160 * MS}, /* the stop may have begun before the look was due */
-        {10 * MS, 150 * MS, 50 * MS, 110 * MS},
-        {10 * MS, 150 * MS, 200 * MS, 0}, /* it waited for a CPU */
-        {0, least, 0, least},
-        {60 * MS, least - 1, 0, 0},
+        {10 * MS, 150 * MS, 0, 160 * MS, true}, /* it may have begun before the look was due */
+        {10 * MS, 150 * MS, 50 * MS, 110 * MS, true},
+        {10 * MS, 150 * MS, 200 * MS, 0, true}, /* it waited for a CPU */
+        {0, least, 0, least, true},
+        {60 * MS, least - 1, 0, 0, true},
+        {10 * MS, 150 * MS, 0, 0, false}, /* a timer that was late: a machine without a CPU */
+        {0, 3 * (THRESHOLD / 4) - 1, 0, 0, false},
+        {10 * MS, 20000ull * MS, 0, 20010ull * MS, false}, /* a machine that was paused */
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t due = from + cases[i].planned;
-        CHECK_EQ(sonde__watch_halted(from, due, due + cases[i].late, cases[i].own, THRESHOLD),
+        CHECK_EQ(sonde__watch_halted(from, due, due + cases[i].late, cases[i].own, THRESHOLD,
+                                     cases[i].stopped),
                  cases[i].halted);
     }
-    CHECK_EQ(sonde__watch_halted(from, from - 100 * MS, from + 20 * MS, 0, THRESHOLD), 20 * MS);
-    CHECK_EQ(sonde__watch_halted(from, from - 100 * MS, from - 1, 0, THRESHOLD), 0);
+    CHECK_EQ(sonde__watch_halted(from, from - 100 * MS, from + 20 * MS, 0, THRESHOLD, true),
+             20 * MS);
+    CHECK_EQ(sonde__watch_halted(from, from - 100 * MS, from - 1, 0, THRESHOLD, true), 0);
 }
 
 /* What is dropped is the difference between what a stall lasted and may have lasted. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Turns that no look saw. */
+#include <stdlib.h>
+
 #include "test.h"
-#include "watch_decide.h"
+#include "watch_missed.h"
 
 #define MS        1000000u
 #define THRESHOLD (250u * MS)
@@ -44,4 +46,57 @@ TEST(a_missed_turn_after_a_long_sleep)
     CHECK(sonde__watch_missed_time(&missed, THRESHOLD) < THRESHOLD);
     missed.halted_ns = 0;
     CHECK_EQ(sonde__watch_missed_time(&missed, THRESHOLD), 20000ull * MS);
+}
+
+/* --- what the watch did between its looks --- */
+
+/* A round of a watch: looks at 1000 ms, these looks at 1600. In between it worked until `rested`,
+ * and waited until `woken`, in ms. */
+struct between {
+    uint64_t rested, woken, own, ran;
+    bool stopped;
+};
+
+static uint64_t halted_ms(const struct between *b, uint64_t since, uint64_t until)
+{
+    struct sonde__watch_session *s = calloc(1, sizeof *s);
+    s->options.threshold_ns = THRESHOLD;
+    s->turns.period_ns = 15 * MS;
+    s->before_ns = 1000ull * MS;
+    s->rested_ns = b->rested * MS;
+    s->due_ns = (b->rested + 10) * MS;
+    s->woken_ns = b->woken * MS;
+    s->own_ns = b->own * MS;
+    s->was_stopped = b->stopped;
+    uint64_t halted_ns = sonde__watch_halted_in(s, since * MS, until * MS, b->ran * MS);
+    free(s);
+    return halted_ns / MS;
+}
+
+TEST(a_stop_in_the_wait_is_none_of_the_turn)
+{
+    const struct between stopped = {1000, 1600, 0, 0, true};
+    CHECK_EQ(halted_ms(&stopped, 900, 1600), 600);
+    CHECK_EQ(halted_ms(&stopped, 1200, 1600), 400);
+    CHECK_EQ(halted_ms(&stopped, 900, 1100), 100); /* it had ended before */
+}
+
+TEST(a_late_timer_is_no_halt)
+{
+    const struct between late = {1010, 1170, 0, 0, false}, queued = {1000, 1600, 600, 0, false};
+    CHECK_EQ(halted_ms(&late, 900, 1180), 0);
+    CHECK_EQ(halted_ms(&queued, 900, 1600), 0);
+}
+
+/* The watch waited for threads to sample, before its wait or after it (SIGQUIT). */
+TEST(work_that_is_explained_is_no_halt)
+{
+    const struct between before = {1580, 1590, 580, 0, false}, after = {1010, 1020, 580, 0, false};
+    const struct between alone = {1580, 1590, 0, 0, false}, ran = {1580, 1590, 0, 570, false};
+    CHECK_EQ(halted_ms(&before, 900, 1600), 0);
+    CHECK_EQ(halted_ms(&after, 900, 1600), 0);
+    CHECK_EQ(halted_ms(&ran, 900, 1600), 0);
+    CHECK_EQ(halted_ms(&alone, 900, 1600), 590);
+    CHECK_EQ(halted_ms(&alone, 1300, 1500), 200);
+    CHECK_EQ(halted_ms(&alone, 1450, 1600), 0);
 }

@@ -101,6 +101,8 @@ static void look(struct play *play)
     bool busy = false;
     play->session->due_ns = atomic_load(&play->page->looked_ns) + LOOK_MS * MS;
     atomic_store(&play->page->looked_ns, play->now_ns);
+    play->session->rested_ns = play->session->before_ns = play->session->due_ns - LOOK_MS * MS;
+    play->session->woken_ns = play->now_ns;
     (void)sonde__watch_scopes_inspect(play->session, play->now_ns, &busy);
     CHECK_EQ(busy, play->depth > 0);
 }

@@ -336,8 +336,9 @@ static struct sonde__watch_look make_look(const struct world *w, const struct wa
         .busy = busy,
         .since_ns = w->begin_ns,
         .ended_ns = !busy && at->was_seen ? w->ended_at_ns : 0,
-        .halted_ns = sonde__watch_halted(sonde__base_max(at->now_ns, w->begin_ns), at->due_ns,
-                                         busy ? now_ns : w->ended_at_ns, late_ns, w->threshold_ns),
+        .halted_ns =
+            sonde__watch_halted(sonde__base_max(at->now_ns, w->begin_ns), at->due_ns,
+                                busy ? now_ns : w->ended_at_ns, late_ns, w->threshold_ns, true),
         .ran_ns = cpu_after(w, done) - cpu_after(w, at->done_ns) + queued_after(w, done) -
                   queued_after(w, at->done_ns),
         .held = busy && stopped_at(w, now_ns, false),
