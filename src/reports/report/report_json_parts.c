@@ -12,7 +12,7 @@
 
 static const char *const name_sources[] = {"none", "symtab", "dynsym", "plt", "debug info", "jit"};
 const char *const sonde__report_captured_by[SONDE__JSON_CAPTURED_BY] = {
-    "not", "passive", "perf", "ptrace", "core", "self", "signal"};
+    "not", "passive", "perf", "ptrace", "core", "self", "signal", "stop"};
 static const char *const qualities[] = {"none",    "user interactive", "user initiated", "default",
                                         "utility", "background",       "maintenance"};
 static const char *const wait_kinds[] = {"unknown",   "futex",  "mutex", "rwlock", "condition",

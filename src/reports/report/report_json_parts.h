@@ -11,7 +11,7 @@
     ((index) < sizeof(texts) / sizeof *(texts) ? (texts)[index] : "unknown")
 
 /* How a stack was read: texts of enum sonde__captured_by. */
-#define SONDE__JSON_CAPTURED_BY 7
+#define SONDE__JSON_CAPTURED_BY 8
 extern const char *const sonde__report_captured_by[SONDE__JSON_CAPTURED_BY];
 
 /* Writes nothing for string id 0. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sonde/thread.h>
+
 #include "mem_heap.h"
 #include "report_analyse.h"
 #include "report_read.h"
@@ -76,6 +78,25 @@ TEST(view_every_field)
     check_golden("all-groups.txt", sample_text(r, &(struct sonde__report_view){.group = true}));
     check_golden("all.json", sample_json(r, NULL));
     sonde__report_destroy(r);
+}
+
+/* Each way of capturing has its public name. */
+TEST(view_json_names_how_threads_were_captured)
+{
+#define TEXT(name, text) text,
+    static const char *const names[] = {SONDE_CAPTURED_MAP(TEXT)};
+#undef TEXT
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct sonde__report *r;
+        char expected[64];
+        CHECK_OK(sonde__report_create(&r));
+        sonde__report_add_thread(r, &(struct sonde__report_thread){.tid = 7, .captured_by = i});
+        char *json = sample_json(r, NULL);
+        snprintf(expected, sizeof expected, "\"captured_by\": \"%s\"", names[i]);
+        CHECK_CONTAINS(json, expected);
+        free(json);
+        sonde__report_destroy(r);
+    }
 }
 
 TEST(view_watch_json)
