@@ -17,6 +17,7 @@ struct symfile_calls {
     struct sonde__symfile_pair pair;
     struct sonde__symfile_dwarf files; /* not of a Mach-O, whose file stays open without it */
     bool is_macho;
+    uint64_t shift; /* from the image's addresses: a dSYM may be linked to others */
     bool has_index;
     struct sonde__symfile_index_file index;
     struct sonde__go go; /* data not null: of a stripped Go program */
@@ -111,11 +112,18 @@ static bool open_dwarf(struct symfile_calls *calls, const struct sonde__symfile_
     return false;
 }
 
-/* Of the Mach-O itself, or of the dSYM with its UUID. */
-static bool open_macho(struct symfile_calls *calls, const struct sonde__symfile_macho *macho)
+/* From an index, else of the Mach-O itself or of the dSYM with its UUID. */
+static bool open_macho(struct symfile_calls *calls, const struct sonde__symfile_options *options,
+                       const struct sonde__image *image, const struct sonde__symfile_macho *macho)
 {
     struct sonde__dwarf_sections sections;
     uint64_t start, end;
+    if (find_index(calls, options, image)) {
+        const struct sonde__symindex *index = &calls->index.index;
+        calls->shift = index->from_header ? index->base - macho->own.base : 0;
+        return true;
+    }
+    calls->shift = macho->debug.base - macho->own.base;
     if (!sonde__dwarf_sections_of_macho(&macho->debug, &sections) ||
         !sonde__macho_text_range(&macho->debug, &start, &end)) {
         return false;
@@ -141,6 +149,15 @@ static void find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde_
 
 /* --- everything --- */
 
+static bool open_elf(struct symfile_calls *calls, const struct sonde__symfile_options *options,
+                     const struct sonde__image *image, const struct symfile_view *own,
+                     const struct symfile_view *debug)
+{
+    return find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
+           open_dwarf(calls, options, own, own) || open_dwarf(calls, options, own, debug) ||
+           (own->file.data != NULL && sonde__elf_go(&own->elf, &calls->go));
+}
+
 static struct symfile_calls *open_calls(const struct sonde__symfile_options *options,
                                         const struct sonde__image *image,
                                         const struct symfile_view *own,
@@ -151,16 +168,8 @@ static struct symfile_calls *open_calls(const struct sonde__symfile_options *opt
     if (calls == NULL) {
         return NULL;
     }
-    if (macho != NULL) {
-        if (find_index(calls, options, image) || open_macho(calls, macho)) {
-            return calls;
-        }
-        sonde__mem_free(calls);
-        return NULL;
-    }
-    if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
-        open_dwarf(calls, options, own, own) || open_dwarf(calls, options, own, debug) ||
-        (own->file.data != NULL && sonde__elf_go(&own->elf, &calls->go))) {
+    if (macho != NULL ? open_macho(calls, options, image, macho)
+                      : open_elf(calls, options, image, own, debug)) {
         return calls;
     }
     sonde__mem_free(calls);
@@ -189,10 +198,10 @@ static void find_calls(struct symfile_calls *calls, uint64_t vaddr, struct sonde
     if (calls->go.data != NULL) {
         find_in_go(&calls->go, vaddr, answer);
     } else if (calls->has_index) {
-        sonde__symfile_index_calls(&calls->index, vaddr, answer);
+        sonde__symfile_index_calls(&calls->index, vaddr + calls->shift, answer);
     } else {
-        size_t count =
-            sonde__symindex_dwarf_find(calls->dwarf, vaddr, answer->calls, SONDE__CALLS_MAX);
+        size_t count = sonde__symindex_dwarf_find(calls->dwarf, vaddr + calls->shift, answer->calls,
+                                                  SONDE__CALLS_MAX);
         /* if there are more, the function itself is missing */
         answer->count = count <= SONDE__CALLS_MAX ? (uint32_t)count : 0;
     }
@@ -211,7 +220,7 @@ static bool find_tails(struct symfile_calls *calls, struct sonde__tail_graph *re
         return false; /* call sites alone do not show all jumps */
     }
     sonde__symindex_tails(&calls->index.index, ret_graph);
-    *ret_base = calls->index.index.base;
+    *ret_base = calls->index.index.base - calls->shift;
     return true;
 }
 

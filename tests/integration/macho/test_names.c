@@ -11,9 +11,12 @@
 
 #include "agree.h"
 #include "darwin.h"
+#include "symfile_cache.h"
+#include "symfile_calls.h"
 #include "test.h"
 
 #define PROGRAM "tests/integration/macho/program.m"
+#define MOVED   0x180000000ull
 
 /* Build NAME, a library, and NAME.dSYM from sonde's own sources. */
 static void build_library(const char *triple, const char *cflags, const char *name)
@@ -222,15 +225,11 @@ TEST_TIMEOUT(methods_behind_messages, 250)
                                              "\"sends_handed\"");
 }
 
-/* A dSYM may have other addresses than the program (both begin with their header). */
-TEST_TIMEOUT(names_of_moved_bundle, 250)
+/* Move all segments of the library, as a rebase tool does. */
+static void move_library(void)
 {
-    darwin_build(PROGRAM, "arm64-apple-macos13", "-O1 -g", "-dylib", "library");
-    darwin_shell("dsymutil-19 library");
-    uint64_t exported = address_of("library", "arm64", "_exported");
     char path[700];
     size_t size;
-    /* move all segments of the library's own file, as a rebase tool does */
     snprintf(path, sizeof path, "%s/library", test_folder());
     uint8_t *bytes = (uint8_t *)test_read_file(path, &size);
     struct sonde__macho macho;
@@ -244,12 +243,12 @@ TEST_TIMEOUT(names_of_moved_bundle, 250)
             uint64_t vaddr;
             uint32_t sections;
             memcpy(&vaddr, command + 24, 8);
-            vaddr += 0x180000000;
+            vaddr += MOVED;
             memcpy(command + 24, &vaddr, 8);
             memcpy(&sections, command + 64, 4);
             for (uint32_t k = 0; k < sections; k++) {
                 memcpy(&vaddr, command + 72 + (size_t)k * 80 + 32, 8);
-                vaddr += 0x180000000;
+                vaddr += MOVED;
                 memcpy(command + 72 + (size_t)k * 80 + 32, &vaddr, 8);
             }
         }
@@ -257,5 +256,64 @@ TEST_TIMEOUT(names_of_moved_bundle, 250)
     }
     test_write_file(path, bytes, size);
     free(bytes);
+}
+
+/* A dSYM may have other addresses than the program (both begin with their header). */
+TEST_TIMEOUT(names_of_moved_bundle, 250)
+{
+    darwin_build(PROGRAM, "arm64-apple-macos13", "-O1 -g", "-dylib", "library");
+    darwin_shell("dsymutil-19 library");
+    uint64_t exported = address_of("library", "arm64", "_exported");
+    move_library();
     expect(sonde("symbolize ./library+0x%llx", (unsigned long long)exported), "program.m:");
+}
+
+/* --- as the frames of a report are looked up --- */
+
+/* The lines of exported() are those of llvm-symbolizer, which asks the dSYM. moved: by how much the
+ * library's addresses are higher. */
+static void check_lines(const char *folder, uint64_t moved)
+{
+    char path[700], line[32];
+    struct sonde__symfile_macho macho;
+    struct sonde__symfile_cache *cache = NULL;
+    const struct sonde__symfile_macho_wanted any = {.uuid = NULL};
+    snprintf(path, sizeof path, "%s/library", test_folder());
+    CHECK_OK(sonde__symfile_macho_open(path, &any, &macho, NULL));
+    struct sonde__image image = {.path = path, .build_id = macho.own.uuid};
+    sonde__symfile_macho_close(&macho);
+    const struct sonde__symfile_options options = {
+        .folders = &folder, .folder_count = folder != NULL, .places = &sonde__symfile_places};
+    CHECK_OK(sonde__symfile_cache_create(&options, &cache));
+    uint64_t start = address_of("kept/Contents/Resources/DWARF/library", "arm64", "_exported");
+    for (uint64_t at = start; at < start + 32; at += 4) {
+        static struct sonde__answer answer;
+        char *theirs =
+            darwin_output("llvm-symbolizer-19 --obj=kept/Contents/Resources/DWARF/library "
+                          "0x%llx | sed -n 's/.*program.m:\\([0-9]*\\):.*/\\1/p' | head -1",
+                          (unsigned long long)at);
+        sonde__symfile_ask(cache, &image, NULL, 0, at + moved, &answer);
+        CHECK_STR(answer.function.name, "exported");
+        CHECK(answer.count > 0);
+        CHECK_CONTAINS(answer.calls[0].file, "program.m");
+        snprintf(line, sizeof line, "%u\n", answer.calls[0].line);
+        CHECK_STR(line, theirs);
+        free(theirs);
+    }
+    sonde__symfile_cache_destroy(cache);
+}
+
+TEST_TIMEOUT(lines_of_frames, 250)
+{
+    char store[700];
+    snprintf(store, sizeof store, "%s/index", test_folder());
+    darwin_build(PROGRAM, "arm64-apple-macos13", "-O1 -g", "-dylib", "library");
+    darwin_shell("dsymutil-19 library && cp -r library.dSYM kept && mkdir index && "
+                 "'%s/cli/sonde' index -o index library",
+                 test_build_dir());
+    check_lines(NULL, 0);
+    move_library();
+    check_lines(NULL, MOVED);
+    darwin_shell("rm -r library.dSYM");
+    check_lines(store, MOVED);
 }
