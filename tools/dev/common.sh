@@ -64,13 +64,15 @@ unpack() {
 # unpack_program SUITE NAME BINARY PACKAGE...: unpacks a program of a release of Debian, with the
 # libraries that it needs, in $cache/deb/NAME; `run` there starts it. The release's lists are its own:
 # nothing of the machine's apt changes. Where it cannot be had, its tests skip.
-unpack_program() {
+unpack_program() ( # a shell of its own, whose end removes what is half done
     local suite=$1 name=$2 binary=$3 to=$cache/deb/$2 apt folder options deb
     shift 3
     [ -e "$to/.done" ] && return 0
     say "fetching from Debian $suite, as test input: $name"
     mkdir -p "$cache/deb"
     folder=$(mktemp -d "$cache/deb/.program.XXXXXX")
+    trap 'rm -rf "$folder" "$folder.log"' EXIT
+    trap 'exit 130' INT TERM
     apt=$folder/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$folder/debs"
     echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" >"$apt/sources.list"
@@ -80,7 +82,6 @@ unpack_program() {
             timeout 300 apt-get "${options[@]}" download "$@" &&
             for deb in *.deb; do dpkg-deb -x "$deb" ..; done) >"$folder.log" 2>&1; then
         tail -3 "$folder.log" >&2
-        rm -rf "$folder" "$folder.log"
         say "no $name in Debian $suite: its tests skip"
         return 0
     fi
@@ -105,7 +106,7 @@ EOF
     touch "$folder/.done"
     rm -rf "${to:?}"
     mv "$folder" "$to"
-}
+)
 
 # from_npm GROUP: unpacks files of npm packages in $cache/npm/PACKAGE (a slash in the name becomes a
 # +) as test input. They are not installed, and none of their scripts is run. Versions and checksums
