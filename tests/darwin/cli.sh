@@ -187,6 +187,7 @@ done
 ported_only 'run says so, with the status of its own failures' 125 'not on this system' run -- true
 ported_only 'blocks --pid says so' 6 'not on this system' blocks --pid=1
 ported_only 'privacy says which library it needs' 6 'libplist' privacy manifest calls1.sonde
+ported_only 'upload does' 6 'libsonde-upload' upload --to=https://collector.example/ stacks.sonde
 ported_only 'version says that no names of C++ are decoded' 0 'names: none' version
 
 # what llvm says of the program's code, each eighth byte: the function, and the one that it is inlined into
