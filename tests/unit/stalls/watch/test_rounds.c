@@ -214,3 +214,29 @@ TEST(a_thread_with_the_number_of_an_ended_one_is_watched)
     free(s->scopes);
     free(s);
 }
+
+enum { BURN_MS = 60 };
+
+/* The last wait lasts until it has used this much of a processor: no limit on time. */
+static uint32_t wait_and_end(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    uint64_t until_ns = sonde__host_cpu_ns() + BURN_MS * MS;
+    (void)s;
+    (void)timeout_ns;
+    (void)sleeping;
+    while (sonde__host_cpu_ns() < until_ns) {
+    }
+    return SONDE__HOST_TERMINATE;
+}
+
+/* What the watch did before the program's end explains why its last look is late. */
+TEST(the_last_round_is_accounted_for)
+{
+    struct sonde__watch_session *s = make_session(NULL);
+    s->wait = wait_and_end;
+    sonde__watch_session_run(s);
+    CHECK(s->own_ns >= BURN_MS * MS / 2);
+    free(s->page);
+    free(s->scopes);
+    free(s);
+}
