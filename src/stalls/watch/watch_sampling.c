@@ -55,7 +55,9 @@ void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch
     bool waits = loop->decision.phase == SONDE__WATCH_IDLE && loop->tid != 0;
     if (now_ns >= s->crowded_ns && waits && s->trace.who == loop) {
         sonde__watch_trace_rest(&s->trace, loop);
-        sonde__watch_sampler_pause(s->sampler);
+        if (s->sampler != NULL) {
+            sonde__watch_sampler_pause(s->sampler);
+        }
     } else if (now_ns < s->crowded_ns && waits && may_trace(s) && s->sampler != NULL &&
                loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_trace_await(&s->trace, loop, s->pid, loop->tid);
