@@ -126,9 +126,16 @@ static bool is_possible_js(const struct sonde__script *script, bool is_compiled)
 
 enum program { PYTHON_CALLS, JS_CALLS, JS_CALLS_COMPILED, JS_NATIVE };
 
+/* The native calls of parse(), or the loop that calls it, between two calls. */
+static bool is_possible_of_native(const struct sonde__script *script)
+{
+    const char *innermost = script->frames[0].function;
+    return strcmp(innermost, "parse") == 0 || strcmp(innermost, "<anonymous>") == 0;
+}
+
 static bool is_possible_of(const struct sonde__script *script, enum program program)
 {
-    return program == JS_NATIVE      ? strcmp(script->frames[0].function, "parse") == 0
+    return program == JS_NATIVE      ? is_possible_of_native(script)
            : program == PYTHON_CALLS ? is_possible(script)
                                      : is_possible_js(script, program == JS_CALLS_COMPILED);
 }
