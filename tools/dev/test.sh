@@ -147,7 +147,7 @@ stage_darwin() {
     [ $rc = 0 ] || sed 's/^/    /' build/package.log
     grep '^darwin\.size' build/package.log | sed 's/^/    /' || true
     tally "darwin: the package for apps" $rc
-    (compile dev cli/sonde) || { tally 'darwin: sonde for this machine' 1; return 0; }
+    (compile dev programs) || { tally 'darwin: sonde for this machine' 1; return 0; }
     export SONDE_CLI=$PWD/build/dev/cli/sonde
     for arch in x86_64 arm64; do
         run_darwin "$arch" "darwin-$arch" $((long == 1 ? 50 : 1))
