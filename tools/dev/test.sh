@@ -139,6 +139,7 @@ stage_darwin() {
         return 0
     fi
     rc=0
+    mkdir -p build
     SONDE_LONG=${long#0} tests/darwin/platforms.sh "$SONDE_DARWIN_HEADERS" >build/platforms.log 2>&1 || rc=$?
     [ $rc = 0 ] || sed 's/^/    /' build/platforms.log
     tally "darwin: all of sonde compiles for $(grep -c '^ok ' build/platforms.log) more platforms" $rc
