@@ -21,11 +21,6 @@
  * The caller gets the real function's errno: nothing after it changes errno (preload_end()
  * preserves it). If libc does not have the function, the wrapper fails as if the kernel had not. */
 #define PRELOAD_LIST(...) __VA_ARGS__
-#if defined(PRELOAD_RETURN_THUNK) /* return.S */
-#    define PRELOAD_RETURN __attribute__((function_return("thunk-extern")))
-#else
-#    define PRELOAD_RETURN
-#endif
 #define PRELOAD_WRAP(type, name, parameters, arguments, kind_, object_, instant_, flags_)          \
     PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, flags_,         \
                       ((type(*) parameters)(uintptr_t)real)arguments)
@@ -54,7 +49,7 @@
         return result;                                                                             \
     }                                                                                              \
     PRELOAD_EXPORT type name parameters;                                                           \
-    PRELOAD_RETURN PRELOAD_EXPORT type name parameters                                             \
+    PRELOAD_EXPORT type name parameters                                                            \
     {                                                                                              \
         static struct preload_cell cell                                                            \
             __attribute__((used, section("preload_cells"))) = {#name, NULL, 0};                    \
