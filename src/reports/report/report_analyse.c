@@ -5,6 +5,7 @@
 
 #include "image_app.h"
 #include "mem_heap.h"
+#include "report_libc.h"
 #include "report_trie.h"
 #include "scrub.h"
 
@@ -86,6 +87,7 @@ static enum sonde_status build_trie(struct work *w, struct sonde__report_analysi
             return status;
         }
         w->trie.nodes[w->sample_nodes[i]].self_ns += s->weight_ns;
+        w->trie.nodes[w->sample_nodes[i]].in_call |= s->syscall > 0;
         add_kind(a, s);
     }
     sonde__trie_sum(&w->trie);
@@ -136,15 +138,25 @@ struct gather {
     uint32_t frame;
 };
 
+/* If the thread is in a system call: without what is libc's (report_libc.h). */
 static uint32_t innermost_app(const struct work *w, uint32_t node)
 {
+    bool in_call = w->trie.nodes[node].in_call;
+    uint32_t first = 0;
     for (; node != 0; node = w->trie.nodes[node].parent) {
-        uint32_t frame = w->trie.nodes[node].frame;
-        if (sonde__report_frame_is_app(w->report, sonde__report_frame(w->report, frame))) {
+        const struct sonde__report_frame *frame =
+            sonde__report_frame(w->report, w->trie.nodes[node].frame);
+        if (!sonde__report_frame_is_app(w->report, frame)) {
+            in_call = false; /* libc is another image */
+            continue;
+        }
+        first = first == 0 ? node : first;
+        if (!in_call || frame->kind == SONDE__REPORT_FRAME_SCRIPT ||
+            !sonde__report_is_libc(sonde__report_text(w->report, frame->name))) {
             return node;
         }
     }
-    return 0;
+    return first;
 }
 
 static void gather_add(struct gather *table, uint32_t capacity, uint64_t function, uint32_t frame,

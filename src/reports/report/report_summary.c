@@ -8,6 +8,7 @@
 
 #include "base_math.h"
 #include "base_text.h"
+#include "report_libc.h"
 #include "report_view.h"
 #include "report_walk.h"
 
@@ -89,26 +90,34 @@ struct place {
     uint64_t start; /* of a function without a name: its start, or the pc */
 };
 
-static struct place find_place(const struct sonde__report *report, uint32_t stack)
+/* The innermost one. in_call: the thread is in a system call, which the program's image may have
+ * made by functions of libc (report_libc.h). */
+static struct place find_place(const struct sonde__report *report, uint32_t stack, bool in_call)
 {
-    struct place place = {.stack = stack};
+    struct place place = {.stack = stack}, first = place;
     struct sonde__report_walk walk;
     struct sonde__report_step step;
     sonde__report_walk_begin(&walk, report, stack);
-    for (; !place.known && sonde__report_walk_next(&walk, &step); place.step++) {
+    for (; sonde__report_walk_next(&walk, &step); place.step++) {
         bool real = step.kind == SONDE__REPORT_STEP_PHYSICAL ||
                     step.kind == SONDE__REPORT_STEP_INLINED ||
                     step.kind == SONDE__REPORT_STEP_SCRIPT;
-        if (real && (step.frame->how & SONDE_HOW_SIGNAL) == 0 &&
-            sonde__report_frame_is_app(report, step.frame)) {
-            place.known = true;
-            place.shown = sonde__report_shown(&step);
-            place.image = step.frame->image;
-            place.start = place.shown.name != 0 ? 0 : step.frame->offset - step.frame->name_offset;
-            break;
+        if (!real || (step.frame->how & SONDE_HOW_SIGNAL) != 0 ||
+            !sonde__report_frame_is_app(report, step.frame)) {
+            in_call = false; /* libc is another image */
+            continue;
+        }
+        place.known = true;
+        place.shown = sonde__report_shown(&step);
+        place.image = step.frame->image;
+        place.start = place.shown.name != 0 ? 0 : step.frame->offset - step.frame->name_offset;
+        first = first.known ? first : place;
+        in_call = in_call && step.kind != SONDE__REPORT_STEP_SCRIPT;
+        if (!in_call || !sonde__report_is_libc(sonde__report_text(report, place.shown.name))) {
+            return place;
         }
     }
-    return place;
+    return first;
 }
 
 static bool same_function(const struct place *a, const struct place *b)
@@ -130,6 +139,7 @@ static struct place find_most(const struct sonde__report *report,
                               same_place *same, uint64_t *ret_ns)
 {
     struct place best = {0}, place = {0};
+    bool in_call = false;
     uint64_t votes = 0, sum = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < stall->sample_count; i++) {
@@ -137,8 +147,9 @@ static struct place find_most(const struct sonde__report *report,
             if (!is_chosen(choice, s)) {
                 continue;
             }
-            if (place.stack != s->stack || place.stack == 0) {
-                place = find_place(report, s->stack);
+            if (place.stack != s->stack || place.stack == 0 || in_call != (s->syscall > 0)) {
+                in_call = s->syscall > 0;
+                place = find_place(report, s->stack, in_call);
             }
             bool equal = same(&best, &place);
             if (pass == 1) {

@@ -37,7 +37,8 @@ static enum sonde_status add_node(struct sonde__trie *trie, uint32_t parent, uin
         return SONDE_MEMORY;
     }
     uint32_t depth = trie->count == 0 ? 0 : trie->nodes[parent].depth + 1;
-    trie->nodes[trie->count] = (struct sonde__trie_node){parent, frame, depth, 0, 0};
+    trie->nodes[trie->count] =
+        (struct sonde__trie_node){.parent = parent, .frame = frame, .depth = depth};
     *ret_node = (uint32_t)trie->count++;
     return SONDE_OK;
 }

@@ -13,6 +13,7 @@ struct sonde__trie_node {
     uint32_t depth;
     uint64_t weight_ns; /* including its descendants */
     uint64_t self_ns;   /* of samples whose innermost function it is */
+    bool in_call;       /* one of these was in a system call */
 };
 
 struct sonde__trie_stack {

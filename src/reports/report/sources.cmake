@@ -27,6 +27,7 @@ set(sources
     report_records.c
     report_rule_sum.c
     report_rule_values.c
+    report_libc.c
     report_line.c
     report_store.c
     report_style.c

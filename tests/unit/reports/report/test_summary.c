@@ -162,6 +162,77 @@ TEST(summary_of_running)
     check(&s, "main ran 1.00 s");
 }
 
+/* Functions around a system call, from the outer one to the inner one; all are in one image. */
+static uint32_t push_all(struct scene *s, uint32_t image, const char *const *names)
+{
+    uint32_t node = 0;
+    for (uint32_t i = 0; names[i] != NULL; i++) {
+        node = sample_push(s->r, node, image, names[i], 0x2000 + 0x100 * i, SONDE_FOUND_CFI);
+    }
+    return node;
+}
+
+/* The names are those of glibc 2.36 and musl 1.2.3, in programs that are linked statically. */
+TEST(summary_of_a_call_by_libc_in_the_programs_image)
+{
+    static const struct {
+        const char *names[8];
+        const char *where;
+    } cases[] = {
+        {{"main", "nap", "usleep", "nanosleep", "clock_nanosleep"}, " under nap"},
+        {{"main", "nap", "usleep", "nanosleep", "clock_nanosleep", "__syscall_cp_c"}, " under nap"},
+        {{"main", "take", "pthread_mutex_lock", "__lll_lock_wait"}, " under take"},
+        {{"main", "take", "__new_sem_wait_slow64.constprop.0", "__futex_abstimed_wait_common"},
+         " under take"},
+        {{"main", "ask", "fgets", "_IO_getline_info", "_IO_default_uflow", "_IO_new_file_underflow",
+          "read"},
+         " under ask"},
+        {{"main", "run", "do_system", "wait4"}, " under run"},
+        {{"main", "nap", "my_futex"}, " under my_futex"},
+        {{"main", "_ZN3app4waitEv"}, " under _ZN3app4waitEv"},
+        {{"select"}, " under select"}, /* nothing else is known */
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene s = make(1000);
+        char expected[64];
+        add(&s, 1000, SONDE__REPORT_PHASE_BLOCKED, -1, "", push_all(&s, s.app, cases[i].names));
+        s.samples[0].syscall = FUTEX + 1;
+        snprintf(expected, sizeof expected, "main blocked 1.00 s in futex%s", cases[i].where);
+        check(&s, expected);
+    }
+}
+
+/* Only the functions that made the call. The same names mean nothing in a program with a shared
+ * libc, nor of a thread that runs. */
+TEST(names_of_libc_are_the_programs_elsewhere)
+{
+    static const char *const names[] = {"main", "flush", "send", NULL};
+    struct scene s = make(1000);
+    blocks(&s, 1000, FUTEX, "", push_all(&s, s.app, names));
+    check(&s, "main blocked 1.00 s in futex under send");
+    s = make(1000);
+    s.stall.cpu_ns = 1000 * MS;
+    runs(&s, 1000, push_all(&s, s.app, names));
+    check(&s, "main ran 1.00 s under send");
+}
+
+TEST(the_heaviest_function_is_not_libcs)
+{
+    static const char *const names[] = {"main", "nap", "nanosleep", "clock_nanosleep", NULL};
+    struct scene s = make(1000);
+    struct sonde__report_analysis a = {0};
+    add(&s, 1000, SONDE__REPORT_PHASE_BLOCKED, -1, "", push_all(&s, s.app, names));
+    s.stall.samples = s.samples;
+    for (int64_t call = 0; call <= 1; call++) {
+        s.samples[0].syscall = call;
+        CHECK_OK(sonde__report_analyse(s.r, &s.stall, &a));
+        const struct sonde__report_frame *frame = sonde__report_frame(s.r, a.heaviest_app.frame);
+        CHECK_STR(sonde__report_text(s.r, frame->name), call != 0 ? "nap" : "clock_nanosleep");
+        sonde__report_analysis_done(&a);
+    }
+    sonde__report_destroy(s.r);
+}
+
 /* What the system's own code does is not the program's. */
 TEST(summary_without_a_function_of_the_program)
 {
