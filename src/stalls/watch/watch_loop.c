@@ -158,8 +158,7 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
         const struct sonde__watch_reading reading = {.now_ns = look->now_ns,
                                                      .cpu_ns = thread->cpu_ns,
                                                      .runqueue_ns = thread->runqueue_ns,
-                                                     .ready =
-                                                         thread->state == 'R' && !loop->is_old};
+                                                     .ready = thread->state == 'R'};
         look->ran_ns = sonde__watch_account_look(&loop->account, since_ns, until_ns, &reading);
         look->ran_ns = thread->tracer != 0 ? 0 : look->ran_ns;
         loop->look = lasts ? *thread : loop->look;

@@ -68,15 +68,21 @@ static bool is_quiet(struct sonde__watch_session *s, uint64_t now_ns, uint64_t w
 }
 
 /* Note whether the watch was stopped meanwhile: a wait that ends on time or late is one, and a
- * stop, or a frozen container, makes more of it. So do pages that must be read. */
+ * stop, or a frozen container, makes more of it. So do pages that must be read. The number of waits
+ * costs a system call, so it is read again only if a stop would matter. */
 static uint32_t wait_for(struct sonde__watch_session *s, uint64_t wait_ns, bool sleeping)
 {
     s->rested_ns = sonde__host_monotonic_ns();
     const struct sonde__host_waits before = sonde__host_waits();
     uint32_t events = s->wait(s, wait_ns, sleeping);
-    const struct sonde__host_waits after = sonde__host_waits();
-    s->was_stopped = after.waits > before.waits + 1 && after.disk_faults == before.disk_faults;
     s->woken_ns = sonde__host_monotonic_ns();
+    uint64_t limit_ns = s->planned_ns != UINT64_MAX ? s->planned_ns : 0;
+    uint64_t late_ns = sonde__base_minus(s->woken_ns - s->rested_ns, limit_ns);
+    s->was_stopped = false;
+    if (late_ns >= s->options.threshold_ns / SONDE__WATCH_HALT_PART) {
+        const struct sonde__host_waits after = sonde__host_waits();
+        s->was_stopped = after.waits > before.waits + 1 && after.disk_faults == before.disk_faults;
+    }
     return events;
 }
 

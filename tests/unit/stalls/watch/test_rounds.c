@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The rounds of a watch whose waits the test makes: how long it would wait, and whether a turn that
  * begins would wake it. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,7 +43,7 @@ static void ignore_stall(void *ctx, const struct sonde__watch_ended *ended,
     (void)index;
 }
 
-static struct sonde__watch_session *make_session(struct rounds *rounds)
+static struct sonde__watch_session *make_session(void *ctx)
 {
     struct sonde__watch_session *s = calloc(1, sizeof *s);
     s->options = (struct sonde__watch_options){.tool = "test",
@@ -48,7 +52,7 @@ static struct sonde__watch_session *make_session(struct rounds *rounds)
                                                .report_fd = -1,
                                                .quiet = true,
                                                .on_stall = ignore_stall,
-                                               .ctx = rounds};
+                                               .ctx = ctx};
     s->page = aligned_alloc(128, sizeof *s->page);
     s->scopes = aligned_alloc(128, sizeof *s->scopes);
     memset(s->page, 0, sizeof *s->page);
@@ -58,7 +62,7 @@ static struct sonde__watch_session *make_session(struct rounds *rounds)
     atomic_store(&s->page->pid, s->pid);
     s->carry = SONDE__WATCH_CARRIES;
     s->sampler_retry_ns = UINT64_MAX; /* no samples */
-    s->ctx = rounds;
+    s->ctx = ctx;
     CHECK_OK(sonde__watch_writer_create(&s->options, s->pid, &s->writer));
     return s;
 }
@@ -236,6 +240,175 @@ TEST(the_last_round_is_accounted_for)
     s->wait = wait_and_end;
     sonde__watch_session_run(s);
     CHECK(s->own_ns >= BURN_MS * MS / 2);
+    free(s->page);
+    free(s->scopes);
+    free(s);
+}
+
+/* --- a stop of the watch --- */
+
+enum { LATE_US = 50000, LATE_WAITS = 2 };
+
+/* A watch in a process of its own, whose waits end when it is told so. */
+struct stopped_watch {
+    int told, tells; /* eventfds: their calls wait for nothing else */
+    unsigned waits;
+    unsigned stopped; /* a bit for each wait */
+};
+
+static uint32_t wait_until_told(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    struct stopped_watch *w = s->ctx;
+    eventfd_t value;
+    (void)timeout_ns;
+    (void)sleeping;
+    w->stopped |= w->waits > 0 && s->was_stopped ? 1u << (w->waits - 1) : 0;
+    if (w->waits++ == LATE_WAITS) {
+        return SONDE__HOST_TERMINATE;
+    }
+    CHECK_OK(eventfd_write(w->tells, 1));
+    CHECK_OK(eventfd_read(w->told, &value));
+    return 0;
+}
+
+static pid_t start_watch(struct stopped_watch *w)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sonde__watch_session *s = make_session(w);
+        s->options.threshold_ns = 16 * MS;
+        s->wait = wait_until_told;
+        sonde__watch_session_run(s);
+        _exit((int)w->stopped);
+    }
+    return pid;
+}
+
+static void await_wait(pid_t pid)
+{
+    struct sonde__host_thread_look look = {0};
+    while (look.state != 'S') {
+        usleep(1000);
+        CHECK(sonde__host_look_thread(pid, (uint64_t)pid, &look));
+    }
+}
+
+/* Both waits end too late, but only in the second one the watch is stopped. */
+TEST(a_stop_of_the_watch_shows_in_the_number_of_its_waits)
+{
+    struct stopped_watch w = {.told = eventfd(0, EFD_CLOEXEC), .tells = eventfd(0, EFD_CLOEXEC)};
+    eventfd_t value;
+    int status;
+#if defined(SONDE_EMULATED)
+    SKIP("an emulator waits, too");
+#endif
+    pid_t pid = start_watch(&w);
+    for (unsigned i = 0; i < LATE_WAITS; i++) {
+        CHECK_OK(eventfd_read(w.tells, &value));
+        await_wait(pid);
+        if (i == 1) {
+            CHECK_OK(kill(pid, SIGSTOP));
+            CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
+        }
+        usleep(LATE_US);
+        CHECK_OK(kill(pid, SIGCONT));
+        await_wait(pid);
+        CHECK_OK(eventfd_write(w.told, 1));
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 1 << 1);
+    close(w.told);
+    close(w.tells);
+}
+
+/* --- the program executes another one --- */
+
+enum { STIRS = 5 };
+
+struct executed {
+    pid_t pid;
+    int go, gone;                   /* pipes; nobody writes to `gone`, which exec closes */
+    struct sonde__probe_slot *slot; /* in a turn */
+    bool has_executed;
+    unsigned stirs, waits;
+    enum sonde__watch_phase before, after; /* of the turn: when the program executes, and at last */
+};
+
+static void start_program(struct executed *e)
+{
+    int go[2], gone[2];
+    char c;
+    CHECK_OK(pipe(go));
+    CHECK_OK(pipe(gone));
+    e->pid = fork();
+    if (e->pid == 0) {
+        close(gone[0]);
+        CHECK_OK(fcntl(gone[1], F_SETFD, FD_CLOEXEC));
+        CHECK_EQ(read(go[0], &c, 1), 1);
+        execl("/bin/sleep", "sleep", "600", (char *)NULL);
+        _exit(1);
+    }
+    close(go[0]);
+    close(gone[1]);
+    e->go = go[1];
+    e->gone = gone[0];
+}
+
+static void execute(struct executed *e)
+{
+    char c;
+    CHECK_EQ(write(e->go, "", 1), 1);
+    CHECK_EQ(read(e->gone, &c, 1), 0);
+    e->has_executed = true;
+}
+
+/* Each round checks. The page is in use for some rounds more. */
+static uint32_t wait_for_exec(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    struct executed *e = s->ctx;
+    (void)timeout_ns;
+    (void)sleeping;
+    s->checked_ns = 0;
+    usleep(1000);
+    if (s->program_mark == 0) {
+        CHECK(++e->waits < GIVE_UP);
+        return 0;
+    }
+    if (!e->has_executed && s->loops[0].decision.phase != SONDE__WATCH_IDLE) {
+        e->before = s->loops[0].decision.phase;
+        execute(e);
+    }
+    e->after = s->loops[0].decision.phase;
+    if (e->has_executed && e->stirs < STIRS) {
+        e->stirs++;
+        CHECK(!s->replaced);
+        atomic_fetch_add(&e->slot->turns, 1);
+    }
+    return s->replaced || ++e->waits == GIVE_UP ? SONDE__HOST_TERMINATE : 0;
+}
+
+/* While the page changes, its program runs, and that is not checked. */
+TEST(a_program_that_executes_another_one_is_in_no_turn)
+{
+    struct executed e = {0};
+    struct sonde__watch_session *s = make_session(&e);
+    start_program(&e);
+    s->pid = e.pid;
+    atomic_store(&s->page->pid, s->pid);
+    e.slot = sonde__probe_claim(s->page, (uint32_t)e.pid);
+    atomic_store(&e.slot->beat, sonde__probe_beat(sonde__host_monotonic_ns(), SONDE__PROBE_BUSY));
+    s->wait = wait_for_exec;
+    sonde__watch_session_run(s);
+    CHECK(s->replaced);
+    CHECK_EQ(e.stirs, STIRS);
+    CHECK_EQ(s->stalls, 0);
+    CHECK(e.before != SONDE__WATCH_IDLE);
+    CHECK_EQ(e.after, SONDE__WATCH_IDLE);
+    CHECK_OK(kill(e.pid, SIGKILL));
+    CHECK_EQ(waitpid(e.pid, NULL, 0), e.pid);
+    close(e.go);
+    close(e.gone);
     free(s->page);
     free(s->scopes);
     free(s);
