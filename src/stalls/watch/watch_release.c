@@ -9,9 +9,11 @@
 
 #define MS 1000000ull
 /* Two stalls are over at the same time if the times differ by at most this, or this part of the
- * shorter one: the threads need processors to come back to their loops. */
-#define TOGETHER_NS   (10 * MS)
-#define TOGETHER_PART 16u
+ * wait: the threads need processors to come back to their loops. After long ones, more would
+ * be chance. */
+#define TOGETHER_NS      (10 * MS)
+#define TOGETHER_PART    16u
+#define TOGETHER_MOST_NS (250 * MS)
 /* A thread that ran for more than this part of its stall did not wait all the time. */
 #define WAITS_PART 8u
 
@@ -57,8 +59,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
 /* Did the wait begin in the other stall, and end with it? */
 static bool is_with(const struct sonde__watch_span *wait, const struct sonde__watch_span *other)
 {
-    uint64_t most_ns =
-        sonde__base_max(TOGETHER_NS, (wait->end_ns - wait->begin_ns) / TOGETHER_PART);
+    uint64_t part_ns = (wait->end_ns - wait->begin_ns) / TOGETHER_PART;
+    uint64_t most_ns = sonde__base_min(sonde__base_max(TOGETHER_NS, part_ns), TOGETHER_MOST_NS);
     return other->end_ns != 0 && !other->is_released &&
            other->begin_ns <= wait->begin_ns + most_ns &&
            apart(other->end_ns, wait->end_ns) <= most_ns;

@@ -92,7 +92,8 @@ TEST(other_stalls_end_at_other_times)
     static const uint64_t times[][4] = {
         {1000, 1400, 1020, 1460}, /* 60 ms later */
         {1000, 1500, 1020, 1440},
-        {1100, 1400, 1000, 1400}, /* it began before the other one */
+        {1100, 1400, 1000, 1400},   /* it began before the other one */
+        {1000, 61000, 1020, 61300}, /* a minute later, 300 ms are chance */
     };
     for (unsigned i = 0; i < sizeof times / sizeof *times; i++) {
         struct pair p;
