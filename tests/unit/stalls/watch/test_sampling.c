@@ -91,6 +91,7 @@ static void start_burner(struct burner *b)
     s->page = aligned_alloc(128, sizeof *s->page);
     memset(s->page, 0, sizeof *s->page);
     s->pid = b->pid;
+    s->sampler_printed = true; /* there is no writer */
     s->options.threshold_ns = loop->threshold_ns = 100 * MS;
     s->options.sampler = SONDE__WATCH_SAMPLER_PERF;
     s->waiter = (struct sonde__host_waiter *)(void *)s; /* a supervisor: it keeps files open */
@@ -166,10 +167,11 @@ static uint64_t time_of(const struct burner *b, uint32_t i)
     return b->loop->stall.samples[i].sample.capture.time_ns;
 }
 
-/* False: perf events are refused here. */
+/* False: it cannot be read, or perf events are refused here. */
 static bool take_first(struct burner *b)
 {
     (void)take(b);
+    CHECK(b->session->sampler != NULL || b->loop->stall.count == 0);
     bool works = b->loop->stall.count == 1 && way_of(b, 0) == SONDE__CAPTURED_PERF &&
                  b->session->trace.who == b->loop;
     CHECK(works || b->loop->stall.count == 0 || way_of(b, 0) != SONDE__CAPTURED_PERF ||
@@ -186,7 +188,7 @@ TEST(a_thread_that_runs_on_is_sampled_before_the_look)
     start_burner(&b);
     if (!take_first(&b)) {
         end_burner(&b);
-        SKIP("perf events are refused here");
+        SKIP("the child cannot be read, or perf events are refused");
     }
     for (unsigned i = 0; i < LOOKS; i++) {
         uint32_t count = b.loop->stall.count;
@@ -227,10 +229,87 @@ TEST(the_wait_of_a_thread_that_was_met_is_sampled)
         start_burner(&b);
         if (!take_first(&b)) {
             end_burner(&b);
-            SKIP("perf events are refused here");
+            SKIP("the child cannot be read, or perf events are refused");
         }
         found = is_met_and_waits(&b);
         end_burner(&b);
     }
     CHECK(found);
+}
+
+/* --- looks by the scheduler's records --- */
+
+static void start_to_inspect(struct burner *b)
+{
+    start_burner(b);
+    if (!take_first(b)) {
+        end_burner(b);
+        SKIP("the child cannot be read, or perf events are refused");
+    }
+    b->session->options.threshold_ns = b->loop->threshold_ns = 3600000 * MS; /* no stall yet */
+    b->loop->decision.threshold_ns = b->loop->threshold_ns;
+}
+
+/* A look on time. Returns whether it read the whole status of the thread. */
+static bool inspect(struct burner *b)
+{
+    struct sonde__watch_session *s = b->session;
+    bool busy = false;
+    uint64_t now_ns = sonde__host_monotonic_ns();
+    s->before_ns = s->rested_ns = s->woken_ns = s->due_ns = now_ns;
+    (void)sonde__watch_loop_inspect(s, b->loop, now_ns, &busy);
+    CHECK(busy);
+    return b->loop->status_ns == now_ns;
+}
+
+/* While it runs, and when it waits. False: there were too many records. */
+static bool is_known_by_trace(struct burner *b)
+{
+    const struct sonde__host_thread_look *latest = &b->loop->latest;
+    CHECK(inspect(b)); /* the first one opens the counters */
+    let_burn(b);
+    if (inspect(b)) {
+        return false;
+    }
+    CHECK_EQ(latest->state, 'R');
+    *b->waits = 1;
+    struct sonde__host_thread_look now = {0};
+    while (now.state != 'S') {
+        usleep(1000);
+        CHECK(sonde__host_look_thread(b->pid, (uint64_t)b->pid, &now));
+    }
+    if (inspect(b)) {
+        return false;
+    }
+    CHECK_EQ(latest->state, 'S');
+    CHECK_EQ(latest->voluntary, now.voluntary);
+    CHECK_EQ(latest->cpu_ns, now.cpu_ns);
+    return true;
+}
+
+TEST(a_sampled_thread_is_looked_at_by_its_trace)
+{
+    bool found = false;
+    for (unsigned i = 0; i < LOOKS && !found; i++) {
+        struct burner b = {0};
+        start_to_inspect(&b);
+        found = is_known_by_trace(&b);
+        end_burner(&b);
+    }
+    CHECK(found);
+}
+
+/* What only the status tells is read once in a while, and as long as a debugger was there. */
+TEST(the_trace_does_not_replace_the_status_for_long)
+{
+    struct burner b = {0};
+    start_to_inspect(&b);
+    CHECK(inspect(&b));
+    b.loop->latest.tracer = 1;
+    let_burn(&b);
+    CHECK(inspect(&b));
+    b.loop->threshold_ns = 0;
+    let_burn(&b);
+    CHECK(inspect(&b));
+    end_burner(&b);
 }
