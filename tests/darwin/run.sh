@@ -123,14 +123,24 @@ each_way "$small_ways" 'threads busy in libSystem' ', 0 mistakes' "$calls -DROUN
 hooks() { # NAME FLAGS FIXUPS [SOURCE]: the program and the library that it loads
     "$here/build.sh" "$arch" "$out" "$headers" "$1-later" "$2" "-dylib $3" "$here/programs/later.c" ${4:+"$4"} &&
         "$here/build.sh" "$arch" "$out" "$headers" "$1" "-fno-optimize-sibling-calls $2" \
-            "$out/libsonde.a -undefined dynamic_lookup $3" "$here/programs/hooks.c" "$here/programs/workers.c" ${4:+"$4"} ||
+            "$out/libsonde.a -undefined dynamic_lookup $3" "$here/programs/hooks.c" "$here/programs/image_words.c" \
+            "$here/programs/workers.c" ${4:+"$4"} ||
         { echo "not ok $1 is built"; exit 1; }
 }
 for flags in '-O0' '-O2' "-O2 $signed"; do
     for fixups in -fixup_chains -no_fixup_chains; do
         hooks hooks "$flags" $fixups
+        # (lazy pointers of sonde itself would be bound meanwhile)
+        SONDE_BIND_NOW=1 && export SONDE_BIND_NOW
         case_ "calls by all kinds of pointers: $flags $fixups" 0 '0 mistakes' run hooks "$out/hooks-later"
+        unset SONDE_BIND_NOW
     done
+done
+for flags in '-O0' '-O2' "-O2 $signed"; do
+    "$here/build.sh" "$arch" "$out" "$headers" lazy "-fno-optimize-sibling-calls -fno-builtin $uses $flags" \
+        "$out/libsonde.a -undefined dynamic_lookup -no_fixup_chains" "$here/programs/lazy.c" "$here/programs/image_words.c" \
+        "$here/programs/workers.c" || { echo "not ok lazy is built"; exit 1; }
+    case_ "calls by lazy pointers, before and after they are bound: $flags" 0 '0 mistakes' run lazy
 done
 if [ "$arch" = arm64 ]; then
     for flags in '-O0' '-O2'; do

@@ -35,6 +35,8 @@ enum sonde__hook_reason {
     SONDE__HOOK_OTHER_SPACE, /* the module loads into other namespaces (dlmopen); no function */
     SONDE__HOOK_UNREADABLE,  /* the module's file, which lists its slots, cannot be read; no
                                 function */
+    SONDE__HOOK_OVERWRITTEN, /* the loader bound the slot after it was hooked: calls until the next
+                                sweep are not seen */
 };
 
 /* As text; "unknown" for an invalid number. */

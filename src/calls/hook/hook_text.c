@@ -25,6 +25,8 @@ const char *sonde__hook_reason_text(uint32_t reason)
             "it looks up addresses itself (dlsym): calls by those it already has are not seen",
         [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
         [SONDE__HOOK_UNREADABLE] = "its file, which lists its calls, cannot be read",
+        [SONDE__HOOK_OVERWRITTEN] =
+            "its first call had begun before: calls until the recorder looked again are not seen",
     };
     return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
 }

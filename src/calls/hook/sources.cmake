@@ -16,6 +16,6 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/hook_gather.c darwin/hook_images.c darwin/hook_names.c darwin/hook_patch.c
+    list(APPEND sources darwin/hook_ahead.c darwin/hook_gather.c darwin/hook_images.c darwin/hook_names.c darwin/hook_patch.c
         darwin/hook_port.c darwin/hook_raw_none.c darwin/hook_write.c)
 endif()

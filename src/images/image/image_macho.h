@@ -221,6 +221,7 @@ struct sonde__macho_fixup {
     int64_t addend;     /* of an import */
     int32_t ordinal;    /* of the import's library; <= 0: this image, any, the main program */
     bool weak;          /* may be missing */
+    bool lazy;          /* bound when it is first called; until then it is also a rebase */
     bool authenticated; /* signed when loaded (arm64e), with: */
     uint8_t key;        /* 0: IA, 1: IB, 2: DA, 3: DB */
     bool is_blended;    /* its own address is a part of the modifier */

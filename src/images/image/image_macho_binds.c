@@ -207,7 +207,8 @@ static bool set_bind(struct fixups *out, struct bind *bind, unsigned opcode, uns
 static void walk_binds(struct fixups *out, const struct sonde__macho_part *part, bool lazy)
 {
     struct sonde__bytes b = sonde__base_bytes_part(&out->macho->file, part->offset, part->size);
-    struct bind bind = {.place = {.width = out->macho->is64 ? 8 : 4}, .pointer = true};
+    struct bind bind = {
+        .place = {.width = out->macho->is64 ? 8 : 4}, .pointer = true, .fixup = {.lazy = lazy}};
     while (sonde__base_bytes_left(&b) != 0) {
         uint8_t byte = sonde__base_bytes_u8(&b);
         unsigned opcode = byte & OPCODE_MASK;

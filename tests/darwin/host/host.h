@@ -29,13 +29,17 @@ extern unsigned host_image_count;
  * look like a failed test or like success. */
 _Noreturn void host_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Map the images in this order, bind each to those before it and to the primitives, and run their
- * initialisers. */
+/* Map the images, and bind each to all of them and to the primitives. Their initialisers have not
+ * run. */
 void host_load(const char *const *paths, unsigned count);
 /* The address of an exported symbol ("_main") in any image; 0: none. */
 uint64_t host_find_export(const char *name);
 /* The same in one image. */
 uint64_t host_find_export_in(uint32_t image, const char *name);
+/* The function of the entry at `offset` of the lazy pointers of the image that has this address,
+ * and the pointer. */
+uint64_t host_find_lazy(const void *in_image, uint64_t offset, uint64_t **ret_slot,
+                        const char **ret_name);
 /* Map one more image, while the program runs, and bind it. Returns its index; -1: no such file. Its
  * initialisers have not run: the caller calls host_initialiser(image, 0), 1, ... until one is 0. */
 int32_t host_load_later(const char *path);

@@ -2,11 +2,14 @@
 /* Map Mach-O files as images that can run, as sonde's reader parses them.
  *
  * Unlike dyld, this loader does not search for libraries (they are given in order), and has no
- * two-level names (it looks a name up in all images, in order, as with -flat_namespace), no lazy
- * binding (it binds all at once), no weak definitions across images and no unloading. Images may
- * be loaded later, if they have no thread-local variables. */
+ * two-level names (it looks a name up in all images, in order, as with -flat_namespace), no weak
+ * definitions across images and no unloading. Images may be loaded later, if they have no
+ * thread-local variables. Lazy pointers are bound by their first call; with SONDE_BIND_NOW=1 in the
+ * environment, as by DYLD_BIND_AT_LAUNCH, when their image is loaded. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,16 +164,24 @@ static void protect_image(const struct host_image *image)
 /* --- names --- */
 
 static uint32_t exports_lock;
+static sigset_t signals_before; /* guarded by it */
 
+/* A thread that has the lock is not suspended: its suspender may need the lock, too. */
 static void lock_exports(void)
 {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
     while (__atomic_exchange_n(&exports_lock, 1, __ATOMIC_ACQUIRE) != 0) {
     }
+    signals_before = before;
 }
 
 static void unlock_exports(void)
 {
+    sigset_t before = signals_before;
     __atomic_store_n(&exports_lock, 0, __ATOMIC_RELEASE);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static uint64_t find_export(unsigned first, unsigned end, const char *name)
@@ -278,9 +289,19 @@ static uint64_t resolve(const struct sonde__macho_fixup *fixup)
     return address != 0 || fixup->weak ? address : make_missing(fixup->import);
 }
 
+static bool is_bound_now(void)
+{
+    const char *now = getenv("SONDE_BIND_NOW");
+    return now != NULL && now[0] == '1';
+}
+
+/* A lazy pointer keeps what the rebases made it: the address of its code in __stub_helper. */
 static bool apply_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
 {
     const struct host_image *image = ctx;
+    if (fixup->lazy && !is_bound_now()) {
+        return true;
+    }
     uint64_t value = fixup->target + image->slide;
     if (fixup->import != NULL) {
         value = resolve(fixup) + (uint64_t)fixup->addend;
@@ -294,6 +315,41 @@ static bool apply_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
     }
     memcpy((void *)(uintptr_t)at, &value, sizeof value);
     return true;
+}
+
+struct lazy {
+    const struct host_image *image;
+    uint64_t function, *slot;
+    const char *name;
+};
+
+static bool take_lazy(void *ctx, const struct sonde__macho_fixup *fixup)
+{
+    struct lazy *lazy = ctx;
+    lazy->function = resolve(fixup) + (uint64_t)fixup->addend;
+    lazy->name = fixup->import;
+    lazy->slot = (uint64_t *)(uintptr_t)(fixup->vaddr + lazy->image->slide);
+    return false;
+}
+
+uint64_t host_find_lazy(const void *in_image, uint64_t offset, uint64_t **ret_slot,
+                        const char **ret_name)
+{
+    struct lazy lazy = {.image = image_at((uint64_t)(uintptr_t)in_image)};
+    if (lazy.image == NULL || offset >= lazy.image->macho.lazy_binds.size) {
+        host_fail("no lazy pointer at %llu", (unsigned long long)offset);
+    }
+    struct sonde__macho entry = lazy.image->macho; /* what the reader shall see: one entry */
+    entry.rebases.size = entry.binds.size = entry.weak_binds.size = 0;
+    entry.lazy_binds.offset += offset;
+    entry.lazy_binds.size -= offset;
+    (void)sonde__macho_each_fixup(&entry, take_lazy, &lazy);
+    if (lazy.slot == NULL) {
+        host_fail("%s: no lazy pointer at %llu", lazy.image->path, (unsigned long long)offset);
+    }
+    *ret_slot = lazy.slot;
+    *ret_name = lazy.name;
+    return lazy.function;
 }
 
 /* --- sections --- */
@@ -362,19 +418,25 @@ static uint64_t initialiser(const struct host_image *image, uint32_t number)
     return 0;
 }
 
-static uint64_t load_image(const char *path)
+static struct host_image *add_image(const char *path)
 {
     struct host_image *image = &host_images[host_image_count];
-    uint64_t tls_before = tls_used;
     if (host_image_count == HOST_IMAGES_MAX) {
         host_fail("%s: too many images", path);
     }
     open_image(image, path);
     map_image(image);
     host_image_count++;
+    return image;
+}
+
+/* Returns the bytes of its thread-local variables. */
+static uint64_t bind_image(struct host_image *image)
+{
+    uint64_t tls_before = tls_used;
     const char *problem = sonde__macho_each_fixup(&image->macho, apply_fixup, image);
     if (problem != NULL) {
-        host_fail("%s: %s", path, problem);
+        host_fail("%s: %s", image->path, problem);
     }
     place_thread_locals(image);
     protect_image(image);
@@ -384,15 +446,12 @@ static uint64_t load_image(const char *path)
 void host_load(const char *const *paths, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        (void)load_image(paths[i]);
+        (void)add_image(paths[i]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        (void)bind_image(&host_images[i]);
     }
     host_begin_threads();
-    for (unsigned i = 0; i < host_image_count; i++) {
-        uint64_t function;
-        for (uint32_t k = 0; (function = initialiser(&host_images[i], k)) != 0; k++) {
-            ((void (*)(void))(uintptr_t)function)();
-        }
-    }
 }
 
 int32_t host_load_later(const char *path)
@@ -400,7 +459,7 @@ int32_t host_load_later(const char *path)
     if (access(path, R_OK) != 0) {
         return -1;
     }
-    if (load_image(path) != 0) {
+    if (bind_image(add_image(path)) != 0) {
         host_fail("%s: thread-local variables in an image that is loaded later", path);
     }
     return (int32_t)host_image_count - 1;

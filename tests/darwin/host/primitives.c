@@ -299,6 +299,7 @@ uint64_t host_find_primitive(const char *name)
         PRIMITIVE(unmap),
         PRIMITIVE(protect),
         PRIMITIVE(find_export_in),
+        PRIMITIVE(find_lazy),
         PRIMITIVE(load_later),
         PRIMITIVE(initialiser),
         PRIMITIVE(read_memory),
@@ -374,13 +375,29 @@ uint64_t host_find_primitive(const char *name)
     return store != 0 ? store : host_find_program(name);
 }
 
+/* libSystem, the program, and those of DYLD_INSERT_LIBRARIES. */
+static unsigned list_images(char **argv, const char *ret_paths[HOST_IMAGES_MAX])
+{
+    const char *inserted = getenv("DYLD_INSERT_LIBRARIES");
+    char *rest = inserted != NULL ? strdup(inserted) : NULL, *at = NULL;
+    unsigned count = 2;
+    ret_paths[0] = argv[1];
+    ret_paths[1] = argv[2];
+    for (char *path = rest != NULL ? strtok_r(rest, ":", &at) : NULL;
+         path != NULL && count < HOST_IMAGES_MAX; path = strtok_r(NULL, ":", &at)) {
+        ret_paths[count++] = path;
+    }
+    return count;
+}
+
 int main(int argc, char **argv, char **envp)
 {
+    const char *paths[HOST_IMAGES_MAX];
     if (argc < 3) {
         host_fail("usage: machohost LIBSYSTEM PROGRAM [ARGUMENT...]");
     }
     stack = host_map(STACK_BYTES);
-    host_load((const char *const *)argv + 1, 2);
+    host_load(paths, list_images(argv, paths));
     uint64_t start = host_find_export("_sim_start"), program = host_entry(1);
     if (start == 0 || program == 0 || stack == NULL) {
         host_fail("%s: no program", argv[2]);

@@ -97,6 +97,11 @@ static int32_t host_parse_address(int32_t is_6, const char *text, void *ret_byte
     return inet_pton(is_6 ? AF_INET6 : AF_INET, text, ret_bytes);
 }
 
+static int32_t host_format_address(int32_t is_6, const void *bytes, char *text, uint32_t size)
+{
+    return inet_ntop(is_6 ? AF_INET6 : AF_INET, bytes, text, size) != NULL ? 0 : -1;
+}
+
 /* fields: the first nine members of struct tm. */
 static uint64_t host_format_time(char *text, uint64_t size, const char *format,
                                  const int32_t *fields)
@@ -126,21 +131,14 @@ uint64_t host_find_program(const char *name)
         const char *name;
         uint64_t address;
     } all[] = {
-        PRIMITIVE(access),
-        PRIMITIVE(stat_path),
-        PRIMITIVE(touch),
-        PRIMITIVE(real_path),
-        PRIMITIVE(current_folder),
-        PRIMITIVE(rewind_folder),
-        PRIMITIVE(is_open),
-        PRIMITIVE(is_terminal),
-        PRIMITIVE(columns),
-        PRIMITIVE(processors),
-        PRIMITIVE(error_text),
-        PRIMITIVE(parse_double),
-        PRIMITIVE(parse_address),
-        PRIMITIVE(format_time),
-        {"_host_strcasestr", (uint64_t)(uintptr_t)strcasestr},
+        PRIMITIVE(access),         PRIMITIVE(stat_path),
+        PRIMITIVE(touch),          PRIMITIVE(real_path),
+        PRIMITIVE(current_folder), PRIMITIVE(rewind_folder),
+        PRIMITIVE(is_open),        PRIMITIVE(is_terminal),
+        PRIMITIVE(columns),        PRIMITIVE(processors),
+        PRIMITIVE(error_text),     PRIMITIVE(parse_double),
+        PRIMITIVE(parse_address),  PRIMITIVE(format_address),
+        PRIMITIVE(format_time),    {"_host_strcasestr", (uint64_t)(uintptr_t)strcasestr},
     };
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i].name, name) == 0) {

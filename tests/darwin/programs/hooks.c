@@ -18,6 +18,7 @@
 #include <sonde/depot.h>
 
 #include "hooked.h"
+#include "image_words.h"
 #include "workers.h"
 
 extern void (*sim_on_protect)(uint64_t address, uint64_t size, int protection);
@@ -296,6 +297,34 @@ static void check_refused(pid_t pid)
     CHECK(changed(&before, &now) == 0 && is_same_protection(&before, &now));
 }
 
+/* The library has no code of sonde's, and only these pointers to getpid() (hooked.h) and those of
+ * its calls. All else is as it was, whatever it is, and at the end all is. */
+static void check_whole_image(void *library)
+{
+    static const char *const pointers[] = {"later_in_data", "later_in_const", "later_in_auth_const",
+                                           "later_in_auth", "later_in_auth_b"};
+    enum { POINTERS = sizeof pointers / sizeof *pointers };
+    struct image_words first = {0}, second = {0}, third = {0};
+    const uint64_t *at[IMAGE_WORDS_CHANGED_MAX];
+    unsigned found = 0;
+    image_words_copy(&first, dlsym(library, "call_later"));
+    struct sonde_audit *audit = start();
+    image_words_copy(&second, dlsym(library, "call_later"));
+    sonde_audit_stop(audit);
+    image_words_copy(&third, dlsym(library, "call_later"));
+    unsigned count = image_words_changed(&first, &second, at);
+    for (unsigned i = 0; i < POINTERS; i++) {
+        const uint64_t *pointer = dlsym(library, pointers[i]);
+        for (unsigned k = 0; k < count && k < IMAGE_WORDS_CHANGED_MAX; k++) {
+            found += at[k] == pointer;
+        }
+    }
+    CHECK(found == POINTERS && count == POINTERS + 1);
+    CHECK(image_words_protected_alike(&first, &second));
+    CHECK(image_words_changed(&first, &third, at) == 0);
+    CHECK(image_words_protected_alike(&first, &third));
+}
+
 static void check_later(const char *path, pid_t pid)
 {
     struct sonde_audit *audit = start();
@@ -311,6 +340,9 @@ static void check_later(const char *path, pid_t pid)
     sonde_audit_stop(audit);
     CHECK(call != NULL && call(pid) == 1);
     CHECK(calls_of(GETPID) == calls + 1 + KINDS);
+    if (library != NULL) {
+        check_whole_image(library);
+    }
 }
 
 int main(int argc, char **argv)

@@ -109,6 +109,30 @@ void sim_tell_image(uint32_t index, int is_there)
 extern const uint64_t sim_constant;
 const uint64_t sim_constant = 5;
 
+/* --- lazy pointers --- */
+
+/* For tests: how many were bound by their first call, and what to call before each is written. */
+extern uint64_t sim_lazy_binds;
+uint64_t sim_lazy_binds;
+extern void (*sim_on_lazy_bind)(const char *name);
+void (*sim_on_lazy_bind)(const char *name);
+
+/* What dyld_stub_binder (bind.S) calls, and jumps to. in_image: of the caller's image, as its
+ * __stub_helper passes it. */
+uint64_t sim_bind_lazily(const void *in_image, uint64_t offset);
+uint64_t sim_bind_lazily(const void *in_image, uint64_t offset)
+{
+    uint64_t *slot = 0;
+    const char *name = 0;
+    uint64_t function = host_find_lazy(in_image, offset, &slot, &name);
+    __atomic_fetch_add(&sim_lazy_binds, 1, __ATOMIC_RELAXED);
+    if (sim_on_lazy_bind != 0) {
+        sim_on_lazy_bind(name);
+    }
+    __atomic_store_n(slot, function, __ATOMIC_RELAXED);
+    return function;
+}
+
 /* --- dlopen: handles are 1 + the image's index --- */
 
 /* The name that a library has for others. */

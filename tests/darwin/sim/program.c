@@ -130,6 +130,16 @@ int inet_pton(int family, const char *text, void *ret_bytes)
                : sim_fail(EINVAL);
 }
 
+const char *inet_ntop(int family, const void *bytes, char *text, socklen_t size)
+{
+    if ((family != AF_INET && family != AF_INET6) ||
+        host_format_address(family == AF_INET6, bytes, text, size) != 0) {
+        (void)sim_fail(EINVAL);
+        return 0;
+    }
+    return text;
+}
+
 int nice(int more)
 {
     (void)more;

@@ -121,22 +121,38 @@ static size_t stack_bytes(const pthread_attr_t *attributes)
     return size != 0 ? size : STACK_BYTES;
 }
 
+/* Null: there is no room. */
+static struct sim_thread *make(const pthread_attr_t *attributes, void *(*function)(void *argument),
+                               void *argument)
+{
+    static uint32_t made, is_making;
+    size_t size = stack_bytes(attributes);
+    void *stack = host_map(size);
+    while (__atomic_exchange_n(&is_making, 1, __ATOMIC_ACQUIRE) != 0) {
+        usleep(1);
+    }
+    struct sim_thread *thread =
+        made + 2 <= SIM_THREADS_MAX && stack != 0 ? &sim_threads[made + 1] : 0;
+    if (thread != 0) {
+        thread->stack_start = (uint64_t)stack;
+        thread->stack_end = (uint64_t)stack + size;
+        thread->function = function;
+        thread->argument = argument;
+        made++;
+        if (host_start_thread((uint64_t)thread_start, thread->stack_end, thread) != (int32_t)made) {
+            thread = 0;
+        }
+    }
+    __atomic_store_n(&is_making, 0, __ATOMIC_RELEASE);
+    return thread;
+}
+
 int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
                    void *(*function)(void *argument), void *argument)
 {
-    static uint32_t made; /* one thread makes threads at a time */
-    struct sim_thread *thread = &sim_threads[made + 1];
-    size_t size = stack_bytes(attributes);
-    void *stack = host_map(size);
-    if (made + 2 > SIM_THREADS_MAX || stack == 0) {
-        return EAGAIN;
-    }
     (void)self();
-    thread->stack_start = (uint64_t)stack;
-    thread->stack_end = (uint64_t)stack + size;
-    thread->function = function;
-    thread->argument = argument;
-    if (host_start_thread((uint64_t)thread_start, thread->stack_end, thread) != (int32_t)++made) {
+    struct sim_thread *thread = make(attributes, function, argument);
+    if (thread == 0) {
         return EAGAIN;
     }
     while (__atomic_load_n(&thread->id, __ATOMIC_ACQUIRE) == 0) {

@@ -56,6 +56,10 @@ uint64_t host_image_size(uint32_t index);
 uint64_t host_find_export(const char *name);
 /* The same in one image. */
 uint64_t host_find_export_in(uint32_t image, const char *name);
+/* The function of an entry among the lazy pointers of the image that has this address, and the
+ * pointer. */
+uint64_t host_find_lazy(const void *in_image, uint64_t offset, uint64_t **ret_slot,
+                        const char **ret_name);
 /* Map and bind one more image. Its index; -1: no such file. Then its initialisers; 0: no more. */
 int32_t host_load_later(const char *path);
 uint64_t host_initialiser(uint32_t image, uint32_t number);
@@ -150,6 +154,7 @@ int64_t host_columns(int32_t fd);
 uint64_t host_processors(void);
 const char *host_error_text(int32_t host_error);
 void host_parse_double(const char *text, char **ret_end, double *ret_value);
+int32_t host_format_address(int32_t is_6, const void *bytes, char *text, uint32_t size);
 int32_t host_parse_address(int32_t is_6, const char *text, void *ret_bytes);
 uint64_t host_format_time(char *text, uint64_t size, const char *format, const int32_t *fields);
 char *host_strcasestr(const char *in, const char *part);

@@ -6,19 +6,51 @@
 
 #include "sim.h"
 
-/* The first function of the program: it has no caller, as dyld's `start` has none. */
 extern char **environ;
+
+static void initialise(uint32_t image)
+{
+    uint64_t function;
+    for (uint32_t i = 0; (function = host_initialiser(image, i)) != 0; i++) {
+        ((void (*)(void))function)();
+    }
+}
+
+/* The first function of the program: it has no caller, as dyld's `start` has none. The images are
+ * libSystem, the program, and what is inserted, which is initialised before the program. */
 _Noreturn void sim_start(int argc, char **argv, char **envp,
                          int (*program)(int argc, char **argv, char **envp));
 _Noreturn void sim_start(int argc, char **argv, char **envp,
                          int (*program)(int argc, char **argv, char **envp))
 {
     environ = envp;
+    initialise(0);
+    for (uint32_t i = 2; i < host_count_images(); i++) {
+        initialise(i);
+    }
+    initialise(1);
     exit(program(argc, argv, envp));
+}
+
+enum { AT_EXIT_MAX = 32 };
+static void (*at_exit[AT_EXIT_MAX])(void);
+static uint32_t at_exit_count;
+
+int atexit(void (*function)(void))
+{
+    uint32_t at = __atomic_fetch_add(&at_exit_count, 1, __ATOMIC_RELAXED);
+    if (at >= AT_EXIT_MAX) {
+        return -1;
+    }
+    at_exit[at] = function;
+    return 0;
 }
 
 void exit(int status)
 {
+    while (at_exit_count > 0) {
+        at_exit[--at_exit_count]();
+    }
     host_exit(status);
 }
 
@@ -54,13 +86,6 @@ void _tlv_bootstrap(void)
 /* Functions that the compiler calls, which no header declares. */
 extern void *__stack_chk_guard;
 _Noreturn void __stack_chk_fail(void);
-
-/* Called by lazy pointers; the loader leaves none. */
-void bind_lazily(void) __asm__("dyld_stub_binder");
-void bind_lazily(void)
-{
-    abort();
-}
 
 void *__stack_chk_guard = (void *)0xa5000000ff0a;
 

@@ -14,7 +14,7 @@ int _NSGetExecutablePath(char *ret_path, uint32_t *size)
     const void *header = 0;
     uint64_t slide = 0;
     const char *path = 0;
-    host_get_image(host_count_images() - 1, &header, &slide, &path); /* the program is the last */
+    host_get_image(1, &header, &slide, &path); /* the program */
     if (strlen(path) >= *size) {
         *size = (uint32_t)strlen(path) + 1;
         return -1;

@@ -38,6 +38,7 @@ struct sonde__hook_signing {
 struct sonde__hook_slot {
     uint64_t *at;
     uint64_t before, now; /* the words that it had, and that were written */
+    uint64_t target;      /* of the thunk, if dyld had not bound it; else 0 */
     uint32_t function;
     uint32_t owner; /* id of the image */
 };
@@ -83,6 +84,8 @@ void sonde__hook_be_told(void);
 void sonde__hook_look_at_list(struct sonde__hooks *hooks);
 /* Null: none of that address is known. */
 struct sonde__hook_image *sonde__hook_find_image(struct sonde__hook_port *port, uint64_t start);
+/* While the list is held: was it changed since the last look? */
+bool sonde__hook_is_list_changed(const struct sonde__hook_port *port);
 /* While the list is held: is the image still there? */
 bool sonde__hook_is_listed(const struct sonde__hook_image *image);
 
@@ -96,6 +99,11 @@ static inline const struct mach_header_64 *sonde__hook_header(const struct sonde
 /* Lead the slots of an image through thunks. */
 void sonde__hook_patch_all(struct sonde__hooks *hooks, const struct sonde__hook_image *of,
                            const struct sonde__hook_gathered *gathered);
+/* A first call of a slot's function that had begun when the slot was hooked ends with dyld binding
+ * the slot. Is there such a one? */
+bool sonde__hook_is_overwritten(const struct sonde__hook_port *port);
+/* Hook those again. The list is that of the last sweep. */
+void sonde__hook_patch_again(struct sonde__hooks *hooks);
 /* Unless it was changed since. */
 void sonde__hook_restore(const struct sonde__hook_slot *slot);
 /* Is there an instruction at the address, by the sections of its image? */
@@ -116,6 +124,13 @@ bool sonde__hook_gather(const struct sonde__hooks *hooks, const struct sonde__os
                         const void *file, size_t size, struct sonde__hook_gathered *ret_gathered);
 /* Find the targets of slots that dyld has not bound yet. Calls dyld: the list is not held. */
 void sonde__hook_resolve_unbound(struct sonde__hook_gathered *gathered);
+
+/* --- hook_ahead.c --- */
+
+/* Call once what is called while the list is held, by this folder's files: an app for systems
+ * before macOS 12 binds a function when it is first called, and waits for dyld's lock meanwhile. A
+ * thread that loads an image has that, and waits for the list. */
+void sonde__hook_bind_ahead(void);
 
 /* --- hook_write.c --- */
 

@@ -33,10 +33,16 @@ static bool is_equal(struct sonde__os_image_counts a, struct sonde__os_image_cou
     return a.added == b.added && a.removed == b.removed;
 }
 
+bool sonde__hook_is_list_changed(const struct sonde__hook_port *port)
+{
+    return !is_equal(port->counts, sonde__os_images_counts());
+}
+
 bool sonde__hook_port_is_changed(const struct sonde__hooks *hooks)
 {
     sonde__os_images_hold();
-    bool is_changed = !is_equal(hooks->port->counts, sonde__os_images_counts());
+    bool is_changed =
+        sonde__hook_is_list_changed(hooks->port) || sonde__hook_is_overwritten(hooks->port);
     sonde__os_images_release();
     return is_changed;
 }

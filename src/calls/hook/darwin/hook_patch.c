@@ -84,7 +84,8 @@ static enum sonde__hook_reason patch(struct sonde__hooks *hooks, const struct so
         return SONDE__HOOK_FULL;
     }
     uint64_t now = sign(found, sonde__probe_hook_thunk(index));
-    struct sonde__hook_slot slot = {at, before, now, found->function, of->id};
+    struct sonde__hook_slot slot = {
+        at, before, now, found->is_unbound ? target : 0, found->function, of->id};
     if (!SONDE__MEM_ADD(port->slots, port->slot_count, port->slot_capacity, slot)) {
         hooks->failed = true;
         return SONDE__HOOK_INSIDE;
@@ -113,6 +114,46 @@ void sonde__hook_patch_all(struct sonde__hooks *hooks, const struct sonde__hook_
     }
     if (gathered->asks) {
         sonde__hook_add_blind_spot(hooks, of->id, of->module, NULL, SONDE__HOOK_ASKS);
+    }
+}
+
+static bool is_overwritten(const struct sonde__hook_slot *slot)
+{
+    return slot->target != 0 && __atomic_load_n(slot->at, __ATOMIC_RELAXED) == slot->target;
+}
+
+bool sonde__hook_is_overwritten(const struct sonde__hook_port *port)
+{
+    for (size_t i = 0; i < port->slot_count; i++) {
+        if (is_overwritten(&port->slots[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *module_of(const struct sonde__hook_port *port, uint32_t id)
+{
+    for (size_t i = 0; i < port->image_count; i++) {
+        if (port->images[i].id == id) {
+            return port->images[i].module;
+        }
+    }
+    return NULL;
+}
+
+void sonde__hook_patch_again(struct sonde__hooks *hooks)
+{
+    struct sonde__hook_port *port = hooks->port;
+    for (size_t i = 0; i < port->slot_count; i++) {
+        struct sonde__hook_slot *slot = &port->slots[i];
+        if (is_overwritten(slot)) {
+            bool is_written = sonde__hook_write(slot->at, slot->now);
+            slot->before = slot->target;
+            sonde__hook_add_blind_spot(hooks, slot->owner, module_of(port, slot->owner),
+                                       hooks->names[slot->function],
+                                       is_written ? SONDE__HOOK_OVERWRITTEN : SONDE__HOOK_REFUSED);
+        }
     }
 }
 

@@ -16,6 +16,7 @@ enum { TRIES = 8 };
 
 struct sonde__hook_port *sonde__hook_port_create(void)
 {
+    sonde__hook_bind_ahead();
     sonde__hook_be_told();
     return sonde__mem_alloc_zeroed(sizeof(struct sonde__hook_port));
 }
@@ -115,7 +116,12 @@ void sonde__hook_port_sweep(struct sonde__hooks *hooks)
                 read_image(hooks, &port->images[i]);
             }
         }
-        hooks->is_swept = !sonde__hook_port_is_changed(hooks);
+        sonde__os_images_hold();
+        hooks->is_swept = !sonde__hook_is_list_changed(port);
+        if (hooks->is_swept) {
+            sonde__hook_patch_again(hooks);
+        }
+        sonde__os_images_release();
     }
     for (uint32_t i = 0; i < hooks->count; i++) {
         if (hooks->names[i] != NULL && hooks->tally[i] == 0) {
