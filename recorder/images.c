@@ -151,6 +151,9 @@ void recorder_continue_log(const struct sonde__record_page *from)
     }
     for (uint32_t i = 0; i < recorder_name_count; i++) {
         atomic_store(&page->functions[i].method, atomic_load(&from->functions[i].method));
+        memcpy(page->functions[i].overrider, from->functions[i].overrider,
+               sizeof page->functions[i].overrider);
+        atomic_store(&page->functions[i].overriders, atomic_load(&from->functions[i].overriders));
     }
     known.images = page->images;
     page->own_start = from->own_start;

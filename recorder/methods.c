@@ -6,6 +6,7 @@
  * constructor, when all classes are registered. We hold no lock of ours meanwhile: a thread inside
  * the runtime could wait for it. */
 #include <sched.h>
+#include <string.h>
 
 #include "hook_method.h"
 #include "hook_thunk.h"
@@ -16,13 +17,17 @@
 static _Atomic uint64_t loading_thread, loading_sp, loads;
 static _Atomic uint32_t is_looking;
 
+_Static_assert((int)SONDE__RECORD_CLASS_BYTES == (int)SONDE__HOOK_CLASS_BYTES, "record_page.h");
+
 static void show_states(void)
 {
     uint32_t count = 0;
     const struct sonde__hook_method *methods = sonde__hook_methods(recorder_hooks, &count);
     for (uint32_t i = 0; i < count; i++) {
-        atomic_store(&recorder_page->functions[methods[i].function].method,
-                     1 + atomic_load(&methods[i].state));
+        struct sonde__record_function *shown = &recorder_page->functions[methods[i].function];
+        atomic_store(&shown->method, 1 + atomic_load(&methods[i].state));
+        memcpy(shown->overrider, methods[i].overrider, sizeof shown->overrider - 1);
+        atomic_store(&shown->overriders, methods[i].overriders);
     }
 }
 

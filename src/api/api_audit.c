@@ -167,6 +167,13 @@ enum sonde_status sonde_audit_blind_spots(const struct sonde_audit *audit,
         if (why != NULL && each(ctx, &blind) != 0) {
             return SONDE_OK;
         }
+        char text[256];
+        const struct sonde_audit_blind_spot overridden = {NULL, methods[i].name, text};
+        if (sonde__hook_override_text(methods[i].overrider, methods[i].overriders, text,
+                                      sizeof text) &&
+            each(ctx, &overridden) != 0) {
+            return SONDE_OK;
+        }
     }
     return SONDE_OK;
 }

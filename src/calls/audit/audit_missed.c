@@ -102,8 +102,12 @@ static void add_of_function(const struct missing *missing, const char *name)
     uint32_t state = atomic_load(&missing->page->functions[missing->index].method);
     const char *text =
         sonde__hook_method_text(state > 0 ? state - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
+    char overridden[SONDE__AUDIT_OVERRIDDEN_BYTES];
     if (text != NULL) {
         add(missing, text);
+    }
+    if (sonde__audit_page_overridden(missing->page, missing->index, overridden)) {
+        add(missing, overridden);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "arch_regs.h"
 #include "hook.h"
+#include "hook_method.h"
 #include "mem_heap.h"
 
 #define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
@@ -46,6 +47,9 @@ static void end_names(struct sonde__record_page *page)
     for (uint32_t i = 0; i < SONDE__RECORD_PHASES; i++) {
         page->phases.list[i].name[SONDE__RECORD_PHASE_NAME - 1] = '\0';
     }
+    for (uint32_t i = 0; i < page->function_count; i++) {
+        page->functions[i].overrider[SONDE__RECORD_CLASS_BYTES - 1] = '\0';
+    }
 }
 
 void sonde__audit_page_take_phases(struct sonde__record_page *page, const void *memory)
@@ -62,7 +66,6 @@ static void copy(struct sonde__record_page *page, const void *memory)
     const struct sonde__record_page *from = memory;
     load(page, from, offsetof(struct sonde__record_page, functions));
     atomic_thread_fence(memory_order_acquire);
-    end_names(page);
     page->function_count = at_most(page->function_count, COUNT_OF(page->functions));
     atomic_store(&page->image_count,
                  at_most(atomic_load(&page->image_count), COUNT_OF(page->images)));
@@ -78,6 +81,7 @@ static void copy(struct sonde__record_page *page, const void *memory)
     page->text_used = at_most(page->text_used, COUNT_OF(page->text));
     LOAD(page, from, text, ((size_t)page->text_used + 3u) / 4u * 4u);
     page->text[sizeof page->text - 1] = '\0';
+    end_names(page);
     check_images(page);
 }
 
@@ -196,6 +200,14 @@ void sonde__audit_page_defined(const struct sonde__record_page *page,
             ret_defined->functions[blind->function] = true;
         }
     }
+}
+
+bool sonde__audit_page_overridden(const struct sonde__record_page *page, uint32_t index,
+                                  char ret_text[SONDE__AUDIT_OVERRIDDEN_BYTES])
+{
+    const struct sonde__record_function *function = &page->functions[index];
+    return sonde__hook_override_text(function->overrider, atomic_load(&function->overriders),
+                                     ret_text, SONDE__AUDIT_OVERRIDDEN_BYTES);
 }
 
 struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index)

@@ -53,6 +53,11 @@ static inline bool sonde__audit_is_defined(const struct sonde__audit_defined *de
     return function < SONDE__RECORD_FUNCTIONS && defined->functions[function];
 }
 
+/* Which subclasses override function `index`, a method, as a sentence. False: none is known. */
+enum { SONDE__AUDIT_OVERRIDDEN_BYTES = 256 };
+bool sonde__audit_page_overridden(const struct sonde__record_page *page, uint32_t index,
+                                  char ret_text[SONDE__AUDIT_OVERRIDDEN_BYTES]);
+
 /* An image of a copy, which it refers to. index: below image_count */
 struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index);
 

@@ -325,6 +325,10 @@ static void print_methods(const struct sonde__record_page *page,
         if (text != NULL && sonde__hook_method_parse(list->names[i], &method)) {
             sonde__report_line(lines, "%s: %s", list->names[i], text);
         }
+        char overridden[SONDE__AUDIT_OVERRIDDEN_BYTES];
+        if (sonde__audit_page_overridden(page, i, overridden)) {
+            sonde__report_line(lines, "%s: %s", list->names[i], overridden);
+        }
     }
 }
 

@@ -58,7 +58,9 @@ static uint64_t thunk_of(uint64_t target, uint32_t function)
 
 uint32_t sonde__hook_look_for_methods(struct sonde__hooks *hooks)
 {
-    return sonde__hook_methods_look(hooks->methods, hooks->method_count, thunk_of);
+    uint32_t missing = sonde__hook_methods_look(hooks->methods, hooks->method_count, thunk_of);
+    sonde__hook_overrides_look(hooks->methods, hooks->method_count);
+    return missing;
 }
 
 const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *hooks,

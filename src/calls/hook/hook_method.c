@@ -1,56 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook_method.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arch_regs.h"
 #include "arch_sign.h"
-
-/* The functions of the runtime, under their own names. */
-struct runtime {
-    void *(*class_named)(const char *name);
-    void **(*copy_methods)(void *class, unsigned *ret_count);
-    void *(*selector_of)(void *method);
-    const char *(*name_of)(void *selector);
-    void *(*implementation)(void *method);
-    void *(*set_implementation)(void *method, void *implementation);
-    void *(*superclass)(void *class);
-    int8_t (*add_method)(void *class, void *selector, void *implementation, const char *types);
-    const char *(*types)(void *method);
-    void (*update_tables)(void *class); /* GNU: also those of its subclasses */
-    void *const *no_table; /* GNU: what a class has instead of a table before its first message */
-};
+#include "hook_objc.h"
 
 /* The ABI between compilers and GNU's runtime (gcc libobjc/objc-private/module-abi-8.h, and
  * method_setImplementation() and objc_msg_lookup() of libobjc.so.4). */
 enum { CLASS_TABLE = 8, METHOD_IMPLEMENTATION = 2 }; /* words */
-
-static bool find_runtime(struct runtime *ret)
-{
-    ret->class_named = (void *(*)(const char *))dlsym(RTLD_DEFAULT, "objc_lookUpClass");
-    if (ret->class_named == NULL) {
-        return false;
-    }
-    ret->copy_methods = (void **(*)(void *, unsigned *))dlsym(RTLD_DEFAULT, "class_copyMethodList");
-    ret->selector_of = (void *(*)(void *))dlsym(RTLD_DEFAULT, "method_getName");
-    ret->name_of = (const char *(*)(void *))dlsym(RTLD_DEFAULT, "sel_getName");
-    ret->implementation = (void *(*)(void *))dlsym(RTLD_DEFAULT, "method_getImplementation");
-    ret->set_implementation =
-        (void *(*)(void *, void *))dlsym(RTLD_DEFAULT, "method_setImplementation");
-    ret->superclass = (void *(*)(void *))dlsym(RTLD_DEFAULT, "class_getSuperclass");
-    ret->add_method =
-        (int8_t(*)(void *, void *, void *, const char *))dlsym(RTLD_DEFAULT, "class_addMethod");
-    ret->types = (const char *(*)(void *))dlsym(RTLD_DEFAULT, "method_getTypeEncoding");
-    ret->update_tables =
-        (void (*)(void *))dlsym(RTLD_DEFAULT, "__objc_update_dispatch_table_for_class");
-    ret->no_table = (void *const *)dlsym(RTLD_DEFAULT, "__objc_uninstalled_dtable");
-    return ret->copy_methods != NULL && ret->selector_of != NULL && ret->name_of != NULL &&
-           ret->implementation != NULL && ret->set_implementation != NULL &&
-           ret->superclass != NULL && ret->add_method != NULL && ret->types != NULL;
-}
 
 static bool is_of_class(char c)
 {
@@ -86,35 +47,10 @@ bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *
     return true;
 }
 
-/* The first method of this name is the one that is called: a category's comes before the
- * class's. */
-static void *find_method(const struct runtime *runtime, void *class,
-                         const struct sonde__hook_method_name *name)
-{
-    unsigned count = 0;
-    void *found = NULL;
-    void **methods = runtime->copy_methods(class, &count);
-    for (unsigned i = 0; methods != NULL && i < count && found == NULL; i++) {
-        const char *selector = runtime->name_of(runtime->selector_of(methods[i]));
-        if (selector != NULL && strlen(selector) == name->selector_size &&
-            memcmp(selector, name->selector, name->selector_size) == 0) {
-            found = methods[i];
-        }
-    }
-    free(methods);
-    return found;
-}
-
-/* Where the methods of a class, or of its instances, are. */
-static void *holder_of(void *class, const struct sonde__hook_method_name *name)
-{
-    return name->of_class ? *(void **)class /* its own class, as that of every object */ : class;
-}
-
 /* Give the class a method of its own, which does what the inherited one does. Null: it inherits
  * none, or the runtime refuses. The runtime cannot remove it again. (GNU's knows the superclass of
  * a metaclass late, so those of classes are followed.) */
-static void *add_inherited(const struct runtime *runtime, void *class,
+static void *add_inherited(const struct sonde__hook_objc *runtime, void *class,
                            const struct sonde__hook_method_name *name)
 {
     void *found = NULL;
@@ -123,12 +59,12 @@ static void *add_inherited(const struct runtime *runtime, void *class,
     }
     for (void *from = runtime->superclass(class); from != NULL && found == NULL;
          from = runtime->superclass(from)) {
-        found = find_method(runtime, holder_of(from, name), name);
+        found = sonde__hook_objc_method(runtime, sonde__hook_objc_holder(from, name), name);
     }
-    return found != NULL &&
-                   runtime->add_method(holder_of(class, name), runtime->selector_of(found),
-                                       runtime->implementation(found), runtime->types(found)) != 0
-               ? find_method(runtime, holder_of(class, name), name)
+    return found != NULL && runtime->add_method(
+                                sonde__hook_objc_holder(class, name), runtime->selector_of(found),
+                                runtime->implementation(found), runtime->types(found)) != 0
+               ? sonde__hook_objc_method(runtime, sonde__hook_objc_holder(class, name), name)
                : NULL;
 }
 
@@ -139,7 +75,7 @@ enum { CLASS_NAME_MAX = 255 };
  * table from them, after +initialize. GNU's function would write into the table that all such
  * classes have in common: +initialize would never be sent. It also leaves the tables of subclasses
  * as they are, which may have been built already. */
-static void set_implementation(const struct runtime *runtime, void *class, void *method,
+static void set_implementation(const struct sonde__hook_objc *runtime, void *class, void *method,
                                uint64_t to)
 {
     if (runtime->no_table != NULL && ((void **)class)[CLASS_TABLE] == *runtime->no_table) {
@@ -152,7 +88,7 @@ static void set_implementation(const struct runtime *runtime, void *class, void 
     }
 }
 
-static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_method *method,
+static uint32_t look_for(const struct sonde__hook_objc *runtime, struct sonde__hook_method *method,
                          bool may_be_inherited,
                          uint64_t (*thunk_of)(uint64_t target, uint32_t function))
 {
@@ -167,7 +103,7 @@ static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_metho
     if (class == NULL) {
         return SONDE__HOOK_METHOD_NO_CLASS;
     }
-    void *found = find_method(runtime, holder_of(class, &name), &name);
+    void *found = sonde__hook_objc_method(runtime, sonde__hook_objc_holder(class, &name), &name);
     if (found == NULL && may_be_inherited) {
         found = add_inherited(runtime, class, &name);
     }
@@ -183,7 +119,8 @@ static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_metho
     if (target != old) { /* arm64e: as any pointer to a function */
         thunk = sonde__arch_sign(thunk, 0, 0);
     }
-    method->class = holder_of(class, &name);
+    method->base = class;
+    method->class = sonde__hook_objc_holder(class, &name);
     method->method = found;
     method->old = old;
     method->thunk = thunk;
@@ -194,9 +131,9 @@ static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_metho
 uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t count,
                                   uint64_t (*thunk_of)(uint64_t target, uint32_t function))
 {
-    struct runtime runtime;
+    struct sonde__hook_objc runtime;
     uint32_t missing = 0;
-    if (count == 0 || !find_runtime(&runtime)) {
+    if (count == 0 || !sonde__hook_objc_find(&runtime)) {
         return count;
     }
     /* Inherited ones last: they go on to the method of the superclass, which counts, too. */
@@ -212,8 +149,8 @@ uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t c
 
 void sonde__hook_methods_restore(struct sonde__hook_method *methods, uint32_t count)
 {
-    struct runtime runtime;
-    if (count == 0 || !find_runtime(&runtime)) {
+    struct sonde__hook_objc runtime;
+    if (count == 0 || !sonde__hook_objc_find(&runtime)) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {

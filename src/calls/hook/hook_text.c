@@ -4,6 +4,7 @@
 #include "hook_method.h"
 #include "hook_raw.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool sonde__hook_is_syscall(const char *name)
@@ -40,6 +41,22 @@ const char *sonde__hook_method_text(uint32_t state)
         [SONDE__HOOK_METHOD_FULL] = "too many functions",
     };
     return state < sizeof texts / sizeof texts[0] ? texts[state] : NULL;
+}
+
+bool sonde__hook_override_text(const char *overrider, uint32_t overriders, char *ret_text,
+                               size_t size)
+{
+    char more[32] = "";
+    if (overriders > 1) {
+        snprintf(more, sizeof more, " and of %u more", overriders - 1);
+    }
+    if (overriders != 0) {
+        snprintf(ret_text, size,
+                 "subclass %.*s%s overrid%s it: calls of that method are not counted, unless it "
+                 "calls super",
+                 SONDE__HOOK_CLASS_BYTES - 1, overrider, more, overriders > 1 ? "e" : "es");
+    }
+    return overriders != 0;
 }
 
 const char *sonde__hook_raw_text(uint32_t result)

@@ -2,6 +2,8 @@ set(sources
     hook.c
     hook_blind_spots.c
     hook_method.c
+    hook_objc.c
+    hook_override.c
     hook_raw_find.c
     hook_text.c
     hook_thunk.c

@@ -17,7 +17,7 @@
 #include "record_kept.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 10u
+#define SONDE__RECORD_PAGE_VERSION 11u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -48,10 +48,15 @@ enum sonde__record_event {
 /* Functions of a list. A function with several definitions takes several thunks. */
 #define SONDE__RECORD_FUNCTIONS 512u
 
+enum { SONDE__RECORD_CLASS_BYTES = 64 };
+
 struct sonde__record_function {
     uint32_t name;           /* offset in `names` */
     _Atomic uint32_t method; /* 1 + enum sonde__hook_method_state; 0: not a method, or not asked */
     uint32_t number;         /* of a system call, + 1; 0: it is none */
+    _Atomic uint32_t overriders; /* of a method: subclasses with one of their own, which is not
+                                    hooked */
+    char overrider[SONDE__RECORD_CLASS_BYTES]; /* one of them; its last byte stays 0 */
 };
 
 struct sonde__record_blind {

@@ -17,6 +17,7 @@ struct point {
 
 @interface Base : NSObject
 - (int)value;
+- (int)secret:(int)number;
 - (struct point)pointWith:(double)x and:(float)y count:(int)count;
 + (const char *)text;
 @end
@@ -27,12 +28,17 @@ struct point {
 
 @interface Other : Base
 - (int)value;
+- (int)secret:(int)number;
 @end
 
 @implementation Base
 - (int)value
 {
     return 21;
+}
+- (int)secret:(int)number
+{
+    return number;
 }
 - (struct point)pointWith:(double)x and:(float)y count:(int)count
 {
@@ -56,13 +62,18 @@ struct point {
 {
     return 1 + [super value];
 }
+- (int)secret:(int)number
+{
+    return number + 1;
+}
 @end
 
 /* The inherited one comes before that of its superclass. */
-enum { DERIVED, BASE, POINT, TEXT, TWICE, OTHER, NOTHING, NOBODY, NAMES };
+enum { DERIVED, BASE, POINT, TEXT, TWICE, OTHER, SECRET, NOTHING, NOBODY, NAMES };
 static const char *const names[] = {
-    "-[Derived value]", "-[Base value]",  "-[Base pointWith:and:count:]", "+[Base text]",
-    "-[Derived twice]", "-[Other value]", "-[Derived nothing]",           "-[Nobody nothing]"};
+    "-[Derived value]", "-[Base value]",      "-[Base pointWith:and:count:]",
+    "+[Base text]",     "-[Derived twice]",   "-[Other value]",
+    "-[Base secret:]",  "-[Derived nothing]", "-[Nobody nothing]"};
 
 static struct sonde_depot *depot;
 static uint64_t calls[NAMES];
@@ -74,10 +85,13 @@ static int add_entry(void *ctx, const struct sonde_audit_entry *entry)
     return 0;
 }
 
-static unsigned unseen;
+static unsigned unseen, overridden;
 static int see_blind_spot(void *ctx, const struct sonde_audit_blind_spot *spot)
 {
+    int is_override = strstr(spot->why, " it calls super") != NULL;
     (void)ctx;
+    overridden += is_override && strcmp(spot->function, "-[Base secret:]") == 0 &&
+                  strncmp(spot->why, "subclass Other overrides it: ", 29) == 0;
     unseen += spot->function != NULL && spot->function[0] == '-';
     return 0;
 }
@@ -95,13 +109,15 @@ static void call_all(void)
     struct point point = [base pointWith:1.5 and:2.5f count:3];
     CHECK([base value] == 21 && [derived value] == 21 && [other value] == 22);
     CHECK([(Derived *)derived twice] == 42);
+    CHECK([base secret:1] == 1 && [derived secret:2] == 2 && [other secret:3] == 4);
     CHECK(point.x == 1.5 && point.y == 2.5 && point.z == 3);
     CHECK(strcmp([Derived text], "text") == 0);
 }
 
 int main(void)
 {
-    const uint64_t once[NAMES] = {2, 4, 1, 1, 1, 1, 0, 0}, twice[NAMES] = {4, 8, 2, 2, 2, 2, 0, 0};
+    const uint64_t once[NAMES] = {2, 4, 1, 1, 1, 1, 2, 0, 0},
+                   twice[NAMES] = {4, 8, 2, 2, 2, 2, 4, 0, 0};
     Method method = class_getInstanceMethod(objc_getClass("Other"), @selector(value));
     IMP before = method_getImplementation(method);
     struct sonde_error error;
@@ -111,8 +127,9 @@ int main(void)
         CHECK(sonde_audit_start(depot, names, NAMES, &audit, &error) == SONDE_OK);
         CHECK(method_getImplementation(method) != before);
         call_all();
-        unseen = 0;
-        CHECK(sonde_audit_blind_spots(audit, see_blind_spot, NULL) == SONDE_OK && unseen == 2);
+        unseen = overridden = 0;
+        CHECK(sonde_audit_blind_spots(audit, see_blind_spot, NULL) == SONDE_OK && unseen == 3);
+        CHECK(overridden == 1); /* value is hooked in all classes; Derived inherits secret: */
         sonde_audit_stop(audit);
         CHECK(method_getImplementation(method) == before);
         CHECK(is_called(i == 0 ? once : twice));

@@ -84,6 +84,25 @@ static const void *section_of(const struct mach_header_64 *header, uint64_t slid
     return 0;
 }
 
+/* How many there are; as many as there is room for are given. */
+int objc_getClassList(Class *ret_classes, int capacity)
+{
+    int count = 0;
+    for (uint32_t i = 0; i < host_count_images(); i++) {
+        const void *header = 0;
+        uint64_t slide = 0, size = 0;
+        const char *path = 0;
+        host_get_image(i, &header, &slide, &path);
+        const Class *classes = section_of(header, slide, "__objc_classlist", &size);
+        for (uint64_t k = 0; classes != 0 && k < size / sizeof *classes; k++, count++) {
+            if (count < capacity) {
+                ret_classes[count] = classes[k];
+            }
+        }
+    }
+    return count;
+}
+
 Class objc_lookUpClass(const char *name)
 {
     for (uint32_t i = 0; i < host_count_images(); i++) {

@@ -13,7 +13,8 @@ struct big {
     long d;
 };
 
-__attribute__((objc_root_class)) @interface Root {
+__attribute__((objc_root_class))
+@interface Root {
     void *isa;
 }
 + (id)make;
@@ -26,11 +27,15 @@ __attribute__((objc_root_class)) @interface Root {
 - (int)added:(int)value;
 - (int)replaced;
 @end
+@interface Quiet : Root
+- (int)added:(int)value;
+@end
 @interface Derived : Root
 - (int)bySuper:(int)value;
 - (int)own;
 @end
-__attribute__((objc_root_class)) @interface Stranger {
+__attribute__((objc_root_class))
+@interface Stranger {
     void *isa;
 }
 + (int)other;
@@ -86,6 +91,13 @@ __attribute__((objc_root_class)) @interface Stranger {
     return 1;
 }
 @end
+@implementation Quiet
+- (int)added:(int)value
+{
+    return value;
+}
+@end
+
 @implementation Derived
 - (int)bySuper:(int)value
 {

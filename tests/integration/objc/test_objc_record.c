@@ -88,6 +88,8 @@ TEST_TIMEOUT(records_methods_by_name, 100)
     CHECK_CONTAINS(run.err, "-[Derived plain:]: the class has no such method of its own");
     CHECK_CONTAINS(run.err, "+[Derived sum:]: the class has no such method of its own");
     CHECK_CONTAINS(run.err, "-[Nobody nothing]: no class of this name is loaded");
+    CHECK_CONTAINS(run.err, "-[Root added:]: subclass Quiet overrides it: calls of that method are "
+                            "not counted, unless it calls super");
     CHECK_CONTAINS(run.err, "#0  run_calls+");
     CHECK_CONTAINS(run.err, "#0  -[Derived bySuper:]+"); /* it calls super's method */
     test_run_done(&plain);
