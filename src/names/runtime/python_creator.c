@@ -67,16 +67,101 @@ static bool read_frame(struct python *python, struct sonde__view *view, uint64_t
                              sizeof ret_frame->file) &&
            python_short_text(python, view, word(bytes, file + FUNCTION), ret_frame->function,
                              sizeof ret_frame->function) &&
+           strlen(ret_frame->file) < sizeof ret_frame->file - 4 && /* else it may be cut */
            python_small_int(python, view, word(bytes, file + LINE), &ret_frame->line);
 }
 
-/* Is it a file of asyncio, and which one? Null: no. */
-static const char *file_of_asyncio(const struct python *python, const char *file)
+/* --- files of asyncio --- */
+
+/* A file asyncio/NAME.py: NAME, and the size of the path of the folder before it. Null: another. */
+static const char *name_in_asyncio(const char *file, size_t *ret_folder)
 {
-    char folder[32];
-    (void)snprintf(folder, sizeof folder, "python3.%u/asyncio/", python->layout.minor);
-    const char *at = strstr(file, folder);
-    return at != NULL ? at + strlen(folder) : NULL;
+    static const char package[] = "asyncio";
+    const char *name = strrchr(file, '/');
+    size_t before = name != NULL ? (size_t)(name - file) : 0;
+    if (before < sizeof package - 1) {
+        return NULL;
+    }
+    before -= sizeof package - 1;
+    if (memcmp(file + before, package, sizeof package - 1) != 0 ||
+        (before > 0 && file[before - 1] != '/')) {
+        return NULL;
+    }
+    *ret_folder = before;
+    return name + 1;
+}
+
+/* Is it one of the functions that each run of a loop goes through? Other packages have folders
+ * named asyncio, too, but not these. */
+static bool runs_a_loop(const char *name, const char *function)
+{
+    static const char *const known[][2] = {{"events.py", "_run"},
+                                           {"base_events.py", "_run_once"},
+                                           {"base_events.py", "run_forever"},
+                                           {"base_events.py", "run_until_complete"},
+                                           {"runners.py", "run"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i][0]) == 0 && strcmp(function, known[i][1]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Do Python's own libraries end with this folder: by a name of the version, or the file of an
+ * archive? An interpreter that is built into a program may have them anywhere. */
+static bool is_of_python(const struct python_layout *l, const char *file, size_t folder)
+{
+    char name[2][24];
+    (void)snprintf(name[0], sizeof *name, "python3.%u/", l->minor);
+    (void)snprintf(name[1], sizeof *name, "python3%u.zip/", l->minor);
+    for (unsigned i = 0; i < 2; i++) {
+        size_t size = strlen(name[i]);
+        if (folder >= size && memcmp(file + folder - size, name[i], size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The folder that has the package asyncio. */
+struct home {
+    char folder[256];
+    size_t size;
+    bool is_known;
+};
+
+/* Find it by the outermost function that runs the loop. */
+static struct home find_home(struct python *python, struct sonde__view *view, uint64_t items,
+                             uint64_t count)
+{
+    struct frame frame;
+    struct home home = {.is_known = false};
+    for (uint64_t i = 0; i < count && i < FRAMES_MAX && !home.is_known; i++) {
+        const char *name = read_frame(python, view, items + i * 8, &frame)
+                               ? name_in_asyncio(frame.file, &home.size)
+                               : NULL;
+        home.is_known = name != NULL && runs_a_loop(name, frame.function);
+    }
+    memcpy(home.folder, frame.file, home.is_known ? home.size : 0);
+    return home;
+}
+
+enum whose { PROGRAMS, ASYNCIOS, UNKNOWN };
+
+static enum whose whose_file(const struct python *python, const struct home *home, const char *file,
+                             const char **ret_name)
+{
+    size_t folder = 0;
+    *ret_name = name_in_asyncio(file, &folder);
+    if (*ret_name == NULL) {
+        return PROGRAMS;
+    }
+    if (home->is_known) {
+        return home->size == folder && memcmp(home->folder, file, folder) == 0 ? ASYNCIOS
+                                                                               : PROGRAMS;
+    }
+    return is_of_python(&python->layout, file, folder) ? ASYNCIOS : UNKNOWN;
 }
 
 bool python_task_creator(struct python *python, struct sonde__view *view, uint64_t task,
@@ -87,16 +172,19 @@ bool python_task_creator(struct python *python, struct sonde__view *view, uint64
     if (!find_frames(python, view, task, &items, &count)) {
         return false;
     }
+    const struct home home = find_home(python, view, items, count);
     for (uint64_t i = 0; i < count && i < FRAMES_MAX; i++) {
         struct frame frame;
+        const char *name = NULL;
         if (!read_frame(python, view, items + (count - 1 - i) * 8, &frame)) {
             return false;
         }
-        const char *own = file_of_asyncio(python, frame.file);
-        if (own != NULL && strcmp(own, "events.py") == 0 && strcmp(frame.function, "_run") == 0) {
-            return false; /* a callback of the loop */
+        enum whose whose = whose_file(python, &home, frame.file, &name);
+        if (whose == UNKNOWN || (whose == ASYNCIOS && strcmp(name, "events.py") == 0 &&
+                                 strcmp(frame.function, "_run") == 0)) {
+            return false; /* asyncio's or not; a callback of the loop */
         }
-        if (own == NULL) {
+        if (whose == PROGRAMS) {
             (void)snprintf(ret_function, function_capacity, "%s", frame.function);
             (void)snprintf(ret_file, file_capacity, "%s", frame.file);
             *ret_line = frame.line;
