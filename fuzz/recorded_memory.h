@@ -66,6 +66,21 @@ static inline uint32_t recorded_copy(const struct recorded_memory *m, uint64_t a
     return got;
 }
 
+/* Change a word, in all pieces that have it. data: the record's */
+static inline void recorded_poke(const struct recorded_memory *m, uint8_t *data, uint64_t address,
+                                 uint64_t word)
+{
+    for (size_t at = RECORDED_HEAD; m->size - at >= RECORDED_PIECE;) {
+        uint64_t start = sonde__base_le64(data + at);
+        uint32_t bytes = sonde__base_le32(data + at + 8);
+        at += RECORDED_PIECE;
+        if (address >= start && address + 8 <= start + bytes) {
+            memcpy(data + at + (address - start), &word, 8);
+        }
+        at += bytes;
+    }
+}
+
 static inline void recorded_read(void *ctx, struct sonde__runtime_piece *pieces, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -66,6 +66,7 @@ struct v8_stated {
     int32_t values[V8_VALUES];
     bool has[V8_VALUES];
     bool is_v8;
+    uint8_t arch; /* enum sonde_arch */
 };
 /* May it be the name of a symbol that is to be noted? */
 static inline bool v8_is_near(const char *name)
@@ -80,6 +81,7 @@ void v8_note(struct v8_stated *stated, const struct sonde__elf *elf,
 
 struct v8_layout {
     int32_t of[V8_VALUES];
+    uint8_t arch;
     /* not stated */
     int32_t bytecode_positions;
     int32_t script_line_offset, script_id;

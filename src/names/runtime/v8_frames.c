@@ -138,6 +138,13 @@ static bool read_frame(struct sonde__view *view, uint64_t fp, struct frame *ret_
     return bytes != NULL;
 }
 
+/* Does a frame have the caller's pc? On aarch64 it may be signed. */
+static bool leads_to(const struct v8 *v8, const struct frame *frame, uint64_t pc)
+{
+    unsigned arch = v8->layout.arch;
+    return sonde__arch_strip_pac(arch, frame->words[BELOW + 1]) == sonde__arch_strip_pac(arch, pc);
+}
+
 static bool is_call(const struct v8 *v8, struct sonde__view *view, const struct frame *frame)
 {
     int32_t type = v8_type(v8, view, below(v8, frame, V8_FP_CONTEXT));
@@ -192,7 +199,7 @@ const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
             continue;
         }
         bool leads_on =
-            read_frame(view, native->fps[i], &frame) && frame.words[BELOW + 1] == stack->pcs[i + 1];
+            read_frame(view, native->fps[i], &frame) && leads_to(v8, &frame, stack->pcs[i + 1]);
         if (!leads_on && must_lead_on(native, i)) {
             return moved;
         }

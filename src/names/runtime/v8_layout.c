@@ -71,6 +71,7 @@ void v8_note(struct v8_stated *stated, const struct sonde__elf *elf,
             stated->values[symbols[i].value] = bytes != NULL ? (int32_t)sonde__base_le32(bytes) : 0;
             stated->has[symbols[i].value] = true;
             stated->is_v8 |= symbols[i].value == V8_FP_FUNCTION;
+            stated->arch = elf->arch;
         }
     }
 }
@@ -121,6 +122,7 @@ enum sonde_status v8_layout_of(const struct v8_stated *stated, struct v8_layout 
                                 "V8 does not state its layout as its version should", NULL, 0, 0);
     }
     memcpy(ret_layout->of, stated->values, sizeof ret_layout->of);
+    ret_layout->arch = stated->arch;
     ret_layout->script_line_offset = SCRIPT_LINE_OFFSET;
     ret_layout->script_id = SCRIPT_ID;
     ret_layout->bytecode_positions = major < 12 ? OLD_POSITIONS : POSITIONS;

@@ -216,7 +216,7 @@ static void walk_pointers(const struct sonde__runtime_moment *moment, struct son
             break;
         }
         above = fp + 16;
-        pc = sonde__base_le64(moment->stack + at + 8);
+        pc = sonde__arch_strip_pac(moment->regs->arch, sonde__base_le64(moment->stack + at + 8));
         fp = sonde__base_le64(moment->stack + at);
     }
     stack->lost_at = stack->count;

@@ -136,20 +136,6 @@ TEST(damaged_memory_gives_frames_or_a_reason)
     }
 }
 
-/* Set the word at an address, in all pieces that contain it. */
-static void poke(struct recorded_memory *m, uint8_t *data, uint64_t address, uint64_t word)
-{
-    for (size_t at = RECORDED_HEAD; m->size - at >= RECORDED_PIECE;) {
-        uint64_t start = sonde__base_le64(data + at);
-        uint32_t bytes = sonde__base_le32(data + at + 8);
-        at += RECORDED_PIECE;
-        if (address >= start && address + 8 <= start + bytes) {
-            memcpy(data + at + (address - start), &word, 8);
-        }
-        at += bytes;
-    }
-}
-
 /* A call that the interpreter's loop has just begun: its _PyCFrame has an earlier frame, above the
  * top of the frame stack. */
 TEST(frames_beyond_the_top_are_not_taken)
@@ -166,8 +152,8 @@ TEST(frames_beyond_the_top_are_not_taken)
         sonde__runtime_read(runtime, recorded.tid, &script);
         CHECK_EQ(script.state, SONDE__SCRIPT_READ);
         uint64_t at = runtime->python.threads[0].state + runtime->python.layout.ts_top;
-        poke(&recorded, data, at, runtime->chain.frames[0].at);
-        poke(&recorded, data, at + 8, runtime->chain.frames[0].at + 8);
+        recorded_poke(&recorded, data, at, runtime->chain.frames[0].at);
+        recorded_poke(&recorded, data, at + 8, runtime->chain.frames[0].at + 8);
         sonde__runtime_read(runtime, recorded.tid, &script);
         CHECK_EQ(script.state, SONDE__SCRIPT_DAMAGED);
         CHECK_STR(script.why, "it enters the interpreter's loop");
@@ -201,17 +187,19 @@ TEST(code_that_took_the_place_of_other_code_is_read_again)
         recorded_copy(&recorded, code + l->code_linetable, (uint8_t *)&lines, 8);
 
         recorded_copy(&recorded, name + l->text_ascii_bytes, (uint8_t *)&word, 8);
-        poke(&recorded, data, name + l->text_ascii_bytes, word ^ (n < 2 ? 'p' ^ 'x' : 'O' ^ 'X'));
+        recorded_poke(&recorded, data, name + l->text_ascii_bytes,
+                      word ^ (n < 2 ? 'p' ^ 'x' : 'O' ^ 'X'));
         sonde__runtime_read(runtime, recorded.tid, &script);
         CHECK_STR(script.frames[0].function, wanted[n]);
 
         recorded_copy(&recorded, file + l->text_ascii_bytes, (uint8_t *)&word, 8);
-        poke(&recorded, data, file + l->text_ascii_bytes, word ^ ((uint64_t)('s' ^ 'S') << 8));
+        recorded_poke(&recorded, data, file + l->text_ascii_bytes,
+                      word ^ ((uint64_t)('s' ^ 'S') << 8));
         sonde__runtime_read(runtime, recorded.tid, &script);
         CHECK_STR(script.frames[0].file, "/Srv/app/app.py");
 
         recorded_copy(&recorded, lines + l->bytes_start, (uint8_t *)&word, 8);
-        poke(&recorded, data, lines + l->bytes_start, 0);
+        recorded_poke(&recorded, data, lines + l->bytes_start, 0);
         sonde__runtime_read(runtime, recorded.tid, &script);
         CHECK(script.state == SONDE__SCRIPT_DAMAGED || script.frames[0].line != 18);
         sonde__runtime_close(runtime);
@@ -278,17 +266,17 @@ TEST(a_task_of_another_coroutine_is_not_taken)
     const struct python *python = &runtime->python;
     uint64_t task = python->tasks[0].task, coroutine = python->tasks[0].coroutine;
     uint16_t member = python->layout.task_coroutine;
-    poke(&recorded, data, task + 24, 0); /* its first callback */
+    recorded_poke(&recorded, data, task + 24, 0); /* its first callback */
     sonde__runtime_read(runtime, recorded.tid, &script);
     CHECK_STR(script.frames[1].task, "save order 7");
     CHECK_EQ(script.waiting_count, 0);
-    poke(&recorded, data, task + member, coroutine + 16);
+    recorded_poke(&recorded, data, task + member, coroutine + 16);
     sonde__runtime_read(runtime, recorded.tid, &script);
     CHECK_EQ(script.count, 9);
     CHECK(script.frames[1].task == NULL);
     CHECK_EQ(script.waiting_count, 0);
-    poke(&recorded, data, task + member, coroutine);
-    poke(&recorded, data, task + 8, python->codes.types.text); /* its type */
+    recorded_poke(&recorded, data, task + member, coroutine);
+    recorded_poke(&recorded, data, task + 8, python->codes.types.text); /* its type */
     sonde__runtime_read(runtime, recorded.tid, &script);
     CHECK(script.frames[1].task == NULL);
     sonde__runtime_close(runtime);
@@ -306,7 +294,7 @@ TEST(tasks_that_await_each_other_end)
     uint64_t first = runtime->python.tasks[0].task, bound = 0, second = 0;
     CHECK_EQ(recorded_copy(&recorded, first + 24, (uint8_t *)&bound, 8), 8);
     CHECK_EQ(recorded_copy(&recorded, bound + 24, (uint8_t *)&second, 8), 8);
-    poke(&recorded, data, second + 24, bound); /* "client 3" awaits itself */
+    recorded_poke(&recorded, data, second + 24, bound); /* "client 3" awaits itself */
     sonde__runtime_read(runtime, recorded.tid, &script);
     CHECK_EQ(script.count, 9);
     CHECK_EQ(script.waiting_count, 2); /* once */
@@ -419,7 +407,7 @@ TEST(a_list_of_tasks_that_changes_is_reported)
     uint64_t head = runtime->state + runtime->python.layout.ts_tasks;
     CHECK_EQ(recorded_copy(&recorded, head, (uint8_t *)&first, 8), 8);
     sonde__runtime_close(runtime);
-    poke(&recorded, data, first + 8, first);
+    recorded_poke(&recorded, data, first + 8, first);
     struct sonde__script script = read_loop(&memory, &runtime);
     CHECK_STR(script.doubt != NULL ? script.doubt : "", "asyncio's list of tasks cannot be read");
     sonde__runtime_close(runtime);

@@ -91,9 +91,9 @@ TEST(the_line_of_a_running_function_is_not_told)
 {
     uint8_t *data = load("node20");
     struct sonde__runtime *runtime = open_recorded();
-    struct sonde__script script = read_recorded(runtime);
+    (void)read_recorded(runtime);
     recorded.how[runtime->natives[0]] |= SONDE_HOW_EXACT;
-    script = read_recorded(runtime);
+    struct sonde__script script = read_recorded(runtime);
     CHECK_EQ(script.count, DEPTH);
     CHECK_STR(script.frames[0].function, "wait");
     CHECK_EQ(script.frames[0].line, 0);
@@ -108,11 +108,34 @@ TEST(a_stack_that_changed_gives_a_reason)
 {
     uint8_t *data = load("node20");
     struct sonde__runtime *runtime = open_recorded();
-    struct sonde__script script = read_recorded(runtime);
+    (void)read_recorded(runtime);
     recorded.pcs[runtime->natives[3] + 1] ^= 16;
-    script = read_recorded(runtime);
+    struct sonde__script script = read_recorded(runtime);
     CHECK_EQ(script.state, SONDE__SCRIPT_DAMAGED);
     CHECK_STR(script.why, "its native stack changed");
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* On aarch64, V8 signs return addresses. */
+TEST(a_signed_return_address_leads_to_the_caller)
+{
+    uint8_t *data = load("node20");
+    struct sonde__runtime *runtime = open_recorded();
+    (void)read_recorded(runtime);
+    uint32_t native = runtime->natives[3];
+    sonde__runtime_close(runtime);
+    recorded_poke(&recorded.memory, data, recorded.fps[native] + 8,
+                  recorded.pcs[native + 1] | (uint64_t)0x2a5 << 49);
+    runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    CHECK_STR(script.why, "its native stack changed"); /* not on x86 */
+    sonde__runtime_close(runtime);
+    recorded.stated.arch = SONDE_ARCH_AARCH64;
+    runtime = open_recorded();
+    script = read_recorded(runtime);
+    CHECK_EQ(script.count, DEPTH);
+    CHECK_STR(script.frames[3].function, stack[3].function);
     sonde__runtime_close(runtime);
     free(data);
 }
