@@ -155,12 +155,21 @@ static enum outcome take_sample(struct sonde__target_process *p, struct taking *
     return outcome;
 }
 
+/* Within a return, Python 3.12 and later have the caller's next instruction in no register yet, so
+ * the sample does not show that the frames are its own. Most often another one does. */
+static bool script_agrees(struct sonde__target_process *p)
+{
+    const struct sonde__runtime_moment moment = moment_of(p->sample);
+    return sonde__target_script_agrees(&p->base, &moment);
+}
+
 enum outcome sonde__target_capture_running(struct sonde__target_process *p, uint64_t tid,
                                            struct sonde_stack *stack,
                                            struct sonde__capture *capture, int32_t *ret_os_error)
 {
-    enum { SAMPLES = 4 };
+    enum { SAMPLES = 4, DISAGREE_MAX = 2 };
     enum outcome outcome = DONE;
+    unsigned disagreed = 0;
     struct taking t = {.tid = tid, .script = sonde__target_has_script(&p->base), .seen = SEEN_TORN};
     *ret_os_error = 0;
     if (!has_room(p)) {
@@ -171,6 +180,10 @@ enum outcome sonde__target_capture_running(struct sonde__target_process *p, uint
     }
     for (unsigned i = 0; i < SAMPLES && outcome == DONE && t.seen != SEEN; i++) {
         outcome = take_sample(p, &t);
+        if (outcome == DONE && t.seen == SEEN && disagreed < DISAGREE_MAX && !script_agrees(p)) {
+            t.seen = SEEN_BETWEEN;
+            disagreed++;
+        }
     }
     if (outcome == REFUSED) {
         sonde__target_process_rest(&p->base); /* it may be of an earlier thread with this tid */

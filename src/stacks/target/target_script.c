@@ -296,6 +296,13 @@ static void doubt_none(struct sonde__target_scripts *s, const struct sonde_stack
     }
 }
 
+bool sonde__target_script_agrees(const struct sonde__target *target,
+                                 const struct sonde__runtime_moment *moment)
+{
+    const struct sonde__target_scripts *s = &target->scripts;
+    return s->last.script.state != SONDE__SCRIPT_READ || sonde__runtime_agrees(s->runtime, moment);
+}
+
 void sonde__target_join_script(struct sonde__target *target,
                                const struct sonde__runtime_moment *moment,
                                struct sonde_stack *stack)
@@ -315,7 +322,7 @@ void sonde__target_join_script(struct sonde__target *target,
     }
     memcpy(s->frames, last->script.frames, last->script.count * sizeof *s->frames);
     last->script.frames = s->frames;
-    if (moment != NULL && !sonde__runtime_agrees(s->runtime, moment)) {
+    if (moment != NULL && !sonde__target_script_agrees(target, moment)) {
         last->apart = "read later";
         return;
     }

@@ -68,6 +68,10 @@ void sonde__target_read_resting(struct sonde__target *target, uint64_t tid,
                                 const struct sonde_stack *stack);
 /* The thread did run: forget them, and say so. */
 void sonde__target_tear_script(struct sonde__target *target);
+/* Do the frames that were read last agree with the moment of a sample? True also if there are none.
+ */
+bool sonde__target_script_agrees(const struct sonde__target *target,
+                                 const struct sonde__runtime_moment *moment);
 /* Join the script frames with the native stack. moment: when the stack was taken, if the thread
  * may have run between that and the reading of the script; else null. */
 void sonde__target_join_script(struct sonde__target *target,
