@@ -199,8 +199,8 @@ static void put_category(struct sonde__export_firefox *f, const struct frame_row
         category = INFERRED;
     } else if (frame->name_source == SONDE__REPORT_NAME_JIT) {
         category = JIT;
-    } else if (frame->image != 0) {
-        category = sonde__report_is_app(f->set->report, frame->image) ? APP : SYSTEM;
+    } else if (frame->image != 0 || frame->kind == SONDE__REPORT_FRAME_SCRIPT) {
+        category = sonde__report_frame_is_app(f->set->report, frame) ? APP : SYSTEM;
     }
     put_number(f, category);
 }

@@ -261,3 +261,41 @@ TEST(path_of_a_stack_that_is_too_deep)
     sonde__export_functions_done(&t);
     sonde__report_destroy(r);
 }
+
+/* --- the Firefox Profiler --- */
+
+static uint32_t push_script(struct sonde__report *r, uint32_t parent, const char *file)
+{
+    const struct sonde__report_frame frame = {.kind = SONDE__REPORT_FRAME_SCRIPT,
+                                              .language = sonde__report_string(r, "Python"),
+                                              .name = sonde__report_string(r, "f"),
+                                              .file = sonde__report_string(r, file),
+                                              .line = 1};
+    const struct sonde__report_node node = {.parent = parent,
+                                            .frame = sonde__report_add_frame(r, &frame)};
+    return sonde__report_add_node_value(r, &node);
+}
+
+/* A script's function is app or system code by its file. */
+TEST(firefox_categories_of_script_functions)
+{
+    enum { FIREFOX_APP = 1, FIREFOX_SYSTEM = 2 };
+    static const char column[] = "\"category\":[";
+    struct sonde__report *r;
+    struct sonde__report_thread thread = {.tid = 1};
+    struct sample_bytes bytes;
+    int own = 0, library = 0;
+    CHECK_OK(sonde__report_create(&r));
+    thread.stack = push_script(r, push_script(r, 0, "/usr/lib/python3.11/a.py"), "/srv/app.py");
+    sonde__report_add_thread(r, &thread);
+    CHECK_OK(export_to(r, SONDE__EXPORT_FIREFOX, &bytes));
+    const char *table = strstr(bytes.data, "\"frameTable\"");
+    const char *categories = table != NULL ? strstr(table, column) : NULL;
+    CHECK(categories != NULL);
+    const char *end = strchr(categories, ']'); /* the two functions are the last rows */
+    CHECK_EQ(sscanf(end - 3, "%d,%d", &library, &own), 2);
+    CHECK_EQ(library, FIREFOX_SYSTEM);
+    CHECK_EQ(own, FIREFOX_APP);
+    sample_bytes_done(&bytes);
+    sonde__report_destroy(r);
+}
