@@ -59,6 +59,14 @@ static void put_place(struct writer *w, const struct sonde__report_shown *shown)
     }
 }
 
+/* Sentry's name of a language; null: it has none. */
+static const char *platform_of(const char *language)
+{
+    return strcmp(language, "Python") == 0       ? "python"
+           : strcmp(language, "JavaScript") == 0 ? "node"
+                                                 : NULL;
+}
+
 /* Inlined and tail calls have no address here, because a server that looks up the frame's address
  * adds them again itself. */
 static void put_step(struct writer *w, const struct sonde__report_step *step)
@@ -80,7 +88,7 @@ static void put_step(struct writer *w, const struct sonde__report_step *step)
         sonde__json_hex(&w->json, "instruction_addr", frame->image * IMAGE_STEP + frame->offset);
     }
     if (is_script) {
-        put_text(w, "platform", sonde__report_text(w->report, frame->language));
+        put_text(w, "platform", platform_of(sonde__report_text(w->report, frame->language)));
     }
     sonde__json_bool(&w->json, "in_app", sonde__report_frame_is_app(w->report, frame));
     sonde__json_close(&w->json);
