@@ -38,7 +38,7 @@ if(SONDE_LIBCXXABI)
     # nothing is undefined when linked with ours: another version may need more
     execute_process(COMMAND ${CMAKE_C_COMPILER} -shared -fPIC -Wl,-z,defs -D_GNU_SOURCE
             -I${PROJECT_SOURCE_DIR}/include
-            -o ${folder}/try.so ${PROJECT_SOURCE_DIR}/cli/demangle_llvm.c ${folder}/demangler.o
+            -o ${folder}/try.so ${PROJECT_SOURCE_DIR}/cli/demangle/demangle_llvm.c ${folder}/demangler.o
         RESULT_VARIABLE linked OUTPUT_QUIET ERROR_QUIET)
     if(unpacked EQUAL 0 AND copied EQUAL 0 AND linked EQUAL 0)
         set(SONDE_LLVM_DEMANGLER ${folder}/demangler.o)
@@ -59,15 +59,15 @@ if(NOT SONDE_IBERTY)
 endif()
 
 # For the program `sonde` and tests with names: SOURCES to compile, LIBS to link.
-set(SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangler.c)
+set(SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle/demangler.c)
 if(SONDE_LLVM_DEMANGLER)
-    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle_llvm.c)
+    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle/demangle_llvm.c)
 else()
-    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle_llvm_none.c)
+    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle/demangle_llvm_none.c)
 endif()
 if(SONDE_IBERTY)
-    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle_iberty.c)
+    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle/demangle_iberty.c)
 else()
-    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle_iberty_none.c)
+    list(APPEND SONDE_DEMANGLER_SOURCES ${PROJECT_SOURCE_DIR}/cli/demangle/demangle_iberty_none.c)
 endif()
 set(SONDE_DEMANGLER_LIBS ${SONDE_LLVM_DEMANGLER} ${SONDE_IBERTY})
