@@ -16,6 +16,7 @@ struct collector {
     struct worker *worker;
     int blobs;           /* the folder of reports' files */
     uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
+    _Atomic uint64_t behind_bytes; /* those that waited when this was counted */
     _Atomic uint64_t accepted, refused, answered;
     _Atomic uint64_t body_bytes; /* memory of bodies now */
 };

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* POST /api/reports: docs/protocol.md, version 1. A report is answered with 2xx when it is on the
- * disk: in the journal. */
+ * disk: in the journal.
+ *
+ * The reports that a thread has received wait until it has looked at all requests that are ready;
+ * then they are written together, and synced once. While it waits for the disk others arrive, so
+ * the slower the disk the more share a sync. No other thread takes part: a switch of threads costs
+ * more than the rest of a request. */
 #include "answers.h"
 
 #include <errno.h>
@@ -32,18 +37,18 @@ static bool speaks_it(struct http_request *request)
     return version == NULL || strtoul(version, NULL, 10) >= 1;
 }
 
-static bool form_of(struct http_request *request, enum coding *ret_coding, uint32_t *ret_form)
+static bool form_of(struct http_request *request, enum coding *ret_coding)
 {
     const char *coding = http_header(request, "Content-Encoding");
     if (coding == NULL || strcasecmp(coding, "identity") == 0) {
         *ret_coding = CODING_NONE;
-        *ret_form = JOURNAL_REPORT;
+        request->form = JOURNAL_REPORT;
     } else if (strcasecmp(coding, "zstd") == 0) {
         *ret_coding = CODING_ZSTD;
-        *ret_form = JOURNAL_REPORT_ZSTD;
+        request->form = JOURNAL_REPORT_ZSTD;
     } else if (strcasecmp(coding, "gzip") == 0) {
         *ret_coding = CODING_GZIP;
-        *ret_form = JOURNAL_REPORT_GZIP;
+        request->form = JOURNAL_REPORT_GZIP;
     } else {
         return false;
     }
@@ -96,29 +101,75 @@ static unsigned look_at_body(struct http_request *request, enum coding coding,
 
 static enum http_when accept_it(struct http_request *request, bool is_known)
 {
+    enum { TEXT = 128 };
     char id[IDS_REPORT_TEXT];
-    char *body = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&body, &size);
+    char *body = malloc(TEXT);
+    int size = 0;
     ids_report_text(&request->id, id);
-    if (out != NULL) {
-        fprintf(out, "{\"id\": \"%s\", \"stored\": \"%s\", \"need_symbols\": []}\n", id,
-                is_known ? "known" : "new");
-        fclose(out);
+    if (body != NULL) {
+        size = snprintf(body, TEXT, "{\"id\": \"%s\", \"stored\": \"%s\", \"need_symbols\": []}\n",
+                        id, is_known ? "known" : "new");
     }
     request->collector->accepted++;
-    return http_give(request, is_known ? 200 : 201, "application/json", body, size);
+    return http_give(request, is_known ? 200 : 201, "application/json", body, (size_t)size);
 }
 
-static void on_disk(void *ctx, int os_error)
+/* --- the reports of one batch --- */
+
+/* Requests of this thread whose reports are not on the disk yet. */
+static _Thread_local struct {
+    struct http_request *requests[JOURNAL_BATCH_MAX];
+    unsigned count;
+} batch;
+
+/* How much waits for the worker, and whether that is too much: counted anew when something was
+ * written, and while it is too much. */
+static bool is_behind(struct collector *c)
 {
-    struct http_request *request = ctx;
-    request->os_error = os_error;
-    http_resume(request);
+    if (c->behind_bytes > c->behind_max) {
+        c->behind_bytes = journal_behind(c->journal, worker_place(c->worker));
+    }
+    return c->behind_bytes > c->behind_max;
 }
 
-static enum http_when after_journal(struct http_request *request)
+static void write_batch(struct collector *c)
 {
+    struct journal_entry entries[JOURNAL_BATCH_MAX];
+    uint64_t now_ns = collector_now_ns();
+    for (unsigned i = 0; i < batch.count; i++) {
+        struct http_request *request = batch.requests[i];
+        entries[i] = (struct journal_entry){.id = request->id,
+                                            .project = request->project,
+                                            .form = request->form,
+                                            .received_ns = now_ns,
+                                            .bytes = request->body,
+                                            .size = (uint32_t)request->size};
+    }
+    int os_error = journal_write(c->journal, entries, batch.count);
+    for (unsigned i = 0; i < batch.count; i++) {
+        batch.requests[i]->os_error = os_error;
+        batch.requests[i]->forget = NULL;
+    }
+    batch.count = 0;
+    c->behind_bytes = journal_behind(c->journal, worker_place(c->worker));
+}
+
+/* The sender went away. */
+static void forget(struct http_request *request)
+{
+    for (unsigned i = 0; i < batch.count; i++) {
+        if (batch.requests[i] == request) {
+            batch.requests[i] = batch.requests[--batch.count];
+            return;
+        }
+    }
+}
+
+static enum http_when after_batch(struct http_request *request)
+{
+    if (request->forget != NULL) { /* it is the first that is looked at again */
+        write_batch(request->collector);
+    }
     if (request->os_error == 0) {
         return accept_it(request, false);
     }
@@ -128,37 +179,32 @@ static enum http_when after_journal(struct http_request *request)
     return refuse(request, is_full ? 507 : 503, "the collector's disk does not take it");
 }
 
-static enum http_when put_into_journal(struct http_request *request, uint32_t form)
+static enum http_when put_into_batch(struct http_request *request)
 {
-    struct collector *c = request->collector;
-    if (journal_behind(c->journal, worker_place(c->worker)) > c->behind_max) {
+    if (is_behind(request->collector)) {
         http_add_header(request, "Retry-After", "30");
         return refuse(request, 503, "too many reports wait: come back");
     }
-    const struct journal_entry entry = {.id = request->id,
-                                        .project = request->project,
-                                        .form = form,
-                                        .received_ns = collector_now_ns(),
-                                        .bytes = request->body,
-                                        .size = (uint32_t)request->size};
-    http_suspend(request);
-    journal_add(c->journal, &entry, on_disk, request);
-    return HTTP_LATER;
+    if (batch.count == JOURNAL_BATCH_MAX) {
+        write_batch(request->collector);
+    }
+    batch.requests[batch.count++] = request;
+    request->forget = forget;
+    return HTTP_AGAIN;
 }
 
 enum http_when answer_ingest(struct http_request *request)
 {
     enum coding coding;
-    uint32_t form;
     const char *text;
-    if (request->is_resumed) {
-        return after_journal(request);
+    if (request->is_again) {
+        return after_batch(request);
     }
     http_add_header(request, "Sonde-Protocol", PROTOCOL);
     if (!speaks_it(request)) {
         return refuse(request, 426, "this collector speaks version 1 of the protocol");
     }
-    if (!form_of(request, &coding, &form)) {
+    if (!form_of(request, &coding)) {
         http_add_header(request, "Accept-Encoding", "zstd, gzip");
         return refuse(request, 415, "this content coding is not accepted: zstd, gzip or none");
     }
@@ -176,5 +222,5 @@ enum http_when answer_ingest(struct http_request *request)
         http_add_header(request, "Retry-After", "30");
         return refuse(request, 503, "the database does not answer");
     }
-    return known == STORE_KNOWN ? accept_it(request, true) : put_into_journal(request, form);
+    return known == STORE_KNOWN ? accept_it(request, true) : put_into_batch(request);
 }

@@ -180,6 +180,9 @@ static void *work(void *arg)
     struct journal_place place = w->place, synced = place, before = place;
     unsigned retry = RETRY_FIRST;
     pthread_setname_np(pthread_self(), "worker");
+    if (store_learn(w->store) != STORE_OK) { /* then the database is asked about each report */
+        say_error("the ids of the reports cannot be read: %s", store_error());
+    }
     while (journal_next(w->journal, &place, true, &entry)) {
         if (!store_batch(w, &entry, &place)) {
             place = before; /* read again */

@@ -22,8 +22,7 @@ struct http {
     struct collector *collector;
     const struct http_route *routes;
     atomic_bool is_ending;
-    atomic_uint requests;  /* that have begun and are not answered */
-    atomic_uint suspended; /* of them: those that another thread has */
+    atomic_uint requests; /* that have begun and are not answered */
 };
 
 /* --- what handlers use --- */
@@ -87,20 +86,6 @@ enum http_when http_refuse(struct http_request *request, unsigned status, const 
     return http_give(request, status, "application/json", body, size);
 }
 
-void http_suspend(struct http_request *request)
-{
-    request->http->suspended++;
-    MHD_suspend_connection(request->connection);
-}
-
-void http_resume(struct http_request *request)
-{
-    struct http *http = request->http; /* the request may be over when the call returns */
-    request->is_resumed = true;
-    MHD_resume_connection(request->connection);
-    http->suspended--;
-}
-
 /* --- answers --- */
 
 static enum MHD_Result answer(struct http_request *request)
@@ -115,8 +100,10 @@ static enum MHD_Result answer(struct http_request *request)
     if (a->type != NULL) {
         (void)MHD_add_response_header(response, "Content-Type", a->type);
     }
-    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    (void)MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (request->route == NULL || strcmp(request->route->method, "POST") != 0) {
+        (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        (void)MHD_add_response_header(response, "Cache-Control", "no-store");
+    }
     for (unsigned i = 0; i < a->header_count; i++) {
         (void)MHD_add_response_header(response, a->headers[i].name, a->headers[i].value);
     }
@@ -229,7 +216,8 @@ static enum MHD_Result handle(struct http_request *request)
     if (request->refused != 0) {
         return refuse(request, request->refused);
     }
-    if (request->route->handle(request) == HTTP_LATER) {
+    if (request->route->handle(request) == HTTP_AGAIN) {
+        request->is_again = true; /* libmicrohttpd calls until there is an answer */
         return MHD_YES;
     }
     return answer(request);
@@ -269,6 +257,9 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_requ
     (void)ctx, (void)connection, (void)why;
     if (request != NULL) {
         request->http->requests--;
+        if (request->forget != NULL) {
+            request->forget(request);
+        }
         drop_body(request);
         free(request->answer.body);
         free(request);
@@ -313,7 +304,7 @@ static void on_log(void *ctx, const char *format, va_list list)
 static struct MHD_Daemon *start_daemon(struct http *http, const struct http_options *options,
                                        const struct sockaddr_storage *address)
 {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG |
                      (address->ss_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0) |
                      (options->certificate != NULL ? MHD_USE_TLS : 0);
     const struct MHD_OptionItem tls[] = {
@@ -362,7 +353,6 @@ static void pause_a_little(void)
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* libmicrohttpd aborts if it is stopped while another thread has a connection. */
 void http_stop(struct http *http)
 {
     uint64_t until_ns = collector_now_ns() + (uint64_t)HTTP_END_SECONDS * 1000000000u;
@@ -372,9 +362,6 @@ void http_stop(struct http *http)
         close(listening);
     }
     while (http->requests != 0 && collector_now_ns() < until_ns) {
-        pause_a_little();
-    }
-    while (http->suspended != 0) { /* the journal answers each */
         pause_a_little();
     }
     MHD_stop_daemon(http->daemon);

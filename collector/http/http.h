@@ -2,9 +2,9 @@
 /* Requests and answers over libmicrohttpd: whole bodies of bounded size, routes, and the caller's
  * key. The rest of the collector does not see that library.
  *
- * A handler fills the answer and returns HTTP_NOW. Or it calls http_suspend(), hands the request to
- * another thread and returns HTTP_LATER; after http_resume() it is called again, with is_resumed.
- */
+ * A handler fills the answer and returns HTTP_NOW. Or it returns HTTP_AGAIN: it is called again on
+ * the same thread, with is_again, when the thread has looked at all other requests that are ready
+ * now. */
 #ifndef SONDE_COLLECTOR_HTTP_H
 #define SONDE_COLLECTOR_HTTP_H
 
@@ -14,7 +14,7 @@
 #include "store.h"
 #include "worker.h"
 
-enum { HTTP_PARTS_MAX = 8, HTTP_HEADERS_MAX = 6, HTTP_PART_TEXT = 128 };
+enum { HTTP_PARTS_MAX = 4, HTTP_HEADERS_MAX = 6, HTTP_PART_TEXT = 128 };
 
 struct http_answer {
     unsigned status;
@@ -31,7 +31,7 @@ struct http_answer {
 struct collector;
 struct http_request;
 
-enum http_when { HTTP_NOW, HTTP_LATER };
+enum http_when { HTTP_NOW, HTTP_AGAIN };
 typedef enum http_when http_handler(struct http_request *request);
 
 struct http_route {
@@ -56,10 +56,12 @@ struct http_request {
     void *body;
     size_t size, capacity;
     unsigned refused; /* a status, because of the body; 0: it is taken */
-    bool is_resumed;
+    bool is_again;
     struct http_answer answer;
-    /* of a handler that answers later */
+    /* of a handler that is called again */
+    void (*forget)(struct http_request *request); /* the request ends before that; or null */
     struct report_id id;
+    uint32_t form;
     int os_error;
 };
 
@@ -93,9 +95,4 @@ enum http_when http_refuse(struct http_request *request, unsigned status, const 
 /* The answer of a stream of open_memstream(); takes its memory. Returns HTTP_NOW. */
 enum http_when http_give(struct http_request *request, unsigned status, const char *type,
                          void *body, size_t size);
-/* In a handler, before another thread has the request. */
-void http_suspend(struct http_request *request);
-/* On any thread: have the handler called again. */
-void http_resume(struct http_request *request);
-
 #endif

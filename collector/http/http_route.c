@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http_route.h"
 
+#include <nettle/memops.h>
+
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <xxhash.h>
 
 #include "collector.h"
 
@@ -109,28 +114,49 @@ static bool may(const struct store_key *key, enum store_role needed)
     return key->role != STORE_INGEST && key->role >= needed;
 }
 
-/* Valid keys of this thread's last requests, for KEPT_NS: a revoked key is refused after that. */
-enum { KEPT_KEYS = 16 };
+/* Secrets of this thread's last requests that were valid, for KEPT_NS: a revoked key is refused
+ * after that. They are found by a hash that callers cannot foresee, and compared whole, in a time
+ * that says nothing about them. */
+enum { KEPT_KEYS = 16, KEPT_TEXT = 64 };
 #define KEPT_NS 1000000000u
-static _Thread_local struct {
+static _Thread_local struct kept {
+    char secret[KEPT_TEXT];
+    size_t size;
+    uint64_t from_ns; /* by a clock that is not set */
     struct store_key key;
-    uint64_t until_ns;
 } kept[KEPT_KEYS];
 
-static enum store_status find_key(struct store *store, const struct hash *hash,
+static uint64_t steady_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct kept *kept_of(const char *secret, size_t size)
+{
+    static _Thread_local uint64_t seed;
+    if (seed == 0 && getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) {
+        return NULL;
+    }
+    return size <= KEPT_TEXT ? &kept[XXH3_64bits_withSeed(secret, size, seed) % KEPT_KEYS] : NULL;
+}
+
+static enum store_status find_key(struct store *store, const char *secret, size_t size,
                                   struct store_key *ret_key)
 {
-    unsigned at = hash->bytes[0] % KEPT_KEYS;
-    uint64_t now_ns = collector_now_ns();
-    if (kept[at].until_ns - now_ns <= KEPT_NS &&
-        memcmp(&kept[at].key.hash, hash, sizeof *hash) == 0) {
-        *ret_key = kept[at].key;
+    struct kept *same = kept_of(secret, size);
+    uint64_t now_ns = steady_ns();
+    if (same != NULL && same->size == size && now_ns - same->from_ns <= KEPT_NS &&
+        memeql_sec(same->secret, secret, size)) {
+        *ret_key = same->key;
         return STORE_OK;
     }
-    enum store_status status = store_find_key(store, hash, ret_key);
-    if (status == STORE_OK) {
-        kept[at].key = *ret_key;
-        kept[at].until_ns = now_ns + KEPT_NS;
+    struct hash hash = ids_hash(secret, size);
+    enum store_status status = store_find_key(store, &hash, ret_key);
+    if (status == STORE_OK && same != NULL) {
+        *same = (struct kept){.size = size, .from_ns = now_ns, .key = *ret_key};
+        memcpy(same->secret, secret, size);
     }
     return status;
 }
@@ -157,8 +183,7 @@ unsigned http_admit(struct http_request *request, const char *authorization)
     if (size == 0) {
         return 401;
     }
-    struct hash hash = ids_hash(secret, size);
-    enum store_status status = find_key(request->collector->store, &hash, &request->key);
+    enum store_status status = find_key(request->collector->store, secret, size, &request->key);
     if (status != STORE_OK) {
         return status == STORE_ABSENT ? 401 : 503;
     }

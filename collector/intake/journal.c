@@ -9,31 +9,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "journal_files.h"
 
-/* Entries of one sync, and the least time between two: those that come meanwhile share the next. */
-enum { BATCH_MAX = 256 };
-#define GATHER_NS 4000000u
-
-struct waiting {
-    struct waiting *next;
-    struct journal_head head;
-    const void *bytes;
-    journal_done *done;
-    void *ctx;
-};
-
 struct journal {
+    pthread_mutex_t writing; /* of the files; taken before `mutex` */
     struct journal_files files;
-    pthread_t writer;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct waiting *first, **last; /* entries that wait for the disk */
-    bool is_ending, is_waking;
-    struct journal_place end; /* of what is on the disk */
+    bool is_waking, is_awaited; /* is_awaited: the reader waits */
+    struct journal_place end;   /* of what is on the disk */
     /* the reader's */
     int fd;
     uint64_t segment; /* of fd */
@@ -43,103 +29,33 @@ struct journal {
 
 /* --- write --- */
 
-/* Take up to BATCH_MAX entries that fit in one file. */
-static unsigned take_batch(struct journal *j, struct waiting *batch[BATCH_MAX])
+static void publish_end(struct journal *j)
 {
-    unsigned count = 0;
-    uint64_t size = 0;
-    while (j->first != NULL && count < BATCH_MAX) {
-        struct waiting *w = j->first;
-        size += sizeof w->head + w->head.size;
-        if (count != 0 && size > JOURNAL_SEGMENT_BYTES) {
-            break;
-        }
-        j->first = w->next;
-        batch[count++] = w;
-    }
-    if (j->first == NULL) {
-        j->last = &j->first;
-    }
-    return count;
-}
-
-static int write_batch(struct journal *j, struct waiting *const *batch, unsigned count)
-{
-    struct iovec parts[2 * BATCH_MAX];
-    for (size_t i = 0; i < count; i++) {
-        parts[2 * i] = (struct iovec){&batch[i]->head, sizeof batch[i]->head};
-        parts[2 * i + 1] = (struct iovec){(void *)(uintptr_t)batch[i]->bytes, batch[i]->head.size};
-    }
-    return journal_files_append(&j->files, parts, 2 * count);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Let more entries come, if the last sync was just now. */
-static void gather(uint64_t last_ns)
-{
-    uint64_t past_ns = now_ns() - last_ns;
-    if (past_ns < GATHER_NS) {
-        nanosleep(&(struct timespec){.tv_nsec = (long)(GATHER_NS - past_ns)}, NULL);
-    }
-}
-
-static void *write_entries(void *arg)
-{
-    struct journal *j = arg;
-    struct waiting *batch[BATCH_MAX];
-    uint64_t last_ns = 0;
-    pthread_setname_np(pthread_self(), "journal");
     pthread_mutex_lock(&j->mutex);
-    for (;;) {
-        if (j->first == NULL && j->is_ending) {
-            break;
-        }
-        if (j->first == NULL) {
-            pthread_cond_wait(&j->changed, &j->mutex);
-            continue;
-        }
-        pthread_mutex_unlock(&j->mutex);
-        gather(last_ns);
-        last_ns = now_ns();
-        pthread_mutex_lock(&j->mutex);
-        unsigned count = take_batch(j, batch);
-        pthread_mutex_unlock(&j->mutex);
-        int os_error = write_batch(j, batch, count);
-        pthread_mutex_lock(&j->mutex);
-        j->end = j->files.end;
+    j->end = j->files.end;
+    if (j->is_awaited) {
         pthread_cond_broadcast(&j->changed);
-        pthread_mutex_unlock(&j->mutex);
-        for (unsigned i = 0; i < count; i++) {
-            batch[i]->done(batch[i]->ctx, os_error);
-            free(batch[i]);
-        }
-        pthread_mutex_lock(&j->mutex);
     }
     pthread_mutex_unlock(&j->mutex);
-    return NULL;
 }
 
-void journal_add(struct journal *j, const struct journal_entry *entry, journal_done *done,
-                 void *ctx)
+int journal_write(struct journal *j, const struct journal_entry *entries, unsigned count)
 {
-    struct waiting *w = malloc(sizeof *w);
-    if (w == NULL) {
-        done(ctx, ENOMEM);
-        return;
+    struct journal_head heads[JOURNAL_BATCH_MAX];
+    struct iovec parts[2 * JOURNAL_BATCH_MAX];
+    if (count > JOURNAL_BATCH_MAX) {
+        return EINVAL;
     }
-    *w = (struct waiting){.bytes = entry->bytes, .done = done, .ctx = ctx};
-    journal_head_fill(&w->head, entry);
-    pthread_mutex_lock(&j->mutex);
-    *j->last = w;
-    j->last = &w->next;
-    pthread_cond_broadcast(&j->changed);
-    pthread_mutex_unlock(&j->mutex);
+    for (size_t i = 0; i < count; i++) {
+        journal_head_fill(&heads[i], &entries[i]);
+        parts[2 * i] = (struct iovec){&heads[i], sizeof heads[i]};
+        parts[2 * i + 1] = (struct iovec){(void *)(uintptr_t)entries[i].bytes, entries[i].size};
+    }
+    pthread_mutex_lock(&j->writing);
+    int os_error = journal_files_append(&j->files, parts, 2 * count);
+    publish_end(j);
+    pthread_mutex_unlock(&j->writing);
+    return os_error;
 }
 
 /* --- read --- */
@@ -154,7 +70,9 @@ static bool wait_for_more(struct journal *j, struct journal_place place, bool wa
 {
     pthread_mutex_lock(&j->mutex);
     while (wait && !j->is_waking && !is_before(place, j->end)) {
+        j->is_awaited = true;
         pthread_cond_wait(&j->changed, &j->mutex);
+        j->is_awaited = false;
     }
     bool has_more = is_before(place, j->end) && !(wait && j->is_waking);
     pthread_mutex_unlock(&j->mutex);
@@ -275,32 +193,22 @@ int journal_open(const char *folder, struct journal_place stored, struct journal
     }
     j->fd = -1;
     j->end = j->files.end;
-    j->last = &j->first;
+    pthread_mutex_init(&j->writing, NULL);
     pthread_mutex_init(&j->mutex, NULL);
     pthread_cond_init(&j->changed, NULL);
-    os_error = pthread_create(&j->writer, NULL, write_entries, j);
-    if (os_error != 0) {
-        journal_files_end(&j->files);
-        free(j);
-        return os_error;
-    }
     *ret_journal = j;
     return 0;
 }
 
 void journal_close(struct journal *j)
 {
-    pthread_mutex_lock(&j->mutex);
-    j->is_ending = true;
-    pthread_cond_broadcast(&j->changed);
-    pthread_mutex_unlock(&j->mutex);
-    pthread_join(j->writer, NULL);
     if (j->fd >= 0) {
         close(j->fd);
     }
     journal_files_end(&j->files);
     pthread_cond_destroy(&j->changed);
     pthread_mutex_destroy(&j->mutex);
+    pthread_mutex_destroy(&j->writing);
     free(j->bytes);
     free(j);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The journal: what was received, in order, on the disk before it is acknowledged.
  *
- * Files of up to JOURNAL_SEGMENT_BYTES. One thread writes all entries that wait, syncs once, and
- * then tells each of them (group commit). One reader follows; when the store has what it read,
- * for good, whole files are removed. An entry has a checksum of its head and its bytes: what a
- * crash cut is found at the next start, and removed. */
+ * Files of up to JOURNAL_SEGMENT_BYTES. Each HTTP thread writes what it received in one round and
+ * syncs once (group commit). One reader follows; when the store has what it read, for good, whole
+ * files are removed. An entry has a checksum of its head and its bytes: what a crash cut is found
+ * at the next start, and removed. */
 #ifndef SONDE_COLLECTOR_JOURNAL_H
 #define SONDE_COLLECTOR_JOURNAL_H
 
@@ -37,18 +37,15 @@ struct journal_entry {
 
 struct journal;
 
-/* Called on the journal's thread: the entry is on the disk, or os_error says why it is not. */
-typedef void journal_done(void *ctx, int os_error);
-
 /* Open the journal in a folder, and remove what a crash cut from its end. stored: where the store
  * is; files before it are removed. Returns 0 or an errno. */
 int journal_open(const char *folder, struct journal_place stored, struct journal **ret_journal);
-/* Write what waits, and end the thread. */
 void journal_close(struct journal *journal);
 
-/* Append. The bytes are the caller's, and stay until `done` was called. Any thread. */
-void journal_add(struct journal *journal, const struct journal_entry *entry, journal_done *done,
-                 void *ctx);
+/* Append 1 to JOURNAL_BATCH_MAX entries and sync: all or none of them. Returns 0 when they are on
+ * the disk, or an errno. Any thread; blocks for a sync of the disk. */
+enum { JOURNAL_BATCH_MAX = 256 };
+int journal_write(struct journal *journal, const struct journal_entry *entries, unsigned count);
 
 /* The next entry after *place, which moves behind it. The bytes are the journal's, until the next
  * call. wait: for one, if there is none yet. Returns false if there is none, or the journal ends

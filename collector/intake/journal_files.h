@@ -33,7 +33,7 @@ struct journal_files {
 int journal_files_begin(struct journal_files *files, const char *folder,
                         struct journal_place stored);
 void journal_files_end(struct journal_files *files);
-/* Append the parts and sync, all or nothing. The writer's thread. Returns 0 or an errno; then the
+/* Append the parts and sync, all or nothing. One caller at a time. Returns 0 or an errno; then the
  * file is as before. */
 int journal_files_append(struct journal_files *files, struct iovec *parts, unsigned count);
 /* Open a file to read it. -1: it is not there. */

@@ -131,3 +131,11 @@ uint64_t sqlite_uint(sqlite3_stmt *statement, int column)
 {
     return (uint64_t)sqlite3_column_int64(statement, column);
 }
+
+void sqlite_copy_id(sqlite3_stmt *statement, int column, void *ret_bytes, size_t size)
+{
+    const void *bytes = sqlite3_column_blob(statement, column);
+    if (bytes != NULL && (size_t)sqlite3_column_bytes(statement, column) == size) {
+        memcpy(ret_bytes, bytes, size);
+    }
+}

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
+#include "seen.h"
 #include "store.h"
 
 /* Statements of the writer, prepared once. */
@@ -28,6 +29,7 @@ struct store {
     sqlite3 *writer, *reader;
     sqlite3_stmt *statements[SQLITE_STATEMENTS];
     sqlite3_stmt *knows;              /* of the reader */
+    struct seen *seen;
     pthread_mutex_t reading, writing; /* writing: changes by commands beside the one writer */
 };
 
@@ -42,6 +44,8 @@ void sqlite_bind(sqlite3_stmt *statement, const char *types, ...);
 enum store_status sqlite_run(sqlite3 *db, sqlite3_stmt *statement);
 /* A column as text; "" for null. */
 const char *sqlite_text(sqlite3_stmt *statement, int column);
+/* A column of so many bytes; another one leaves ret_bytes as it is. */
+void sqlite_copy_id(sqlite3_stmt *statement, int column, void *ret_bytes, size_t size);
 uint64_t sqlite_uint(sqlite3_stmt *statement, int column);
 
 #endif

@@ -86,6 +86,8 @@ struct store_report {
     const char *why;             /* says why */
 };
 
+/* Learn which reports are there, so that store_knows() need not look for new ones. */
+enum store_status store_learn(struct store *store);
 enum store_status store_begin(struct store *store);
 /* KNOWN: the project has a report with this id; nothing has changed. */
 enum store_status store_add_report(struct store *store, const struct store_report *report);
@@ -99,6 +101,7 @@ enum store_status store_sync(struct store *store);
 
 /* --- questions --- */
 
+/* Is the report in the store? KNOWN | ABSENT | FAILED. */
 enum store_status store_knows(struct store *store, uint32_t project, const struct report_id *id);
 
 struct store_group {

@@ -57,6 +57,9 @@ struct journal_place store_place(struct store *store)
 
 enum store_status store_knows(struct store *store, uint32_t project, const struct report_id *id)
 {
+    if (!seen_may_have(store->seen, project, id)) {
+        return STORE_ABSENT;
+    }
     pthread_mutex_lock(&store->reading);
     sqlite_bind(store->knows, "ur", (uint64_t)project, id);
     int result = sqlite3_step(store->knows);
@@ -69,14 +72,6 @@ enum store_status store_knows(struct store *store, uint32_t project, const struc
 }
 
 /* --- groups --- */
-
-static void copy_id(sqlite3_stmt *statement, int column, void *ret_bytes, size_t size)
-{
-    const void *bytes = sqlite3_column_blob(statement, column);
-    if (bytes != NULL && (size_t)sqlite3_column_bytes(statement, column) == size) {
-        memcpy(ret_bytes, bytes, size);
-    }
-}
 
 #define GROUP_COLUMNS                                                                              \
     "SELECT number, kind, id, title, summary, why, severity, count, total_ns, longest_ns, "        \
@@ -100,7 +95,7 @@ static void tell_group(sqlite3_stmt *s, store_each_group *each, void *ctx)
                                 .last_ns = sqlite_uint(s, 13),
                                 .first_build = sqlite_text(s, 14),
                                 .last_build = sqlite_text(s, 15)};
-    copy_id(s, 16, group.longest.bytes, sizeof group.longest.bytes);
+    sqlite_copy_id(s, 16, group.longest.bytes, sizeof group.longest.bytes);
     each(ctx, &group);
 }
 
@@ -172,8 +167,8 @@ static void tell_row(sqlite3_stmt *s, store_each_row *each, void *ctx)
                             .device = sqlite_text(s, 6),
                             .os = sqlite_text(s, 7),
                             .note = sqlite_text(s, 8)};
-    copy_id(s, 0, row.id.bytes, sizeof row.id.bytes);
-    copy_id(s, 9, row.blob.bytes, sizeof row.blob.bytes);
+    sqlite_copy_id(s, 0, row.id.bytes, sizeof row.id.bytes);
+    sqlite_copy_id(s, 9, row.blob.bytes, sizeof row.blob.bytes);
     each(ctx, &row);
 }
 

@@ -82,11 +82,13 @@ enum store_status store_open(const char *folder, struct store **ret_store,
     char path[4096];
     struct store *store = calloc(1, sizeof *store);
     snprintf(path, sizeof path, "%s/collector.db", folder);
-    enum store_status status = store == NULL ? sqlite_fail(NULL) : open_all(store, path);
     if (store != NULL) {
+        store->seen = seen_begin();
         pthread_mutex_init(&store->reading, NULL);
         pthread_mutex_init(&store->writing, NULL);
     }
+    bool has_memory = store != NULL && store->seen != NULL;
+    enum store_status status = has_memory ? open_all(store, path) : sqlite_fail(NULL);
     if (status != STORE_OK) {
         snprintf(ret_error->what, sizeof ret_error->what, "%s", store_error());
         store_close(store);
@@ -94,6 +96,34 @@ enum store_status store_open(const char *folder, struct store **ret_store,
     }
     *ret_store = store;
     return STORE_OK;
+}
+
+/* With a connection of its own: questions need not wait for it. */
+enum store_status store_learn(struct store *store)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    enum store_status status = STORE_FAILED;
+    const char *path = sqlite3_db_filename(store->writer, "main");
+    if (open_connection(path, SQLITE_OPEN_READWRITE, &db) &&
+        sqlite3_prepare_v2(db, "SELECT project, id FROM report", -1, &statement, NULL) ==
+            SQLITE_OK) {
+        int result;
+        while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+            struct report_id id = {{0}};
+            sqlite_copy_id(statement, 1, id.bytes, sizeof id.bytes);
+            seen_add(store->seen, (uint32_t)sqlite_uint(statement, 0), &id);
+        }
+        status = result == SQLITE_DONE ? STORE_OK : STORE_FAILED;
+    }
+    if (status == STORE_OK) {
+        seen_is_whole(store->seen);
+    } else {
+        (void)sqlite_fail(db);
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return status;
 }
 
 void store_close(struct store *store)
@@ -107,6 +137,7 @@ void store_close(struct store *store)
     sqlite3_finalize(store->knows);
     sqlite3_close(store->reader);
     sqlite3_close(store->writer);
+    seen_end(store->seen);
     pthread_mutex_destroy(&store->reading);
     pthread_mutex_destroy(&store->writing);
     free(store);

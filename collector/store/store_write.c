@@ -181,6 +181,7 @@ static enum store_status add_row(struct store *store, const struct store_report 
 enum store_status store_add_report(struct store *store, const struct store_report *report)
 {
     const struct digest *digest = report->digest;
+    seen_add(store->seen, report->project, &report->id);
     enum store_status status = add_row(store, report);
     if (status != STORE_OK || digest == NULL) {
         return status;

@@ -2,9 +2,9 @@
 /* The journal: what was acknowledged is read back in order, whatever a crash cut. */
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,53 +15,26 @@
 #include "journal.h"
 #include "test.h"
 
-/* An arena of the journal's thread would count as a leak. */
-static __attribute__((constructor)) void use_one_arena(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-}
-
-struct answer {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    unsigned count, failed;
-};
-
-static void count_done(void *ctx, int os_error)
-{
-    struct answer *answer = ctx;
-    pthread_mutex_lock(&answer->mutex);
-    answer->count++;
-    answer->failed += os_error != 0;
-    pthread_cond_signal(&answer->changed);
-    pthread_mutex_unlock(&answer->mutex);
-}
-
-static void await(struct answer *answer, unsigned count)
-{
-    pthread_mutex_lock(&answer->mutex);
-    while (answer->count < count) {
-        pthread_cond_wait(&answer->changed, &answer->mutex);
-    }
-    pthread_mutex_unlock(&answer->mutex);
-}
-
 static char texts[64][32];
 
-/* Add entries first to last - 1, and wait until they are on the disk. */
+static struct journal_entry entry_of(unsigned i)
+{
+    struct journal_entry entry = {.project = i, .form = JOURNAL_REPORT, .received_ns = i};
+    snprintf(texts[i], sizeof texts[i], "entry %u%.*s", i, (int)(i % 7), "......");
+    entry.bytes = texts[i];
+    entry.size = (uint32_t)strlen(texts[i]);
+    entry.id.bytes[0] = (uint8_t)i;
+    return entry;
+}
+
+/* Write entries first to last - 1 by one sync. */
 static void add(struct journal *journal, unsigned first, unsigned last)
 {
-    struct answer answer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    struct journal_entry entries[64];
     for (unsigned i = first; i < last; i++) {
-        struct journal_entry entry = {.project = i, .form = JOURNAL_REPORT, .received_ns = i};
-        snprintf(texts[i], sizeof texts[i], "entry %u%.*s", i, (int)(i % 7), "......");
-        entry.bytes = texts[i];
-        entry.size = (uint32_t)strlen(texts[i]);
-        entry.id.bytes[0] = (uint8_t)i;
-        journal_add(journal, &entry, count_done, &answer);
+        entries[i - first] = entry_of(i);
     }
-    await(&answer, last - first);
-    CHECK_EQ(answer.failed, 0);
+    CHECK_EQ(journal_write(journal, entries, last - first), 0);
 }
 
 /* Read from a place to the end; they must be entries first, first + 1, … Returns how many. */
@@ -102,6 +75,47 @@ TEST(entries_are_read_in_order)
     journal = open_journal(middle); /* the store has the first twenty */
     place = middle;
     CHECK_EQ(read_all(journal, &place, 20), 10);
+    journal_close(journal);
+}
+
+enum { WRITERS = 3, EACH = 40 };
+
+/* Entries of a writer: its number, and which of its entries it is. */
+static void *write_each(void *ctx)
+{
+    static atomic_uint next_writer;
+    unsigned writer = next_writer++;
+    for (unsigned i = 0; i < EACH; i += 2) {
+        struct journal_entry entries[2];
+        for (unsigned k = 0; k < 2; k++) {
+            entries[k] = (struct journal_entry){
+                .project = writer, .received_ns = i + k, .bytes = "x", .size = 1};
+        }
+        CHECK_EQ(journal_write(ctx, entries, 2), 0);
+    }
+    return NULL;
+}
+
+/* A reader that waits beside several writers gets the entries of each in order. */
+TEST_TIMEOUT(several_threads_write_while_one_reads, 60)
+{
+    pthread_t writers[WRITERS];
+    unsigned next[WRITERS] = {0};
+    struct journal_entry entry;
+    struct journal_place place = {0};
+    struct journal *journal = open_journal(place);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        CHECK_EQ(pthread_create(&writers[i], NULL, write_each, journal), 0);
+    }
+    for (unsigned i = 0; i < WRITERS * EACH; i++) {
+        CHECK(journal_next(journal, &place, true, &entry));
+        CHECK(entry.project < WRITERS);
+        CHECK_EQ(entry.received_ns, next[entry.project]++);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        pthread_join(writers[i], NULL);
+    }
+    CHECK(!journal_next(journal, &place, false, &entry));
     journal_close(journal);
 }
 
@@ -168,7 +182,6 @@ TEST(damage_is_never_read_as_an_entry)
 TEST_TIMEOUT(files_follow_each_other_and_are_removed, 60)
 {
     enum { SIZE = 48 << 20 };
-    struct answer answer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
     char path[512];
     struct stat file;
     char *bytes = calloc(1, SIZE);
@@ -177,8 +190,7 @@ TEST_TIMEOUT(files_follow_each_other_and_are_removed, 60)
     struct journal *journal = open_journal(place);
     for (unsigned i = 0; i < 5; i++) {
         entry.project = i;
-        journal_add(journal, &entry, count_done, &answer);
-        await(&answer, i + 1);
+        CHECK_EQ(journal_write(journal, &entry, 1), 0);
     }
     for (unsigned i = 0; i < 5; i++) {
         CHECK(journal_next(journal, &place, false, &entry));
@@ -199,7 +211,6 @@ TEST_TIMEOUT(files_follow_each_other_and_are_removed, 60)
 /* A full disk: the entry is refused, and what is there stays readable. */
 TEST(full_disk_refuses_and_loses_nothing)
 {
-    struct answer answer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("none", test_folder(), "tmpfs", 0, "size=64k") != 0) {
         SKIP("no tmpfs can be mounted here");
@@ -209,9 +220,7 @@ TEST(full_disk_refuses_and_loses_nothing)
     char *bytes = calloc(1, 100000);
     struct journal_entry entry = {.bytes = bytes, .size = 100000};
     add(journal, 0, 3);
-    journal_add(journal, &entry, count_done, &answer);
-    await(&answer, 1);
-    CHECK_EQ(answer.failed, 1);
+    CHECK_EQ(journal_write(journal, &entry, 1), ENOSPC);
     add(journal, 3, 5);
     CHECK_EQ(read_all(journal, &place, 0), 5);
     journal_close(journal);

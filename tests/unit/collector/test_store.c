@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "blob.h"
+#include "seen.h"
 #include "store.h"
 #include "test.h"
 
@@ -103,6 +104,60 @@ TEST(report_counts_once_and_sums_add_up)
     id.bytes[0] = 5;
     CHECK_EQ(store_knows(store, 1, &id), STORE_ABSENT);
     store_close(store);
+}
+
+static bool is_known(struct store *store, unsigned id)
+{
+    struct report_id report = {{(uint8_t)id}};
+    enum store_status status = store_knows(store, 1, &report);
+    CHECK(status == STORE_KNOWN || status == STORE_ABSENT);
+    return status == STORE_KNOWN;
+}
+
+/* The filter of ids changes no answer: not before it has the old reports, not with new ones. */
+TEST(reports_are_known_with_and_without_the_filter)
+{
+    static char one[] = "m1", old[] = "b1";
+    struct store *store = open_store();
+    CHECK_EQ(store_begin(store), STORE_OK);
+    CHECK_EQ(add(store, 1, "g", 100, one, old), STORE_OK);
+    CHECK_EQ(store_commit(store, (struct journal_place){1, 1}), STORE_OK);
+    CHECK(is_known(store, 1) && !is_known(store, 2));
+    store_close(store);
+    store = open_store();
+    CHECK(is_known(store, 1) && !is_known(store, 2));
+    CHECK_EQ(store_learn(store), STORE_OK);
+    CHECK(is_known(store, 1) && !is_known(store, 2));
+    CHECK_EQ(store_begin(store), STORE_OK);
+    CHECK_EQ(add(store, 2, "g", 100, one, old), STORE_OK);
+    CHECK_EQ(store_commit(store, (struct journal_place){1, 2}), STORE_OK);
+    CHECK(is_known(store, 1) && is_known(store, 2) && !is_known(store, 3));
+    store_close(store);
+}
+
+/* Few new ids are taken for known ones: else each of them is a question to the database. */
+TEST(filter_knows_most_new_ids)
+{
+    unsigned wrong = 0;
+    struct seen *seen = seen_begin();
+    struct report_id id = {{0}};
+    CHECK(seen_may_have(seen, 1, &id));
+    seen_is_whole(seen);
+    CHECK(!seen_may_have(seen, 1, &id));
+    for (uint32_t i = 0; i < 400000; i++) {
+        memcpy(id.bytes, &i, sizeof i);
+        if (i % 2 == 0) {
+            seen_add(seen, 1, &id);
+        }
+    }
+    for (uint32_t i = 0; i < 400000; i++) {
+        memcpy(id.bytes, &i, sizeof i);
+        CHECK(i % 2 != 0 || seen_may_have(seen, 1, &id));
+        wrong += i % 2 != 0 && seen_may_have(seen, 1, &id);
+        wrong += seen_may_have(seen, 2, &id);
+    }
+    CHECK(wrong < 600); /* of 600,000 */
+    seen_end(seen);
 }
 
 TEST(keys_are_found_until_they_are_revoked)
