@@ -40,6 +40,9 @@ enum http_when answer_failed(struct http_request *request, enum store_status sta
     if (status == STORE_ABSENT) {
         return http_refuse(request, 404, "there is no such thing here");
     }
+    if (status == STORE_UNFIT) {
+        return http_refuse(request, 409, "%s", store_error());
+    }
     http_add_header(request, "Retry-After", "10");
     return http_refuse(request, 503, "the database: %s", store_error());
 }
@@ -61,42 +64,72 @@ bool answer_limit(struct http_request *request, uint32_t other, uint32_t max, ui
     return true;
 }
 
-bool answer_order(struct http_request *request, enum store_order *ret_order)
+/* The index of an argument's word; 0 if it is not there. False: another one, refused. */
+static bool word_of(struct http_request *request, const char *name, const char *const *words,
+                    unsigned *ret_index)
 {
-    static const char *const words[] = {"impact", "last", "first", "count"};
-    const char *text = http_argument(request, "sort");
-    *ret_order = STORE_BY_IMPACT;
-    for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            *ret_order = (enum store_order)i;
+    const char *text = http_argument(request, name);
+    char list[160] = "";
+    *ret_index = 0;
+    if (text == NULL) {
+        return true;
+    }
+    for (unsigned i = 0; words[i] != NULL; i++) {
+        size_t used = strlen(list);
+        if (words[i][0] != '\0' && strcmp(text, words[i]) == 0) {
+            *ret_index = i;
             return true;
         }
+        snprintf(list + used, sizeof list - used, "%s%s", used != 0 ? ", " : "", words[i]);
     }
-    if (text != NULL) {
-        (void)http_refuse(request, 400, "sort: impact, last, first or count is expected");
-    }
-    return text == NULL;
+    (void)http_refuse(request, 400, "%s: one of these is expected: %s", name, list);
+    return false;
 }
 
-static const char *const kinds[] = {"", "stall", "finding", "call"};
+static const char *const kinds[] = {"", "stall", "finding", "call", NULL};
 
 const char *answer_kind_text(uint32_t kind)
 {
-    return kind < sizeof kinds / sizeof *kinds ? kinds[kind] : "unknown";
+    return kind < sizeof kinds / sizeof *kinds - 1 ? kinds[kind] : "unknown";
 }
 
-bool answer_kind(struct http_request *request, uint32_t *ret_kind)
+const char *answer_state_text(enum state state)
 {
-    const char *text = http_argument(request, "kind");
-    *ret_kind = 0;
-    for (uint32_t i = 1; text != NULL && i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(text, kinds[i]) == 0) {
-            *ret_kind = i;
-            return true;
-        }
+    switch (state) {
+    case STATE_RESOLVED:
+    case STATE_RESOLVED_IN:
+    case STATE_RESOLVED_NEXT:
+        return "resolved";
+    case STATE_IGNORED:
+        return "ignored";
+    case STATE_REGRESSED:
+        return "regressed";
+    case STATE_OPEN:
+        break;
     }
-    if (text != NULL) {
-        (void)http_refuse(request, 400, "kind: stall, finding or call is expected");
+    return "open";
+}
+
+bool answer_filter(struct http_request *request, struct store_filter *ret_filter)
+{
+    static const char *const orders[] = {"impact", "last", "first", "count", NULL};
+    static const char *const states[] = {"",        "open",      "resolved",
+                                         "ignored", "regressed", "unresolved", NULL};
+    static const uint32_t masks[] = {
+        0,
+        1u << STATE_OPEN,
+        1u << STATE_RESOLVED | 1u << STATE_RESOLVED_IN | 1u << STATE_RESOLVED_NEXT,
+        1u << STATE_IGNORED,
+        1u << STATE_REGRESSED,
+        1u << STATE_OPEN | 1u << STATE_REGRESSED};
+    unsigned order, kind, state;
+    if (!word_of(request, "sort", orders, &order) || !word_of(request, "kind", kinds, &kind) ||
+        !word_of(request, "state", states, &state)) {
+        return false;
     }
-    return text == NULL;
+    *ret_filter = (struct store_filter){.order = (enum store_order)order,
+                                        .kind = kind,
+                                        .states = masks[state],
+                                        .assignee = http_argument(request, "assignee")};
+    return true;
 }

@@ -9,6 +9,7 @@
 http_handler answer_ingest, answer_alive, answer_ready, answer_metrics;
 http_handler answer_projects, answer_groups, answer_group, answer_reports, answer_report;
 http_handler answer_home_page, answer_groups_page, answer_group_page;
+http_handler answer_change_group, answer_join_group, answer_leave_group, answer_actions;
 
 /* All that the collector answers. */
 extern const struct http_route answer_routes[];
@@ -20,14 +21,17 @@ typedef enum store_status answer_put(struct http_request *request, struct sonde_
 enum http_when answer_json(struct http_request *request, answer_put *put, const void *ctx);
 /* The members of a group in the current object. */
 void answer_put_group(struct sonde__json *json, const struct store_group *group);
+/* The same of a group's number, *(int64_t *)ctx, with its sums, tags and reports. */
+answer_put answer_put_whole_group;
 const char *answer_kind_text(uint32_t kind);
 
 /* The status of a failed question: 404 or 503, with a text. Returns HTTP_NOW. */
 enum http_when answer_failed(struct http_request *request, enum store_status status);
 /* A number of the query from 1 to max; `other` if it is not there. False: it was refused. */
 bool answer_limit(struct http_request *request, uint32_t other, uint32_t max, uint32_t *ret_limit);
-bool answer_order(struct http_request *request, enum store_order *ret_order);
-/* "stall", "finding", "call" or nothing for all. */
-bool answer_kind(struct http_request *request, uint32_t *ret_kind);
+/* sort=, kind=, state= and assignee= of the query. False: it was refused. */
+bool answer_filter(struct http_request *request, struct store_filter *ret_filter);
+/* "open", "resolved", "ignored", "regressed". */
+const char *answer_state_text(enum state state);
 
 #endif

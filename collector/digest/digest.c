@@ -146,6 +146,22 @@ static enum sonde_status read_header(const struct sonde__report *report, struct 
                : SONDE_MEMORY;
 }
 
+static enum sonde_status read_tags(const struct sonde__report *report, struct digest *digest)
+{
+    const struct sonde__report_header *header = sonde__report_header(report);
+    uint32_t count = header->tag_count < DIGEST_TAGS_MAX ? header->tag_count : DIGEST_TAGS_MAX;
+    digest->tags = sonde__mem_alloc_array(count, sizeof *digest->tags);
+    if (digest->tags == NULL) {
+        return SONDE_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct digest_tag *tag = &digest->tags[digest->tag_count++];
+        snprintf(tag->name, sizeof tag->name, "%s", header->tags[i].key);
+        snprintf(tag->value, sizeof tag->value, "%s", header->tags[i].value);
+    }
+    return SONDE_OK;
+}
+
 static uint32_t most_events(const struct sonde__report *report)
 {
     uint64_t most = (uint64_t)sonde__report_stall_count(report) +
@@ -156,6 +172,9 @@ static uint32_t most_events(const struct sonde__report *report)
 static enum sonde_status read_all(const struct sonde__report *report, struct digest *digest)
 {
     enum sonde_status status = read_header(report, digest);
+    if (status == SONDE_OK) {
+        status = read_tags(report, digest);
+    }
     digest->events = sonde__mem_alloc_array(most_events(report), sizeof *digest->events);
     if (status == SONDE_OK && digest->events == NULL) {
         status = SONDE_MEMORY;
@@ -195,6 +214,7 @@ void digest_done(struct digest *digest)
         sonde__mem_free(digest->events[i].why);
     }
     sonde__mem_free(digest->events);
+    sonde__mem_free(digest->tags);
     sonde__mem_free(digest->program);
     sonde__mem_free(digest->build);
     sonde__mem_free(digest->device);

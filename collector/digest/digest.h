@@ -35,10 +35,17 @@ struct digest_event {
     bool is_fatal;
 };
 
+struct digest_tag {
+    char name[64], value[200];
+};
+enum { DIGEST_TAGS_MAX = 32 };
+
 struct digest {
     uint32_t kind;    /* enum sonde__report_kind */
     uint64_t time_ns; /* since 1970, by the sender's clock; 0: not known */
     char *program, *build, *device, *os, *arch;
+    struct digest_tag *tags;
+    uint32_t tag_count;
     struct digest_event *events;
     uint32_t event_count;
     uint64_t left_out;

@@ -19,8 +19,14 @@ enum sqlite_statement {
     SQLITE_SHOW_LONGER,
     SQLITE_ADD_DEVICE,
     SQLITE_COUNT_DEVICE,
+    SQLITE_COUNT_JOINT_DEVICE,
     SQLITE_ADD_SUM,
     SQLITE_ADD_EVENT,
+    SQLITE_ADD_TAG,
+    SQLITE_ADD_BUILD,
+    SQLITE_FIND_MARK,
+    SQLITE_SET_STATE,
+    SQLITE_ADD_ACTION,
     SQLITE_SET_PLACE,
     SQLITE_STATEMENTS,
 };
@@ -35,11 +41,18 @@ struct store {
 
 /* Keep the connection's error text for store_error(); returns FAILED. */
 enum store_status sqlite_fail(sqlite3 *db);
-/* Make missing tables. Returns OK | FAILED. */
+/* The same with another text. */
+enum store_status sqlite_fail_with(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for a change that makes no sense; returns UNFIT. */
+enum store_status sqlite_unfit(const char *text);
+/* Bring the tables to this program's version (schema.c). Returns OK | FAILED. */
 enum store_status sqlite_make_tables(sqlite3 *db);
 /* Bind: i an int64_t, u a uint64_t, t a text (or null), h a struct hash *, r a struct report_id *.
  * Texts and hashes must stay until the statement is reset. */
 void sqlite_bind(sqlite3_stmt *statement, const char *types, ...);
+/* Write a change of a group to the list of actions. what: one line. */
+enum store_status sqlite_add_action(struct store *store, const struct store_actor *actor,
+                                    uint32_t project, const char *what);
 /* Run a statement without rows, and reset it. */
 enum store_status sqlite_run(sqlite3 *db, sqlite3_stmt *statement);
 /* A column as text; "" for null. */

@@ -12,6 +12,7 @@
 #include "digest.h"
 #include "ids.h"
 #include "journal.h"
+#include "state.h"
 
 struct store;
 
@@ -19,6 +20,7 @@ enum store_status {
     STORE_OK,
     STORE_ABSENT, /* no such project, key, group or report */
     STORE_KNOWN,  /* it is there already */
+    STORE_UNFIT,  /* the change makes no sense: store_error() */
     STORE_FAILED, /* the database: store_error() */
 };
 
@@ -113,27 +115,54 @@ struct store_group {
     uint64_t first_ns, last_ns; /* since 1970 */
     const char *first_build, *last_build;
     struct report_id longest; /* a report that shows it */
+    struct state_mark mark;
+    const char *assignee; /* "": nobody */
+    int64_t joined;       /* the group of several causes that has this one; 0: none */
+    bool is_joint;        /* it is such a group */
 };
 
 enum store_order { STORE_BY_IMPACT, STORE_BY_LAST, STORE_BY_FIRST, STORE_BY_COUNT };
 
+struct store_filter {
+    uint32_t kind;        /* 0: all */
+    uint32_t states;      /* bits 1 << enum state; 0: all */
+    const char *assignee; /* "": all */
+    enum store_order order;
+    uint32_t limit;
+};
+
 typedef void store_each_group(void *ctx, const struct store_group *group);
-/* kind: 0 for all. */
-enum store_status store_groups(struct store *store, uint32_t project, uint32_t kind,
-                               enum store_order order, uint32_t limit, store_each_group *each,
+/* Groups; not those that a group of several causes has. */
+enum store_status store_groups(struct store *store, uint32_t project,
+                               const struct store_filter *filter, store_each_group *each,
                                void *ctx);
 /* One group. ABSENT: the project has none with this number. */
 enum store_status store_group(struct store *store, uint32_t project, int64_t number,
                               store_each_group *each, void *ctx);
+/* The causes of a group of several. */
+enum store_status store_causes(struct store *store, int64_t group, store_each_group *each,
+                               void *ctx);
 
-/* Sums of a group by hour and build. */
+/* Sums of a group over a time and a build; the newest first, at most `limit`. */
 struct store_sum {
-    uint64_t hour; /* since 1970 */
-    const char *build;
+    uint64_t hour;     /* since 1970 */
+    const char *build; /* "" for sums over all builds */
     uint64_t count, total_ns, longest_ns;
+    uint64_t last_hour; /* of sums over all hours */
 };
 typedef void store_each_sum(void *ctx, const struct store_sum *sum);
-enum store_status store_sums(struct store *store, int64_t group, store_each_sum *each, void *ctx);
+enum store_sums { STORE_BY_HOUR_AND_BUILD, STORE_BY_HOUR, STORE_BY_DAY, STORE_BY_BUILD };
+enum store_status store_sums(struct store *store, int64_t group, enum store_sums by,
+                             uint32_t limit, store_each_sum *each, void *ctx);
+
+struct store_tag {
+    const char *name, *value;
+    uint64_t count;
+};
+typedef void store_each_tag(void *ctx, const struct store_tag *tag);
+/* What a group's events are tagged with: by name, the most frequent values first. */
+enum { STORE_TAG_VALUES = 100 }; /* of a name; the rest is one value, "(others)" */
+enum store_status store_tags(struct store *store, int64_t group, store_each_tag *each, void *ctx);
 
 struct store_row {
     struct report_id id;
@@ -150,5 +179,36 @@ enum store_status store_reports(struct store *store, uint32_t project, int64_t g
 /* ABSENT: the project has no such report. */
 enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
                                store_each_row *each, void *ctx);
+
+/* --- what people do --- */
+
+struct store_actor {
+    int64_t secret; /* the key's number; 0: who may write the data folder, by a command */
+    uint64_t now_ns;
+};
+
+/* Each change is written to the list of actions with it. ABSENT: no such group. */
+enum store_status store_set_state(struct store *store, const struct store_actor *actor,
+                                  uint32_t project, int64_t group, const struct state_mark *mark);
+enum store_status store_assign(struct store *store, const struct store_actor *actor,
+                               uint32_t project, int64_t group, const char *assignee);
+/* Make one group of two. If one of them is a cause of a third group, it leaves that. Both must be
+ * of one kind; UNFIT. */
+enum store_status store_join(struct store *store, const struct store_actor *actor,
+                             uint32_t project, int64_t group, int64_t with, int64_t *ret_joint);
+/* Make a cause of a group a group of its own again. UNFIT: it is one. */
+enum store_status store_leave(struct store *store, const struct store_actor *actor,
+                              uint32_t project, int64_t cause);
+
+struct store_action {
+    uint64_t time_ns;
+    int64_t secret;
+    uint32_t project; /* 0: all */
+    const char *what;
+};
+typedef void store_each_action(void *ctx, const struct store_action *action);
+/* The newest actions. project: 0 for all. */
+enum store_status store_actions(struct store *store, uint32_t project, uint32_t limit,
+                                store_each_action *each, void *ctx);
 
 #endif

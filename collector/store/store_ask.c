@@ -75,7 +75,8 @@ enum store_status store_knows(struct store *store, uint32_t project, const struc
 
 #define GROUP_COLUMNS                                                                              \
     "SELECT number, kind, id, title, summary, why, severity, count, total_ns, longest_ns, "        \
-    "devices, fatal, first_ns, last_ns, first_build, last_build, longest FROM cause "
+    "devices, fatal, first_ns, last_ns, first_build, last_build, longest, state, state_ns, "       \
+    "state_build, until_ns, until_count, assignee, joined, is_joint FROM cause "
 
 static void tell_group(sqlite3_stmt *s, store_each_group *each, void *ctx)
 {
@@ -94,29 +95,39 @@ static void tell_group(sqlite3_stmt *s, store_each_group *each, void *ctx)
                                 .first_ns = sqlite_uint(s, 12),
                                 .last_ns = sqlite_uint(s, 13),
                                 .first_build = sqlite_text(s, 14),
-                                .last_build = sqlite_text(s, 15)};
+                                .last_build = sqlite_text(s, 15),
+                                .mark = {.state = (enum state)sqlite_uint(s, 17),
+                                         .since_ns = sqlite_uint(s, 18),
+                                         .build = sqlite_text(s, 19),
+                                         .until_ns = sqlite_uint(s, 20),
+                                         .until_count = sqlite_uint(s, 21)},
+                                .assignee = sqlite_text(s, 22),
+                                .joined = sqlite3_column_int64(s, 23),
+                                .is_joint = sqlite3_column_int(s, 24) != 0};
     sqlite_copy_id(s, 16, group.longest.bytes, sizeof group.longest.bytes);
     each(ctx, &group);
 }
 
+#define GROUPS                                                                                     \
+    GROUP_COLUMNS "WHERE project = ?1 AND joined = 0 AND (?2 = 0 OR kind = ?2) AND (?3 = 0 OR "    \
+                  "(?3 >> state) & 1) AND (?4 = '' OR assignee = ?4) ORDER BY "
+
 /* Impact: machines times time lost; what has no duration counts by calls. */
 static const char *const orders[] = {
-    [STORE_BY_IMPACT] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
-                                      " 1.0 * devices * max(total_ns, count) DESC, number LIMIT ?",
-    [STORE_BY_LAST] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
-                                    " last_ns DESC, number LIMIT ?",
-    [STORE_BY_FIRST] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
-                                     " first_ns DESC, number LIMIT ?",
-    [STORE_BY_COUNT] = GROUP_COLUMNS "WHERE project = ? AND (?2 = 0 OR kind = ?2) ORDER BY"
-                                     " count DESC, number LIMIT ?",
+    [STORE_BY_IMPACT] = GROUPS "1.0 * devices * max(total_ns, count) DESC, number LIMIT ?5",
+    [STORE_BY_LAST] = GROUPS "last_ns DESC, number LIMIT ?5",
+    [STORE_BY_FIRST] = GROUPS "first_ns DESC, number LIMIT ?5",
+    [STORE_BY_COUNT] = GROUPS "count DESC, number LIMIT ?5",
 };
 
-enum store_status store_groups(struct store *store, uint32_t project, uint32_t kind,
-                               enum store_order order, uint32_t limit, store_each_group *each,
+enum store_status store_groups(struct store *store, uint32_t project,
+                               const struct store_filter *filter, store_each_group *each,
                                void *ctx)
 {
-    struct asking asking = ask(store, orders[order]);
-    sqlite_bind(asking.statement, "uuu", (uint64_t)project, (uint64_t)kind, (uint64_t)limit);
+    struct asking asking = ask(store, orders[filter->order]);
+    sqlite_bind(asking.statement, "uuutu", (uint64_t)project, (uint64_t)filter->kind,
+                (uint64_t)filter->states, filter->assignee != NULL ? filter->assignee : "",
+                (uint64_t)filter->limit);
     while (ask_row(&asking)) {
         tell_group(asking.statement, each, ctx);
     }
@@ -135,18 +146,84 @@ enum store_status store_group(struct store *store, uint32_t project, int64_t num
     return ask_end_of_one(&asking, is_there);
 }
 
-enum store_status store_sums(struct store *store, int64_t group, store_each_sum *each, void *ctx)
+enum store_status store_causes(struct store *store, int64_t group, store_each_group *each,
+                               void *ctx)
 {
-    struct asking asking = ask(store, "SELECT hour, build, count, total_ns, longest_ns FROM sum"
-                                      " WHERE cause = ? ORDER BY hour, build");
+    struct asking asking =
+        ask(store, GROUP_COLUMNS "WHERE joined = ? AND joined <> 0 AND is_joint = 0 ORDER BY"
+                                 " total_ns DESC, number LIMIT 1000");
     sqlite_bind(asking.statement, "i", group);
+    while (ask_row(&asking)) {
+        tell_group(asking.statement, each, ctx);
+    }
+    return ask_end(&asking);
+}
+
+/* --- what a group has --- */
+
+/* The rows of a group, and of its causes. */
+#define OF_GROUP                                                                                   \
+    "cause IN (SELECT ?1 UNION ALL SELECT number FROM cause WHERE joined = ?1 AND joined <> 0) "
+
+static const char *const sums[] = {
+    [STORE_BY_HOUR_AND_BUILD] =
+        "SELECT hour, build, sum(count), sum(total_ns), max(longest_ns), hour FROM sum WHERE "
+        OF_GROUP "GROUP BY hour, build ORDER BY hour DESC, build LIMIT ?2",
+    [STORE_BY_HOUR] = "SELECT hour, '', sum(count), sum(total_ns), max(longest_ns), hour FROM sum "
+                      "WHERE " OF_GROUP "GROUP BY hour ORDER BY hour DESC LIMIT ?2",
+    [STORE_BY_DAY] = "SELECT hour / 24 * 24 AS day, '', sum(count), sum(total_ns), "
+                     "max(longest_ns), day FROM sum WHERE " OF_GROUP
+                     "GROUP BY day ORDER BY day DESC LIMIT ?2",
+    [STORE_BY_BUILD] = "SELECT min(hour), build, sum(count), sum(total_ns), max(longest_ns), "
+                       "max(hour) FROM sum WHERE " OF_GROUP
+                       "GROUP BY build ORDER BY max(hour) DESC, build LIMIT ?2",
+};
+
+enum store_status store_sums(struct store *store, int64_t group, enum store_sums by,
+                             uint32_t limit, store_each_sum *each, void *ctx)
+{
+    struct asking asking = ask(store, sums[by]);
+    sqlite_bind(asking.statement, "iu", group, (uint64_t)limit);
     while (ask_row(&asking)) {
         const struct store_sum sum = {.hour = sqlite_uint(asking.statement, 0),
                                       .build = sqlite_text(asking.statement, 1),
                                       .count = sqlite_uint(asking.statement, 2),
                                       .total_ns = sqlite_uint(asking.statement, 3),
-                                      .longest_ns = sqlite_uint(asking.statement, 4)};
+                                      .longest_ns = sqlite_uint(asking.statement, 4),
+                                      .last_hour = sqlite_uint(asking.statement, 5)};
         each(ctx, &sum);
+    }
+    return ask_end(&asking);
+}
+
+enum store_status store_tags(struct store *store, int64_t group, store_each_tag *each, void *ctx)
+{
+    struct asking asking =
+        ask(store, "SELECT name, value, sum(count) AS n FROM tag WHERE " OF_GROUP
+                   "GROUP BY name, value ORDER BY name, n DESC, value LIMIT 1000");
+    sqlite_bind(asking.statement, "i", group);
+    while (ask_row(&asking)) {
+        const struct store_tag tag = {.name = sqlite_text(asking.statement, 0),
+                                      .value = sqlite_text(asking.statement, 1),
+                                      .count = sqlite_uint(asking.statement, 2)};
+        each(ctx, &tag);
+    }
+    return ask_end(&asking);
+}
+
+enum store_status store_actions(struct store *store, uint32_t project, uint32_t limit,
+                                store_each_action *each, void *ctx)
+{
+    struct asking asking =
+        ask(store, "SELECT time_ns, secret, project, what FROM action WHERE ?1 = 0 OR project = ?1"
+                   " ORDER BY number DESC LIMIT ?2");
+    sqlite_bind(asking.statement, "uu", (uint64_t)project, (uint64_t)limit);
+    while (ask_row(&asking)) {
+        const struct store_action action = {.time_ns = sqlite_uint(asking.statement, 0),
+                                            .secret = sqlite3_column_int64(asking.statement, 1),
+                                            .project = (uint32_t)sqlite_uint(asking.statement, 2),
+                                            .what = sqlite_text(asking.statement, 3)};
+        each(ctx, &action);
     }
     return ask_end(&asking);
 }
@@ -178,8 +255,9 @@ enum store_status store_reports(struct store *store, uint32_t project, int64_t g
     struct asking asking =
         ask(store,
             group != 0 ? REPORT_COLUMNS
-                "WHERE number IN (SELECT report FROM event WHERE cause = ?2 ORDER BY report DESC"
-                " LIMIT ?3) AND project = ?1 ORDER BY number DESC"
+                "WHERE number IN (SELECT report FROM event WHERE cause IN (SELECT ?2 UNION ALL"
+                " SELECT number FROM cause WHERE joined = ?2 AND joined <> 0)"
+                " ORDER BY report DESC LIMIT ?3) AND project = ?1 ORDER BY number DESC"
             : is_unread
                 ? REPORT_COLUMNS "WHERE project = ?1 AND kind = 0 AND ?2 = 0 ORDER BY number DESC"
                                  " LIMIT ?3"

@@ -9,7 +9,8 @@ static const char *const texts[SQLITE_STATEMENTS] = {
         "INSERT OR IGNORE INTO report(project, id, kind, received_ns, program, build, device, os,"
         " note, blob, size_bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [SQLITE_FIND_GROUP] =
-        "SELECT number, longest_ns FROM cause WHERE project = ? AND kind = ? AND id = ?",
+        "SELECT number, longest_ns, joined, state FROM cause"
+        " WHERE project = ? AND kind = ? AND id = ?",
     [SQLITE_ADD_GROUP] =
         "INSERT INTO cause(project, kind, id, title, summary, why, severity, count, total_ns,"
         " longest_ns, devices, fatal, first_ns, last_ns, first_build, last_build, longest)"
@@ -21,9 +22,31 @@ static const char *const texts[SQLITE_STATEMENTS] = {
         " last_build = iif(?6 >= last_ns, ?7, last_build), last_ns = max(last_ns, ?6)"
         " WHERE number = ?1",
     [SQLITE_SHOW_LONGER] = "UPDATE cause SET longest_ns = ?2, summary = ?3, longest = ?4,"
-                           " title = iif(?5 != '', ?5, title) WHERE number = ?1",
+                           " title = iif(?5 != '', ?5, title)"
+                           " WHERE number = ?1 AND longest_ns <= ?2",
     [SQLITE_ADD_DEVICE] = "INSERT OR IGNORE INTO device(cause, id) VALUES(?, ?)",
     [SQLITE_COUNT_DEVICE] = "UPDATE cause SET devices = devices + 1 WHERE number = ?",
+    /* unless another cause of the group has it */
+    [SQLITE_COUNT_JOINT_DEVICE] =
+        "UPDATE cause SET devices = devices + 1 WHERE number = ?1 AND NOT EXISTS("
+        "SELECT 1 FROM cause AS other JOIN device ON device.cause = other.number"
+        " WHERE other.joined = ?1 AND other.joined <> 0 AND other.number <> ?2"
+        " AND device.id = ?3)",
+    [SQLITE_ADD_TAG] =
+        "INSERT INTO tag(cause, name, value, count) SELECT ?1, ?2, iif("
+        "EXISTS(SELECT 1 FROM tag WHERE cause = ?1 AND name = ?2 AND value = ?3) OR"
+        " (SELECT count(*) FROM tag WHERE cause = ?1 AND name = ?2) < ?5, ?3, '(others)'), ?4"
+        " WHERE 1 ON CONFLICT DO UPDATE SET count = count + excluded.count",
+    [SQLITE_ADD_BUILD] =
+        "INSERT INTO build(project, name, first_ns) VALUES(?, ?, ?) ON CONFLICT DO UPDATE"
+        " SET first_ns = excluded.first_ns WHERE excluded.first_ns < first_ns",
+    [SQLITE_FIND_MARK] =
+        "SELECT state, state_ns, state_build, until_ns, until_count, count,"
+        " ifnull((SELECT first_ns FROM build WHERE project = ?2 AND name = ?3), 0),"
+        " ifnull((SELECT first_ns FROM build WHERE project = ?2 AND name = state_build), 0)"
+        " FROM cause WHERE number = ?1",
+    [SQLITE_SET_STATE] = "UPDATE cause SET state = ?2, state_ns = ?3 WHERE number = ?1",
+    [SQLITE_ADD_ACTION] = "INSERT INTO action(time_ns, secret, project, what) VALUES(?, ?, ?, ?)",
     [SQLITE_ADD_SUM] =
         "INSERT INTO sum(cause, hour, build, count, total_ns, longest_ns) VALUES(?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET count = count + excluded.count,"

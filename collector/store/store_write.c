@@ -60,6 +60,13 @@ struct adding {
     uint64_t time_ns; /* of the event */
 };
 
+/* The cause of an event, and the group that it is shown in. */
+struct target {
+    int64_t cause, group; /* equal, unless the cause is in a group of several */
+    uint64_t longest_ns;
+    enum state state; /* of the cause, if it is the group */
+};
+
 /* When it was. A sender's clock may be wrong: nothing is later than its arrival. */
 static uint64_t time_of(const struct store_report *report, const struct digest_event *event)
 {
@@ -71,93 +78,182 @@ static uint64_t time_of(const struct store_report *report, const struct digest_e
     return begin_ns + event->begin_ns;
 }
 
-/* Find the group, or make it. */
-static enum store_status find_group(const struct adding *a, const struct digest_event *event,
-                                    int64_t *ret_number, uint64_t *ret_longest_ns)
+static enum store_status make_cause(const struct adding *a, const struct digest_event *event,
+                                    struct target *ret_target)
 {
     sqlite3 *db = a->store->writer;
-    sqlite3_stmt *find = a->store->statements[SQLITE_FIND_GROUP];
     sqlite3_stmt *make = a->store->statements[SQLITE_ADD_GROUP];
     const char *build = a->report->digest->build;
-    sqlite_bind(find, "uut", (uint64_t)a->report->project, (uint64_t)event->kind, event->group);
-    int result = sqlite3_step(find);
-    if (result == SQLITE_ROW) {
-        *ret_number = sqlite3_column_int64(find, 0);
-        *ret_longest_ns = sqlite_uint(find, 1);
-    }
-    enum store_status status =
-        result == SQLITE_ROW || result == SQLITE_DONE ? STORE_OK : sqlite_fail(db);
-    sqlite3_reset(find);
-    if (result != SQLITE_DONE || status != STORE_OK) {
-        return status;
-    }
     sqlite_bind(make,
                 "uutttt"
                 "uuuttr",
                 (uint64_t)a->report->project, (uint64_t)event->kind, event->group, event->title,
                 event->summary, event->why, (uint64_t)event->severity, a->time_ns, a->time_ns,
                 build, build, &a->report->id);
-    status = sqlite_run(db, make);
-    *ret_number = sqlite3_last_insert_rowid(db);
-    *ret_longest_ns = event->longest_ns;
+    enum store_status status = sqlite_run(db, make);
+    int64_t number = sqlite3_last_insert_rowid(db);
+    *ret_target = (struct target){.cause = number,
+                                  .group = number,
+                                  .longest_ns = event->longest_ns,
+                                  .state = STATE_OPEN};
     return status;
 }
 
-static enum store_status add_device(const struct adding *a, int64_t group)
+/* Find the cause, or make it. */
+static enum store_status find_cause(const struct adding *a, const struct digest_event *event,
+                                    struct target *ret_target)
+{
+    sqlite3_stmt *find = a->store->statements[SQLITE_FIND_GROUP];
+    sqlite_bind(find, "uut", (uint64_t)a->report->project, (uint64_t)event->kind, event->group);
+    int result = sqlite3_step(find);
+    if (result == SQLITE_ROW) {
+        int64_t number = sqlite3_column_int64(find, 0), joined = sqlite3_column_int64(find, 2);
+        *ret_target = (struct target){.cause = number,
+                                      .group = joined != 0 ? joined : number,
+                                      .longest_ns = sqlite_uint(find, 1),
+                                      .state = (enum state)sqlite_uint(find, 3)};
+    }
+    enum store_status status = result == SQLITE_ROW || result == SQLITE_DONE
+                                   ? STORE_OK
+                                   : sqlite_fail(a->store->writer);
+    sqlite3_reset(find);
+    return result == SQLITE_DONE ? make_cause(a, event, ret_target) : status;
+}
+
+static enum store_status add_device(const struct adding *a, const struct target *target)
 {
     sqlite3 *db = a->store->writer;
     sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_DEVICE];
-    sqlite_bind(statement, "it", group, a->report->digest->device);
+    const char *device = a->report->digest->device;
+    sqlite_bind(statement, "it", target->cause, device);
     enum store_status status = sqlite_run(db, statement);
-    if (status == STORE_OK && sqlite3_changes(db) == 1) {
-        statement = a->store->statements[SQLITE_COUNT_DEVICE];
-        sqlite_bind(statement, "i", group);
+    if (status != STORE_OK || sqlite3_changes(db) != 1) {
+        return status;
+    }
+    statement = a->store->statements[SQLITE_COUNT_DEVICE];
+    sqlite_bind(statement, "i", target->cause);
+    status = sqlite_run(db, statement);
+    if (status == STORE_OK && target->group != target->cause) {
+        statement = a->store->statements[SQLITE_COUNT_JOINT_DEVICE];
+        sqlite_bind(statement, "iit", target->group, target->cause, device);
         status = sqlite_run(db, statement);
     }
     return status;
 }
 
+static enum store_status add_to_group(const struct adding *a, const struct digest_event *event,
+                                      int64_t group)
+{
+    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_TO_GROUP];
+    sqlite_bind(statement, "iuuuuut", group, event->count, event->total_ns,
+                (uint64_t)event->is_fatal, (uint64_t)event->severity, a->time_ns,
+                a->report->digest->build);
+    return sqlite_run(a->store->writer, statement);
+}
+
 static enum store_status add_sums(const struct adding *a, const struct digest_event *event,
-                                  int64_t group)
+                                  int64_t cause)
 {
     sqlite3 *db = a->store->writer;
-    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_TO_GROUP];
-    const char *build = a->report->digest->build;
-    sqlite_bind(statement, "iuuuuut", group, event->count, event->total_ns,
-                (uint64_t)event->is_fatal, (uint64_t)event->severity, a->time_ns, build);
+    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_SUM];
+    sqlite_bind(statement, "iutuuu", cause, a->time_ns / HOUR_NS, a->report->digest->build,
+                event->count, event->total_ns, event->longest_ns);
     enum store_status status = sqlite_run(db, statement);
     if (status == STORE_OK) {
-        statement = a->store->statements[SQLITE_ADD_SUM];
-        sqlite_bind(statement, "iutuuu", group, a->time_ns / HOUR_NS, build, event->count,
-                    event->total_ns, event->longest_ns);
+        statement = a->store->statements[SQLITE_ADD_EVENT];
+        sqlite_bind(statement, "iiuu", cause, a->report_number, event->count, event->total_ns);
         status = sqlite_run(db, statement);
     }
-    if (status == STORE_OK) {
-        statement = a->store->statements[SQLITE_ADD_EVENT];
-        sqlite_bind(statement, "iiuu", group, a->report_number, event->count, event->total_ns);
+    const struct digest *digest = a->report->digest;
+    statement = a->store->statements[SQLITE_ADD_TAG];
+    for (uint32_t i = 0; i < digest->tag_count && status == STORE_OK; i++) {
+        sqlite_bind(statement, "ittuu", cause, digest->tags[i].name, digest->tags[i].value,
+                    event->count, (uint64_t)STORE_TAG_VALUES);
         status = sqlite_run(db, statement);
     }
     return status;
+}
+
+static enum store_status show_longer(const struct adding *a, const struct digest_event *event,
+                                     int64_t group)
+{
+    sqlite3_stmt *statement = a->store->statements[SQLITE_SHOW_LONGER];
+    sqlite_bind(statement, "iutrt", group, event->longest_ns, event->summary, &a->report->id,
+                event->title);
+    return sqlite_run(a->store->writer, statement);
+}
+
+/* --- a group that was resolved or ignored --- */
+
+static enum store_status set_state(const struct adding *a, int64_t group, enum state state)
+{
+    char what[160];
+    const struct store_actor nobody = {.now_ns = a->report->received_ns};
+    sqlite3_stmt *statement = a->store->statements[SQLITE_SET_STATE];
+    sqlite_bind(statement, "iuu", group, (uint64_t)state, a->report->received_ns);
+    enum store_status status = sqlite_run(a->store->writer, statement);
+    snprintf(what, sizeof what, "group %lld: %s by an event of build %.64s", (long long)group,
+             state == STATE_REGRESSED ? "regressed" : "open again", a->report->digest->build);
+    return status == STORE_OK
+               ? sqlite_add_action(a->store, &nobody, a->report->project, what)
+               : status;
+}
+
+/* Does the event change the state of its group, which has counted it? */
+static enum store_status look_at_state(const struct adding *a, const struct target *target)
+{
+    const char *build = a->report->digest->build;
+    sqlite3_stmt *find = a->store->statements[SQLITE_FIND_MARK];
+    if (target->group == target->cause &&
+        (target->state == STATE_OPEN || target->state == STATE_REGRESSED)) {
+        return STORE_OK;
+    }
+    sqlite_bind(find, "iut", target->group, (uint64_t)a->report->project, build);
+    if (sqlite3_step(find) != SQLITE_ROW) {
+        enum store_status status = sqlite_fail(a->store->writer);
+        sqlite3_reset(find);
+        return status;
+    }
+    const struct state_mark mark = {.state = (enum state)sqlite_uint(find, 0),
+                                    .since_ns = sqlite_uint(find, 1),
+                                    .build = sqlite_text(find, 2),
+                                    .until_ns = sqlite_uint(find, 3),
+                                    .until_count = sqlite_uint(find, 4)};
+    const struct state_event event = {.time_ns = a->time_ns,
+                                      .received_ns = a->report->received_ns,
+                                      .build = build,
+                                      .count = sqlite_uint(find, 5),
+                                      .build_first_ns = sqlite_uint(find, 6),
+                                      .mark_first_ns = sqlite_uint(find, 7)};
+    enum state before = mark.state, after = state_after(&mark, &event);
+    sqlite3_reset(find);
+    return after != before ? set_state(a, target->group, after) : STORE_OK;
 }
 
 static enum store_status add_event(const struct adding *a, const struct digest_event *event)
 {
-    int64_t group = 0;
-    uint64_t longest_ns = 0;
-    enum store_status status = find_group(a, event, &group, &longest_ns);
+    struct target target = {0};
+    enum store_status status = find_cause(a, event, &target);
+    bool is_in_joint = target.group != target.cause;
     if (status == STORE_OK) {
-        status = add_sums(a, event, group);
+        status = add_to_group(a, event, target.cause);
+    }
+    if (status == STORE_OK && is_in_joint) {
+        status = add_to_group(a, event, target.group);
     }
     if (status == STORE_OK) {
-        status = add_device(a, group);
+        status = add_sums(a, event, target.cause);
     }
-    if (status == STORE_OK && event->longest_ns >= longest_ns && event->summary[0] != '\0') {
-        sqlite3_stmt *statement = a->store->statements[SQLITE_SHOW_LONGER];
-        sqlite_bind(statement, "iutrt", group, event->longest_ns, event->summary, &a->report->id,
-                    event->title);
-        status = sqlite_run(a->store->writer, statement);
+    if (status == STORE_OK) {
+        status = add_device(a, &target);
     }
-    return status;
+    if (status == STORE_OK && event->longest_ns >= target.longest_ns && event->summary[0] != '\0') {
+        status = show_longer(a, event, target.cause);
+        if (status == STORE_OK && is_in_joint) {
+            status = show_longer(a, event, target.group);
+        }
+    }
+    return status == STORE_OK ? look_at_state(a, &target) : status;
 }
 
 /* --- one report --- */
@@ -178,6 +274,13 @@ static enum store_status add_row(struct store *store, const struct store_report 
     return status == STORE_OK && sqlite3_changes(store->writer) == 0 ? STORE_KNOWN : status;
 }
 
+static enum store_status add_build(const struct adding *a, uint64_t time_ns)
+{
+    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_BUILD];
+    sqlite_bind(statement, "utu", (uint64_t)a->report->project, a->report->digest->build, time_ns);
+    return sqlite_run(a->store->writer, statement);
+}
+
 enum store_status store_add_report(struct store *store, const struct store_report *report)
 {
     const struct digest *digest = report->digest;
@@ -189,6 +292,9 @@ enum store_status store_add_report(struct store *store, const struct store_repor
     struct adding a = {.store = store,
                        .report = report,
                        .report_number = sqlite3_last_insert_rowid(store->writer)};
+    if (digest->event_count != 0) {
+        status = add_build(&a, time_of(report, &digest->events[0]));
+    }
     for (uint32_t i = 0; i < digest->event_count && status == STORE_OK; i++) {
         a.time_ns = time_of(report, &digest->events[i]);
         status = add_event(&a, &digest->events[i]);

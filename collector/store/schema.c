@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tables, as steps from each version to the next. A step is one transaction, so a collector
+ * that is killed leaves the version before or after it. Steps are never changed: an older database
+ * takes those that it lacks. A newer one is refused. Times are nanoseconds since 1970. */
+#include "sqlite.h"
+
+static const char *const steps[] = {
+    /* 1. IF NOT EXISTS: two programs may open a new folder at once */
+    "CREATE TABLE IF NOT EXISTS project(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL,"
+    " made_ns INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS secret(number INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " project INTEGER NOT NULL, role INTEGER NOT NULL, hash BLOB UNIQUE NOT NULL,"
+    " label TEXT NOT NULL, made_ns INTEGER NOT NULL, revoked_ns INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE IF NOT EXISTS report(number INTEGER PRIMARY KEY, project INTEGER NOT NULL,"
+    " id BLOB NOT NULL, kind INTEGER NOT NULL, received_ns INTEGER NOT NULL, program TEXT,"
+    " build TEXT, device TEXT, os TEXT, note TEXT, blob BLOB NOT NULL,"
+    " size_bytes INTEGER NOT NULL, UNIQUE(project, id));"
+    "CREATE INDEX IF NOT EXISTS report_unread ON report(project, number) WHERE kind = 0;"
+    "CREATE TABLE IF NOT EXISTS cause(number INTEGER PRIMARY KEY, project INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, summary TEXT NOT NULL,"
+    " why TEXT, severity INTEGER NOT NULL, count INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
+    " longest_ns INTEGER NOT NULL, devices INTEGER NOT NULL, fatal INTEGER NOT NULL,"
+    " first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, first_build TEXT, last_build TEXT,"
+    " longest BLOB NOT NULL, UNIQUE(project, kind, id));"
+    "CREATE TABLE IF NOT EXISTS device(cause INTEGER NOT NULL, id TEXT NOT NULL,"
+    " PRIMARY KEY(cause, id)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS sum(cause INTEGER NOT NULL, hour INTEGER NOT NULL,"
+    " build TEXT NOT NULL, count INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
+    " longest_ns INTEGER NOT NULL, PRIMARY KEY(cause, hour, build)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS event(cause INTEGER NOT NULL, report INTEGER NOT NULL,"
+    " count INTEGER NOT NULL, total_ns INTEGER NOT NULL, PRIMARY KEY(cause, report)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS place(one INTEGER PRIMARY KEY CHECK(one = 1),"
+    " segment INTEGER NOT NULL, offset INTEGER NOT NULL);",
+    /* 2: states of groups, groups of several causes (`joined` is the group that has a cause; the
+     * group itself is a row with `is_joint`), builds in the order of their first report, tags, and
+     * what was done by whom */
+    "ALTER TABLE cause ADD COLUMN state INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE cause ADD COLUMN state_ns INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE cause ADD COLUMN state_build TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE cause ADD COLUMN until_ns INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE cause ADD COLUMN until_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE cause ADD COLUMN assignee TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE cause ADD COLUMN joined INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE cause ADD COLUMN is_joint INTEGER NOT NULL DEFAULT 0;"
+    "CREATE INDEX cause_joined ON cause(joined) WHERE joined <> 0;"
+    "CREATE TABLE build(project INTEGER NOT NULL, name TEXT NOT NULL, first_ns INTEGER NOT NULL,"
+    " PRIMARY KEY(project, name)) WITHOUT ROWID;"
+    "INSERT INTO build SELECT cause.project, sum.build, min(sum.hour) * 3600000000000"
+    " FROM sum JOIN cause ON cause.number = sum.cause GROUP BY cause.project, sum.build;"
+    "CREATE TABLE tag(cause INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"
+    " count INTEGER NOT NULL, PRIMARY KEY(cause, name, value)) WITHOUT ROWID;"
+    "CREATE TABLE action(number INTEGER PRIMARY KEY, time_ns INTEGER NOT NULL,"
+    " secret INTEGER NOT NULL, project INTEGER NOT NULL, what TEXT NOT NULL);",
+};
+
+enum { VERSION = sizeof steps / sizeof *steps };
+
+static int version_of(sqlite3 *db)
+{
+    sqlite3_stmt *statement;
+    int version = -1;
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        version = sqlite3_column_int(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    return version;
+}
+
+/* Take the step from `version`, unless another program took it meanwhile. */
+static enum store_status take_step(sqlite3 *db, int version)
+{
+    char set[64];
+    snprintf(set, sizeof set, "PRAGMA user_version = %d; COMMIT", version + 1);
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
+        return sqlite_fail(db);
+    }
+    if (version_of(db) != version) {
+        return sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK ? STORE_OK
+                                                                         : sqlite_fail(db);
+    }
+    if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, set, NULL, NULL, NULL) != SQLITE_OK) {
+        (void)sqlite_fail(db);
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return STORE_FAILED;
+    }
+    return STORE_OK;
+}
+
+enum store_status sqlite_make_tables(sqlite3 *db)
+{
+    enum store_status status = STORE_OK;
+    for (int version = version_of(db); status == STORE_OK && version != VERSION;
+         version = version_of(db)) {
+        if (version > VERSION) {
+            return sqlite_fail_with("the database has version %d, and this program knows %d: use"
+                                    " the newer program",
+                                    version, VERSION);
+        }
+        status = version < 0 ? sqlite_fail(db) : take_step(db, version);
+    }
+    return status;
+}
