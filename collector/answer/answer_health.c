@@ -20,8 +20,7 @@ enum http_when answer_alive(struct http_request *request)
 enum http_when answer_ready(struct http_request *request)
 {
     struct collector *c = request->collector;
-    struct report_id none = {{0}};
-    if (store_knows(c->store, 0, &none) == STORE_FAILED) {
+    if (store_check(c->store) != STORE_OK) {
         return give_text(request, 503, "the database does not answer\n");
     }
     if (journal_behind(c->journal, worker_place(c->worker)) > c->behind_max) {

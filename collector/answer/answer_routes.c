@@ -3,7 +3,7 @@
 #include "answers.h"
 
 const struct http_route answer_routes[] = {
-    {"POST", "/api/reports", STORE_INGEST, .handle = answer_ingest},
+    {"POST", "/api/reports", STORE_INGEST, .is_prompt = true, .handle = answer_ingest},
     {"GET", "/api/projects", STORE_READ, .handle = answer_projects},
     {"GET", "/api/projects/*/groups", STORE_READ, .handle = answer_groups},
     {"GET", "/api/projects/*/groups/*", STORE_READ, .handle = answer_group},
@@ -23,7 +23,7 @@ const struct http_route answer_routes[] = {
      .handle = answer_leave_group},
     {"GET", "/projects/*/reports/*", STORE_READ, .is_page = true, .handle = answer_report},
     {"GET", "/metrics", STORE_READ, .is_of_all = true, .handle = answer_metrics},
-    {"GET", "/healthz", 0, .handle = answer_alive},
+    {"GET", "/healthz", 0, .is_prompt = true, .handle = answer_alive},
     {"GET", "/readyz", 0, .handle = answer_ready},
     {0},
 };

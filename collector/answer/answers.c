@@ -43,6 +43,9 @@ enum http_when answer_failed(struct http_request *request, enum store_status sta
     if (status == STORE_UNFIT) {
         return http_refuse(request, 409, "%s", store_error());
     }
+    if (status == STORE_LONG) {
+        return http_refuse(request, 503, "the question takes too many steps: ask for less");
+    }
     http_add_header(request, "Retry-After", "10");
     return http_refuse(request, 503, "the database: %s", store_error());
 }
@@ -113,15 +116,15 @@ const char *answer_state_text(enum state state)
 bool answer_filter(struct http_request *request, struct store_filter *ret_filter)
 {
     static const char *const orders[] = {"impact", "last", "first", "count", NULL};
-    static const char *const states[] = {"",        "open",      "resolved",
-                                         "ignored", "regressed", "unresolved", NULL};
-    static const uint32_t masks[] = {
-        0,
-        1u << STATE_OPEN,
-        1u << STATE_RESOLVED | 1u << STATE_RESOLVED_IN | 1u << STATE_RESOLVED_NEXT,
-        1u << STATE_IGNORED,
-        1u << STATE_REGRESSED,
-        1u << STATE_OPEN | 1u << STATE_REGRESSED};
+    static const char *const states[] = {"",          "open",       "resolved", "ignored",
+                                         "regressed", "unresolved", NULL};
+    static const uint32_t masks[] = {0,
+                                     1u << STATE_OPEN,
+                                     1u << STATE_RESOLVED | 1u << STATE_RESOLVED_IN |
+                                         1u << STATE_RESOLVED_NEXT,
+                                     1u << STATE_IGNORED,
+                                     1u << STATE_REGRESSED,
+                                     1u << STATE_OPEN | 1u << STATE_REGRESSED};
     unsigned order, kind, state;
     if (!word_of(request, "sort", orders, &order) || !word_of(request, "kind", kinds, &kind) ||
         !word_of(request, "state", states, &state)) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "http_questions.h"
 #include "http_route.h"
 #include "say.h"
 
@@ -21,6 +22,7 @@ struct http {
     struct MHD_Daemon *daemon;
     struct collector *collector;
     const struct http_route *routes;
+    struct questions *questions;
     atomic_bool is_ending;
     atomic_uint requests; /* that have begun and are not answered */
 };
@@ -216,7 +218,10 @@ static enum MHD_Result handle(struct http_request *request)
     if (request->refused != 0) {
         return refuse(request, request->refused);
     }
-    if (request->route->handle(request) == HTTP_AGAIN) {
+    if (!request->route->is_prompt && !request->is_answered) {
+        return questions_add(request->http->questions, request) ? MHD_YES : refuse(request, 503);
+    }
+    if (!request->is_answered && request->route->handle(request) == HTTP_AGAIN) {
         request->is_again = true; /* libmicrohttpd calls until there is an answer */
         return MHD_YES;
     }
@@ -304,7 +309,7 @@ static void on_log(void *ctx, const char *format, va_list list)
 static struct MHD_Daemon *start_daemon(struct http *http, const struct http_options *options,
                                        const struct sockaddr_storage *address)
 {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
                      (address->ss_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0) |
                      (options->certificate != NULL ? MHD_USE_TLS : 0);
     const struct MHD_OptionItem tls[] = {
@@ -336,10 +341,16 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
     }
     http->collector = collector;
     http->routes = options->routes;
+    http->questions = questions_begin();
+    if (http->questions == NULL) {
+        free(http);
+        return SONDE_MEMORY;
+    }
     errno = 0;
     http->daemon = start_daemon(http, options, &address);
     if (http->daemon == NULL) {
         ret_error->os_error = errno;
+        questions_end(http->questions);
         snprintf(ret_error->what, sizeof ret_error->what, "cannot listen at %s", options->address);
         free(http);
         return SONDE_OS;
@@ -364,6 +375,7 @@ void http_stop(struct http *http)
     while (http->requests != 0 && collector_now_ns() < until_ns) {
         pause_a_little();
     }
+    questions_end(http->questions);
     MHD_stop_daemon(http->daemon);
     free(http);
 }

@@ -2,9 +2,10 @@
 /* Requests and answers over libmicrohttpd: whole bodies of bounded size, routes, and the caller's
  * key. The rest of the collector does not see that library.
  *
- * A handler fills the answer and returns HTTP_NOW. Or it returns HTTP_AGAIN: it is called again on
- * the same thread, with is_again, when the thread has looked at all other requests that are ready
- * now. */
+ * A handler fills the answer and returns HTTP_NOW. It runs on a thread for questions, which may
+ * wait for the database, while the threads for HTTP go on. Handlers of routes with is_prompt run on
+ * those, and may return HTTP_AGAIN: then they are called again on the same thread, with is_again,
+ * when it has looked at all other requests that are ready now. */
 #ifndef SONDE_COLLECTOR_HTTP_H
 #define SONDE_COLLECTOR_HTTP_H
 
@@ -40,6 +41,7 @@ struct http_route {
     enum store_role role; /* that the caller's key must have; 0: none is needed */
     bool is_page;         /* for people: asks a browser for the key */
     bool is_of_all;       /* about all projects: a key of one may not use it */
+    bool is_prompt;       /* the handler does not wait for the database */
     http_handler *handle;
 };
 
@@ -56,7 +58,8 @@ struct http_request {
     void *body;
     size_t size, capacity;
     unsigned refused; /* a status, because of the body; 0: it is taken */
-    bool is_again;
+    bool is_again, is_answered; /* is_answered: by a thread for questions */
+    struct http_request *next;  /* that waits for such a thread */
     struct http_answer answer;
     /* of a handler that is called again */
     void (*forget)(struct http_request *request); /* the request ends before that; or null */

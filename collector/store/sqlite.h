@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The SQLite database, for the files of this folder: connections and prepared statements. The
- * writer has one connection; questions share another one, one at a time. */
+ * writer has one connection. Questions have STORE_LANES, each for one question at a time. */
 #ifndef SONDE_COLLECTOR_SQLITE_H
 #define SONDE_COLLECTOR_SQLITE_H
 
@@ -31,13 +31,36 @@ enum sqlite_statement {
     SQLITE_STATEMENTS,
 };
 
-struct store {
-    sqlite3 *writer, *reader;
-    sqlite3_stmt *statements[SQLITE_STATEMENTS];
-    sqlite3_stmt *knows;              /* of the reader */
-    struct seen *seen;
-    pthread_mutex_t reading, writing; /* writing: changes by commands beside the one writer */
+struct sqlite_lane {
+    pthread_mutex_t mutex;
+    sqlite3 *db;
+    uint64_t steps, steps_max; /* of the question that is asked now, in units of STEPS */
 };
+
+struct store {
+    sqlite3 *writer;
+    sqlite3_stmt *statements[SQLITE_STATEMENTS];
+    struct sqlite_lane lanes[STORE_LANES];
+    sqlite3_stmt *knows; /* of lane 0 */
+    struct seen *seen;
+    pthread_mutex_t writing; /* the writer, and changes beside it */
+};
+
+/* A question: one statement of the thread's lane, which is held until the end. Bind after asking;
+ * then rows until false, then the end. */
+struct sqlite_asking {
+    struct sqlite_lane *lane;
+    sqlite3_stmt *statement;
+    int result;
+};
+struct sqlite_asking sqlite_ask(struct store *store, const char *text);
+bool sqlite_row(struct sqlite_asking *asking);
+/* OK | LONG | FAILED. */
+enum store_status sqlite_end(struct sqlite_asking *asking);
+/* The same, for a question whose answer must have a row: ABSENT. */
+enum store_status sqlite_end_of_one(struct sqlite_asking *asking, bool is_there);
+/* Bound the questions of a lane's connection. */
+void sqlite_bound_lane(struct sqlite_lane *lane);
 
 /* Keep the connection's error text for store_error(); returns FAILED. */
 enum store_status sqlite_fail(sqlite3 *db);

@@ -21,6 +21,7 @@ enum store_status {
     STORE_ABSENT, /* no such project, key, group or report */
     STORE_KNOWN,  /* it is there already */
     STORE_UNFIT,  /* the change makes no sense: store_error() */
+    STORE_LONG,   /* the question takes more steps than one may take */
     STORE_FAILED, /* the database: store_error() */
 };
 
@@ -102,6 +103,16 @@ struct journal_place store_place(struct store *store);
 enum store_status store_sync(struct store *store);
 
 /* --- questions --- */
+
+/* Questions of a thread are asked in its lane, one at a time; a long one holds up its lane only.
+ * Lane 0 is every thread's at first, for short ones. In the others a question ends (LONG) after so
+ * many steps of the database's machine: some hundred million take seconds. */
+enum { STORE_LANES = 4 };
+void store_use_lane(unsigned lane);
+void store_limit_steps(struct store *store, uint64_t steps);
+
+/* Does the database answer? OK | FAILED. */
+enum store_status store_check(struct store *store);
 
 /* Is the report in the store? KNOWN | ABSENT | FAILED. */
 enum store_status store_knows(struct store *store, uint32_t project, const struct report_id *id);

@@ -3,55 +3,22 @@
 
 #include <string.h>
 
-/* A question: one statement of the reader's connection, which is held until ask_end(). */
-struct asking {
-    struct store *store;
-    sqlite3_stmt *statement;
-    int result;
-};
-
-static struct asking ask(struct store *store, const char *text)
+enum store_status store_check(struct store *store)
 {
-    struct asking asking = {.store = store, .result = SQLITE_ERROR};
-    pthread_mutex_lock(&store->reading);
-    (void)sqlite3_prepare_v2(store->reader, text, -1, &asking.statement, NULL);
-    return asking;
-}
-
-static bool ask_row(struct asking *asking)
-{
-    if (asking->statement != NULL) {
-        asking->result = sqlite3_step(asking->statement);
-    }
-    return asking->result == SQLITE_ROW;
-}
-
-static enum store_status ask_end(struct asking *asking)
-{
-    enum store_status status = asking->result == SQLITE_DONE || asking->result == SQLITE_ROW
-                                   ? STORE_OK
-                                   : sqlite_fail(asking->store->reader);
-    sqlite3_finalize(asking->statement);
-    pthread_mutex_unlock(&asking->store->reading);
-    return status;
-}
-
-/* The same, for a question whose answer must have a row. */
-static enum store_status ask_end_of_one(struct asking *asking, bool is_there)
-{
-    enum store_status status = ask_end(asking);
-    return status == STORE_OK && !is_there ? STORE_ABSENT : status;
+    struct sqlite_asking asking = sqlite_ask(store, "SELECT count(*) FROM project");
+    (void)sqlite_row(&asking);
+    return sqlite_end(&asking);
 }
 
 struct journal_place store_place(struct store *store)
 {
     struct journal_place place = {0};
-    struct asking asking = ask(store, "SELECT segment, offset FROM place");
-    if (ask_row(&asking)) {
+    struct sqlite_asking asking = sqlite_ask(store, "SELECT segment, offset FROM place");
+    if (sqlite_row(&asking)) {
         place.segment = sqlite_uint(asking.statement, 0);
         place.offset = sqlite_uint(asking.statement, 1);
     }
-    (void)ask_end(&asking);
+    (void)sqlite_end(&asking);
     return place;
 }
 
@@ -60,14 +27,15 @@ enum store_status store_knows(struct store *store, uint32_t project, const struc
     if (!seen_may_have(store->seen, project, id)) {
         return STORE_ABSENT;
     }
-    pthread_mutex_lock(&store->reading);
+    struct sqlite_lane *lane = &store->lanes[0]; /* its statement is prepared */
+    pthread_mutex_lock(&lane->mutex);
     sqlite_bind(store->knows, "ur", (uint64_t)project, id);
     int result = sqlite3_step(store->knows);
     enum store_status status = result == SQLITE_ROW    ? STORE_KNOWN
                                : result == SQLITE_DONE ? STORE_ABSENT
-                                                       : sqlite_fail(store->reader);
+                                                       : sqlite_fail(lane->db);
     sqlite3_reset(store->knows);
-    pthread_mutex_unlock(&store->reading);
+    pthread_mutex_unlock(&lane->mutex);
     return status;
 }
 
@@ -124,39 +92,39 @@ enum store_status store_groups(struct store *store, uint32_t project,
                                const struct store_filter *filter, store_each_group *each,
                                void *ctx)
 {
-    struct asking asking = ask(store, orders[filter->order]);
+    struct sqlite_asking asking = sqlite_ask(store, orders[filter->order]);
     sqlite_bind(asking.statement, "uuutu", (uint64_t)project, (uint64_t)filter->kind,
                 (uint64_t)filter->states, filter->assignee != NULL ? filter->assignee : "",
                 (uint64_t)filter->limit);
-    while (ask_row(&asking)) {
+    while (sqlite_row(&asking)) {
         tell_group(asking.statement, each, ctx);
     }
-    return ask_end(&asking);
+    return sqlite_end(&asking);
 }
 
 enum store_status store_group(struct store *store, uint32_t project, int64_t number,
                               store_each_group *each, void *ctx)
 {
-    struct asking asking = ask(store, GROUP_COLUMNS "WHERE project = ? AND number = ?");
+    struct sqlite_asking asking = sqlite_ask(store, GROUP_COLUMNS "WHERE project = ? AND number = ?");
     sqlite_bind(asking.statement, "ui", (uint64_t)project, number);
-    bool is_there = ask_row(&asking);
+    bool is_there = sqlite_row(&asking);
     if (is_there) {
         tell_group(asking.statement, each, ctx);
     }
-    return ask_end_of_one(&asking, is_there);
+    return sqlite_end_of_one(&asking, is_there);
 }
 
 enum store_status store_causes(struct store *store, int64_t group, store_each_group *each,
                                void *ctx)
 {
-    struct asking asking =
-        ask(store, GROUP_COLUMNS "WHERE joined = ? AND joined <> 0 AND is_joint = 0 ORDER BY"
+    struct sqlite_asking asking =
+        sqlite_ask(store, GROUP_COLUMNS "WHERE joined = ? AND joined <> 0 AND is_joint = 0 ORDER BY"
                                  " total_ns DESC, number LIMIT 1000");
     sqlite_bind(asking.statement, "i", group);
-    while (ask_row(&asking)) {
+    while (sqlite_row(&asking)) {
         tell_group(asking.statement, each, ctx);
     }
-    return ask_end(&asking);
+    return sqlite_end(&asking);
 }
 
 /* --- what a group has --- */
@@ -182,9 +150,9 @@ static const char *const sums[] = {
 enum store_status store_sums(struct store *store, int64_t group, enum store_sums by,
                              uint32_t limit, store_each_sum *each, void *ctx)
 {
-    struct asking asking = ask(store, sums[by]);
+    struct sqlite_asking asking = sqlite_ask(store, sums[by]);
     sqlite_bind(asking.statement, "iu", group, (uint64_t)limit);
-    while (ask_row(&asking)) {
+    while (sqlite_row(&asking)) {
         const struct store_sum sum = {.hour = sqlite_uint(asking.statement, 0),
                                       .build = sqlite_text(asking.statement, 1),
                                       .count = sqlite_uint(asking.statement, 2),
@@ -193,39 +161,39 @@ enum store_status store_sums(struct store *store, int64_t group, enum store_sums
                                       .last_hour = sqlite_uint(asking.statement, 5)};
         each(ctx, &sum);
     }
-    return ask_end(&asking);
+    return sqlite_end(&asking);
 }
 
 enum store_status store_tags(struct store *store, int64_t group, store_each_tag *each, void *ctx)
 {
-    struct asking asking =
-        ask(store, "SELECT name, value, sum(count) AS n FROM tag WHERE " OF_GROUP
+    struct sqlite_asking asking =
+        sqlite_ask(store, "SELECT name, value, sum(count) AS n FROM tag WHERE " OF_GROUP
                    "GROUP BY name, value ORDER BY name, n DESC, value LIMIT 1000");
     sqlite_bind(asking.statement, "i", group);
-    while (ask_row(&asking)) {
+    while (sqlite_row(&asking)) {
         const struct store_tag tag = {.name = sqlite_text(asking.statement, 0),
                                       .value = sqlite_text(asking.statement, 1),
                                       .count = sqlite_uint(asking.statement, 2)};
         each(ctx, &tag);
     }
-    return ask_end(&asking);
+    return sqlite_end(&asking);
 }
 
 enum store_status store_actions(struct store *store, uint32_t project, uint32_t limit,
                                 store_each_action *each, void *ctx)
 {
-    struct asking asking =
-        ask(store, "SELECT time_ns, secret, project, what FROM action WHERE ?1 = 0 OR project = ?1"
+    struct sqlite_asking asking =
+        sqlite_ask(store, "SELECT time_ns, secret, project, what FROM action WHERE ?1 = 0 OR project = ?1"
                    " ORDER BY number DESC LIMIT ?2");
     sqlite_bind(asking.statement, "uu", (uint64_t)project, (uint64_t)limit);
-    while (ask_row(&asking)) {
+    while (sqlite_row(&asking)) {
         const struct store_action action = {.time_ns = sqlite_uint(asking.statement, 0),
                                             .secret = sqlite3_column_int64(asking.statement, 1),
                                             .project = (uint32_t)sqlite_uint(asking.statement, 2),
                                             .what = sqlite_text(asking.statement, 3)};
         each(ctx, &action);
     }
-    return ask_end(&asking);
+    return sqlite_end(&asking);
 }
 
 /* --- reports --- */
@@ -252,8 +220,8 @@ static void tell_row(sqlite3_stmt *s, store_each_row *each, void *ctx)
 enum store_status store_reports(struct store *store, uint32_t project, int64_t group,
                                 bool is_unread, uint32_t limit, store_each_row *each, void *ctx)
 {
-    struct asking asking =
-        ask(store,
+    struct sqlite_asking asking =
+        sqlite_ask(store,
             group != 0 ? REPORT_COLUMNS
                 "WHERE number IN (SELECT report FROM event WHERE cause IN (SELECT ?2 UNION ALL"
                 " SELECT number FROM cause WHERE joined = ?2 AND joined <> 0)"
@@ -263,20 +231,20 @@ enum store_status store_reports(struct store *store, uint32_t project, int64_t g
                                  " LIMIT ?3"
                 : REPORT_COLUMNS "WHERE project = ?1 AND ?2 = 0 ORDER BY number DESC LIMIT ?3");
     sqlite_bind(asking.statement, "uiu", (uint64_t)project, group, (uint64_t)limit);
-    while (ask_row(&asking)) {
+    while (sqlite_row(&asking)) {
         tell_row(asking.statement, each, ctx);
     }
-    return ask_end(&asking);
+    return sqlite_end(&asking);
 }
 
 enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
                                store_each_row *each, void *ctx)
 {
-    struct asking asking = ask(store, REPORT_COLUMNS "WHERE project = ? AND id = ?");
+    struct sqlite_asking asking = sqlite_ask(store, REPORT_COLUMNS "WHERE project = ? AND id = ?");
     sqlite_bind(asking.statement, "ur", (uint64_t)project, id);
-    bool is_there = ask_row(&asking);
+    bool is_there = sqlite_row(&asking);
     if (is_there) {
         tell_row(asking.statement, each, ctx);
     }
-    return ask_end_of_one(&asking, is_there);
+    return sqlite_end_of_one(&asking, is_there);
 }

@@ -53,17 +53,13 @@ enum store_status store_add_project(struct store *store, const char *name, uint6
 
 enum store_status store_find_project(struct store *store, const char *name, uint32_t *ret_number)
 {
-    enum store_status status = STORE_FAILED;
-    pthread_mutex_lock(&store->reading);
-    sqlite3_stmt *statement = prepare(store->reader, "SELECT number FROM project WHERE name = ?");
-    if (statement != NULL) {
-        sqlite_bind(statement, "t", name);
-        status = sqlite3_step(statement) == SQLITE_ROW ? STORE_OK : STORE_ABSENT;
-        *ret_number = (uint32_t)sqlite_uint(statement, 0);
+    struct sqlite_asking asking = sqlite_ask(store, "SELECT number FROM project WHERE name = ?");
+    sqlite_bind(asking.statement, "t", name);
+    bool is_there = sqlite_row(&asking);
+    if (is_there) {
+        *ret_number = (uint32_t)sqlite_uint(asking.statement, 0);
     }
-    sqlite3_finalize(statement);
-    pthread_mutex_unlock(&store->reading);
-    return status;
+    return sqlite_end_of_one(&asking, is_there);
 }
 
 static void copy_name(char to[STORE_NAME_MAX + 1], sqlite3_stmt *statement, int column)
@@ -73,20 +69,15 @@ static void copy_name(char to[STORE_NAME_MAX + 1], sqlite3_stmt *statement, int 
 
 enum store_status store_projects(struct store *store, store_each_project *each, void *ctx)
 {
-    pthread_mutex_lock(&store->reading);
-    sqlite3_stmt *statement =
-        prepare(store->reader, "SELECT number, made_ns, name FROM project ORDER BY name");
-    int result = SQLITE_ERROR;
-    while (statement != NULL && (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct store_project project = {.number = (uint32_t)sqlite_uint(statement, 0),
-                                        .made_ns = sqlite_uint(statement, 1)};
-        copy_name(project.name, statement, 2);
+    struct sqlite_asking asking =
+        sqlite_ask(store, "SELECT number, made_ns, name FROM project ORDER BY name");
+    while (sqlite_row(&asking)) {
+        struct store_project project = {.number = (uint32_t)sqlite_uint(asking.statement, 0),
+                                        .made_ns = sqlite_uint(asking.statement, 1)};
+        copy_name(project.name, asking.statement, 2);
         each(ctx, &project);
     }
-    enum store_status status = result == SQLITE_DONE ? STORE_OK : sqlite_fail(store->reader);
-    sqlite3_finalize(statement);
-    pthread_mutex_unlock(&store->reading);
-    return status;
+    return sqlite_end(&asking);
 }
 
 enum store_status store_add_key(struct store *store, const struct store_key *key,
@@ -136,38 +127,24 @@ static void fill_key(sqlite3_stmt *statement, struct store_key *ret_key)
 enum store_status store_find_key(struct store *store, const struct hash *hash,
                                  struct store_key *ret_key)
 {
-    enum store_status status = STORE_FAILED;
-    pthread_mutex_lock(&store->reading);
-    sqlite3_stmt *statement =
-        prepare(store->reader, KEY_COLUMNS "WHERE hash = ? AND revoked_ns = 0");
-    if (statement != NULL) {
-        sqlite_bind(statement, "h", hash);
-        int result = sqlite3_step(statement);
-        status = result == SQLITE_ROW    ? STORE_OK
-                 : result == SQLITE_DONE ? STORE_ABSENT
-                                         : sqlite_fail(store->reader);
-        if (status == STORE_OK) {
-            fill_key(statement, ret_key);
-            ret_key->hash = *hash;
-        }
+    struct sqlite_asking asking =
+        sqlite_ask(store, KEY_COLUMNS "WHERE hash = ? AND revoked_ns = 0");
+    sqlite_bind(asking.statement, "h", hash);
+    bool is_there = sqlite_row(&asking);
+    if (is_there) {
+        fill_key(asking.statement, ret_key);
+        ret_key->hash = *hash;
     }
-    sqlite3_finalize(statement);
-    pthread_mutex_unlock(&store->reading);
-    return status;
+    return sqlite_end_of_one(&asking, is_there);
 }
 
 enum store_status store_keys(struct store *store, store_each_key *each, void *ctx)
 {
-    pthread_mutex_lock(&store->reading);
-    sqlite3_stmt *statement = prepare(store->reader, KEY_COLUMNS "ORDER BY number");
-    int result = SQLITE_ERROR;
-    while (statement != NULL && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+    struct sqlite_asking asking = sqlite_ask(store, KEY_COLUMNS "ORDER BY number");
+    while (sqlite_row(&asking)) {
         struct store_key key;
-        fill_key(statement, &key);
+        fill_key(asking.statement, &key);
         each(ctx, &key);
     }
-    enum store_status status = result == SQLITE_DONE ? STORE_OK : sqlite_fail(store->reader);
-    sqlite3_finalize(statement);
-    pthread_mutex_unlock(&store->reading);
-    return status;
+    return sqlite_end(&asking);
 }

@@ -66,7 +66,7 @@ static bool open_connection(const char *path, int flags, sqlite3 **ret_db)
            sqlite3_busy_timeout(*ret_db, 10000) == SQLITE_OK &&
            sqlite3_exec(*ret_db,
                         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                        "PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY",
+                        "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY",
                         NULL, NULL, NULL) == SQLITE_OK;
 }
 
@@ -78,10 +78,10 @@ static enum store_status prepare(struct store *store)
             return sqlite_fail(store->writer);
         }
     }
-    return sqlite3_prepare_v3(store->reader, "SELECT 1 FROM report WHERE project = ? AND id = ?",
+    return sqlite3_prepare_v3(store->lanes[0].db, "SELECT 1 FROM report WHERE project = ? AND id = ?",
                               -1, SQLITE_PREPARE_PERSISTENT, &store->knows, NULL) == SQLITE_OK
                ? STORE_OK
-               : sqlite_fail(store->reader);
+               : sqlite_fail(store->lanes[0].db);
 }
 
 static enum store_status open_all(struct store *store, const char *path)
@@ -89,12 +89,18 @@ static enum store_status open_all(struct store *store, const char *path)
     if (!open_connection(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &store->writer)) {
         return sqlite_fail(store->writer);
     }
+    (void)sqlite3_exec(store->writer, "PRAGMA cache_size = -8192", NULL, NULL, NULL);
     enum store_status status = sqlite_make_tables(store->writer);
     if (status != STORE_OK) {
         return status;
     }
-    if (!open_connection(path, SQLITE_OPEN_READWRITE, &store->reader)) {
-        return sqlite_fail(store->reader);
+    for (unsigned i = 0; i < STORE_LANES; i++) {
+        if (!open_connection(path, SQLITE_OPEN_READWRITE, &store->lanes[i].db)) {
+            return sqlite_fail(store->lanes[i].db);
+        }
+        if (i != 0) {
+            sqlite_bound_lane(&store->lanes[i]);
+        }
     }
     return prepare(store);
 }
@@ -107,8 +113,10 @@ enum store_status store_open(const char *folder, struct store **ret_store,
     snprintf(path, sizeof path, "%s/collector.db", folder);
     if (store != NULL) {
         store->seen = seen_begin();
-        pthread_mutex_init(&store->reading, NULL);
         pthread_mutex_init(&store->writing, NULL);
+        for (unsigned i = 0; i < STORE_LANES; i++) {
+            pthread_mutex_init(&store->lanes[i].mutex, NULL);
+        }
     }
     bool has_memory = store != NULL && store->seen != NULL;
     enum store_status status = has_memory ? open_all(store, path) : sqlite_fail(NULL);
@@ -158,10 +166,12 @@ void store_close(struct store *store)
         sqlite3_finalize(store->statements[i]);
     }
     sqlite3_finalize(store->knows);
-    sqlite3_close(store->reader);
+    for (unsigned i = 0; i < STORE_LANES; i++) {
+        sqlite3_close(store->lanes[i].db);
+        pthread_mutex_destroy(&store->lanes[i].mutex);
+    }
     sqlite3_close(store->writer);
     seen_end(store->seen);
-    pthread_mutex_destroy(&store->reading);
     pthread_mutex_destroy(&store->writing);
     free(store);
 }

@@ -37,6 +37,25 @@ TEST_TIMEOUT(nobody_gets_in, 90)
         "401 401 403 401 404 /projects/default/groups/1\n"
         "401 401 403 401 403 /metrics\n"
         "401 401 403 401 200 /\n");
+    /* changes: no key, a wrong one, ingest, read, write of another project, revoked */
+    check_script(&run,
+                 "READ=$($COLLECTOR key --data data add --role read); "
+                 "OTHER=$($COLLECTOR key --data data add --project other --role write); "
+                 "GONE=$($COLLECTOR key --data data add --role write); "
+                 "$COLLECTOR key --data data revoke $($COLLECTOR key --data data list | tail -1 | "
+                 "cut -d' ' -f1); "
+                 "for path in /api/projects/default/groups/1 /api/projects/default/groups/1/join "
+                 "/api/projects/default/groups/1/leave /projects/default/groups/1 "
+                 "/projects/default/groups/1/join /projects/default/groups/1/leave; do "
+                 "for key in '' snt_wrong $INGEST $READ $OTHER $GONE; do "
+                 "curl -s -o answer -w '%{http_code} ' -H \"Authorization: Bearer $key\" "
+                 "-d state=resolved -d with=1 $URL$path; done; echo $path; done",
+                 "401 401 403 403 404 401 /api/projects/default/groups/1\n"
+                 "401 401 403 403 404 401 /api/projects/default/groups/1/join\n"
+                 "401 401 403 403 404 401 /api/projects/default/groups/1/leave\n"
+                 "401 401 403 403 404 401 /projects/default/groups/1\n"
+                 "401 401 403 403 404 401 /projects/default/groups/1/join\n"
+                 "401 401 403 403 404 401 /projects/default/groups/1/leave\n");
     check_script(&run,
                  "READ=$($COLLECTOR key --data data add --project default --role read); "
                  "for key in '' sni_wrong $READ $ADMIN; do "

@@ -2,6 +2,8 @@
 /* The database and the files: a report counts once, sums add up, keys end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +12,12 @@
 #include "seen.h"
 #include "store.h"
 #include "test.h"
+
+/* An arena of another thread would count as a leak. */
+static __attribute__((constructor)) void use_one_arena(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+}
 
 static struct store *open_store(void)
 {
@@ -92,7 +100,8 @@ TEST(report_counts_once_and_sums_add_up)
     CHECK_EQ(group.longest_ns, 300);
     CHECK_STR(group.summary, "300");
     CHECK_EQ(group.longest.bytes[0], 3);
-    CHECK_EQ(store_sums(store, group.number, STORE_BY_HOUR_AND_BUILD, 10, check_sum, NULL), STORE_OK);
+    CHECK_EQ(store_sums(store, group.number, STORE_BY_HOUR_AND_BUILD, 10, check_sum, NULL),
+             STORE_OK);
     CHECK_EQ(group.devices, 2);
     CHECK_EQ(store_groups(store, 2, &one_of_all, keep_group, &group), STORE_OK);
     CHECK_EQ(store_group(store, 2, 1, keep_group, &group), STORE_ABSENT);
@@ -160,6 +169,81 @@ TEST(filter_knows_most_new_ids)
     }
     CHECK(wrong < 600); /* of 600,000 */
     seen_end(seen);
+}
+
+static void count_one(void *ctx, const struct store_group *group)
+{
+    (void)group;
+    ++*(unsigned *)ctx;
+}
+
+/* A question of too many steps ends; in lane 0, whose questions are short, none does. */
+TEST(long_question_ends)
+{
+    enum { GROUPS = 20000 };
+    static char one[] = "m1", old[] = "b1";
+    char name[32];
+    unsigned count = 0;
+    const struct store_filter all = {.limit = GROUPS};
+    struct store *store = open_store();
+    CHECK_EQ(store_begin(store), STORE_OK);
+    struct digest_event event = event_of("x", 1);
+    struct digest digest = {.kind = 2,
+                            .build = old,
+                            .device = one,
+                            .program = one,
+                            .os = one,
+                            .arch = one,
+                            .events = &event,
+                            .event_count = 1};
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        struct store_report report = {.project = 1, .received_ns = 1, .digest = &digest};
+        memcpy(report.id.bytes, &i, sizeof i);
+        snprintf(name, sizeof name, "g%u", i);
+        memcpy(event.group, name, sizeof name);
+        CHECK_EQ(store_add_report(store, &report), STORE_OK);
+    }
+    CHECK_EQ(store_commit(store, (struct journal_place){1, 1}), STORE_OK);
+    store_use_lane(1);
+    CHECK_EQ(store_groups(store, 1, &all, count_one, &count), STORE_OK);
+    CHECK_EQ(count, GROUPS);
+    store_limit_steps(store, 200000);
+    CHECK_EQ(store_groups(store, 1, &all, count_one, &count), STORE_LONG);
+    CHECK_EQ(store_check(store), STORE_OK);
+    store_use_lane(0);
+    count = 0;
+    CHECK_EQ(store_groups(store, 1, &all, count_one, &count), STORE_OK);
+    CHECK_EQ(count, GROUPS);
+    store_close(store);
+}
+
+static void *ask_in_another_lane(void *ctx)
+{
+    uint32_t number;
+    CHECK_EQ(store_find_project(ctx, "none", &number), STORE_ABSENT);
+    return NULL;
+}
+
+/* Another thread's short question is answered while this one lasts. */
+static void ask_meanwhile(void *ctx, const struct store_group *group)
+{
+    pthread_t thread;
+    (void)group;
+    CHECK_EQ(pthread_create(&thread, NULL, ask_in_another_lane, ctx), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+TEST(question_does_not_hold_up_short_ones)
+{
+    static char one[] = "m1", old[] = "b1";
+    struct store *store = open_store();
+    CHECK_EQ(store_begin(store), STORE_OK);
+    CHECK_EQ(add(store, 1, "g", 100, one, old), STORE_OK);
+    CHECK_EQ(store_commit(store, (struct journal_place){1, 1}), STORE_OK);
+    store_use_lane(2);
+    CHECK_EQ(store_groups(store, 1, &one_of_all, ask_meanwhile, store), STORE_OK);
+    store_use_lane(0);
+    store_close(store);
 }
 
 TEST(keys_are_found_until_they_are_revoked)
