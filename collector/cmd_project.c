@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde-collector project: add and list projects. */
+/* sonde-collector project: add, limit and list projects. */
 #include <string.h>
 
 #include "cmd.h"
@@ -7,17 +7,29 @@
 
 struct request {
     const char *data;
+    uint32_t per_minute, per_day;
 };
 
 static const struct sonde__cli_option options[] = {
     {"data", 'd', "DIR", "the data folder (default " COLLECTOR_DATA ")", sonde__cli_take_text,
      offsetof(struct request, data)},
+    {"per-minute", 0, "N", "with limit: reports in a minute; more get 429 (default 0: any)",
+     sonde__cli_take_number, offsetof(struct request, per_minute), 0, UINT32_MAX},
+    {"per-day", 0, "N", "with limit: reports in a day (UTC)", sonde__cli_take_number,
+     offsetof(struct request, per_day), 0, UINT32_MAX},
     {0}};
 
 static void print_project(void *ctx, const struct store_project *project)
 {
     (void)ctx;
-    puts(project->name);
+    printf("%s", project->name);
+    if (project->limit.per_minute != 0) {
+        printf("  %u a minute", project->limit.per_minute);
+    }
+    if (project->limit.per_day != 0) {
+        printf("  %llu a day", (unsigned long long)project->limit.per_day);
+    }
+    putchar('\n');
 }
 
 static int add(const struct sonde__cli_command *command, struct store *store, const char *name)
@@ -40,43 +52,67 @@ static int add(const struct sonde__cli_command *command, struct store *store, co
     return exit_code;
 }
 
+static int limit(const struct sonde__cli_command *command, struct store *store,
+                 const struct request *request, const char *name)
+{
+    char what[STORE_NAME_MAX + 16];
+    uint32_t number;
+    const struct limit limit = {request->per_minute, request->per_day};
+    snprintf(what, sizeof what, "project %.*s", STORE_NAME_MAX, name);
+    enum store_status status = store_find_project(store, name, &number);
+    if (status == STORE_OK) {
+        status = store_set_limit(store, number, &limit, collector_now_ns());
+    }
+    return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, what, status);
+}
+
+static int act(const struct sonde__cli_command *command, struct store *store,
+               const struct request *request, const struct sonde__cli_operands *operands)
+{
+    const char *verb = operands->count > 0 ? operands->list[0] : "list";
+    if (strcmp(verb, "add") == 0 && operands->count == 2) {
+        return add(command, store, operands->list[1]);
+    }
+    if (strcmp(verb, "limit") == 0 && operands->count == 2) {
+        return limit(command, store, request, operands->list[1]);
+    }
+    if (strcmp(verb, "list") == 0 && operands->count <= 1) {
+        enum store_status status = store_projects(store, print_project, NULL);
+        return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "list", status);
+    }
+    return sonde__cli_usage_error(command, "takes add NAME, limit NAME, or list");
+}
+
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {.data = COLLECTOR_DATA};
     struct sonde__cli_operands operands;
     struct store *store;
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = collector_open_store(command, request.data, &store);
+    }
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    const char *verb = operands.count > 0 ? operands.list[0] : "list";
-    bool adds = strcmp(verb, "add") == 0;
-    if ((!adds && strcmp(verb, "list") != 0) || operands.count > (adds ? 2u : 1u) ||
-        (adds && operands.count != 2)) {
-        return sonde__cli_usage_error(command, "takes add NAME, or list");
-    }
-    exit_code = collector_open_store(command, request.data, &store);
-    if (exit_code != SONDE__CLI_GO_ON) {
-        return exit_code;
-    }
-    if (adds) {
-        exit_code = add(command, store, operands.list[1]);
-    } else {
-        enum store_status status = store_projects(store, print_project, NULL);
-        exit_code = status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "list", status);
-    }
+    exit_code = act(command, store, &request, &operands);
     store_close(store);
     return exit_code;
 }
 
 const struct sonde__cli_command collector_cmd_project = {
     .name = "project",
-    .summary = "add a project, with its first ingest key; list projects",
-    .usage = "[--data=DIR] add NAME\n[--data=DIR] [list]",
+    .summary = "add projects, with their first ingest keys; limit and list them",
+    .usage = "[--data=DIR] add NAME\n[OPTION...] limit NAME\n[--data=DIR] [list]",
     .about = "Each report belongs to a project; its ingest key says which. A new project gets\n"
-             "a first ingest key, which is printed once. The server may run meanwhile.\n",
+             "a first ingest key, which is printed once. The server may run meanwhile.\n"
+             "\n"
+             "A limit without --per-minute and --per-day ends the limits. A sender over a limit is\n"
+             "told when to come again, and keeps its reports meanwhile. Of a minute's reports all\n"
+             "may come at once.\n",
     .options = options,
-    .examples = "  sonde-collector project add web\n",
+    .examples = "  sonde-collector project add web\n"
+                "  sonde-collector project limit web --per-minute=600 --per-day=100000\n",
     .environment = "SONDE_COLLECTOR_",
     .run = run,
 };

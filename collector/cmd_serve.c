@@ -7,16 +7,20 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "answers.h"
 #include "cmd.h"
 #include "collector.h"
+#include "keeper.h"
+#include "limit.h"
 #include "say.h"
 
 struct request {
     const char *data, *listen, *certificate, *private_key;
-    uint32_t threads, connections, idle_seconds, behind_mb;
+    uint32_t threads, connections, idle_seconds, slow_seconds, behind_mb;
+    struct keeper_options keep;
 };
 
 static const struct sonde__cli_option options[] = {
@@ -34,6 +38,15 @@ static const struct sonde__cli_option options[] = {
      offsetof(struct request, connections), 1, 100000},
     {"idle", 0, "SECONDS", "drop a client that is silent for so long (default 30)",
      sonde__cli_take_number, offsetof(struct request, idle_seconds), 1, 3600},
+    {"slow", 0, "SECONDS",
+     "drop a client whose request takes so long, beside a second for each 4 KiB (default 30)",
+     sonde__cli_take_number, offsetof(struct request, slow_seconds), 1, 3600},
+    {"keep-days", 0, "DAYS", "remove older reports, not their sums (default 90; 0: none)",
+     sonde__cli_take_number, offsetof(struct request, keep.days), 0, 36500},
+    {"keep-per-group", 0, "N", "reports that a group keeps (default 1000, at least 4; 0: all)",
+     sonde__cli_take_number, offsetof(struct request, keep.per_group), 0, 50000},
+    {"keep-every", 0, "SECONDS", "how often to look what to remove (default 60)",
+     sonde__cli_take_number, offsetof(struct request, keep.seconds), 1, 86400},
     {"behind", 0, "MB", "refuse reports while so many megabytes wait (default 1024)",
      sonde__cli_take_number, offsetof(struct request, behind_mb), 1, 1048576},
     {0}};
@@ -107,6 +120,11 @@ static int begin_data(struct server *s)
     return SONDE__CLI_GO_ON;
 }
 
+static uint64_t reports_of_day(void *store, uint32_t project, uint64_t day)
+{
+    return store_used(store, project, day);
+}
+
 static int open_parts(struct server *s)
 {
     char path[4096], guard[4096];
@@ -125,6 +143,13 @@ static int open_parts(struct server *s)
     int os_error = journal_open(path, store_place(c->store), &c->journal);
     if (os_error == 0) {
         os_error = worker_start(c->store, c->journal, c->blobs, guard, &c->worker);
+    }
+    if (os_error == 0) {
+        os_error = keeper_start(c->store, c->blobs, &s->request->keep, &c->keeper);
+    }
+    c->limits = limits_begin(reports_of_day, c->store);
+    if (os_error == 0 && c->limits == NULL) {
+        os_error = ENOMEM;
     }
     return os_error == 0 ? SONDE__CLI_GO_ON : sonde__cli_fail_os(s->command, path, os_error);
 }
@@ -171,7 +196,8 @@ static int start_http(struct server *s)
                                      .certificate = s->certificate,
                                      .private_key = s->private_key,
                                      .connections = request->connections,
-                                     .idle_seconds = request->idle_seconds};
+                                     .idle_seconds = request->idle_seconds,
+                                     .slow_seconds = request->slow_seconds};
     enum sonde_status status = http_start(&s->collector, &how, &s->http, &error);
     return status == SONDE_OK ? SONDE__CLI_GO_ON
                               : sonde__cli_fail(s->command, NULL, status, &error);
@@ -184,6 +210,10 @@ static void close_all(struct server *s)
     struct collector *c = &s->collector;
     if (s->http != NULL) { /* answers what waits for the journal, too */
         http_stop(s->http);
+    }
+    limits_end(c->limits);
+    if (c->keeper != NULL) {
+        keeper_stop(c->keeper);
     }
     if (c->worker != NULL) {
         worker_stop(c->worker);
@@ -202,10 +232,13 @@ static void close_all(struct server *s)
     free(s->private_key);
 }
 
-static void wait_for_end(sigset_t *signals)
+/* Meanwhile slow clients are dropped. */
+static void wait_for_end(struct server *s, const sigset_t *signals)
 {
-    int number = 0;
-    while (sigwait(signals, &number) != 0) {
+    int number = -1;
+    while (number < 0) {
+        number = sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = 1});
+        s->collector.dropped += http_drop_slow(s->http);
     }
     say_info("%s: ending", strsignal(number));
 }
@@ -232,7 +265,7 @@ static int serve(const struct sonde__cli_command *command, const struct request 
     }
     if (exit_code == SONDE__CLI_GO_ON) {
         say_info("listening on port %u, data in %s", http_port(s.http), request->data);
-        wait_for_end(&signals);
+        wait_for_end(&s, &signals);
         exit_code = SONDE__CLI_OK;
     }
     close_all(&s);
@@ -246,6 +279,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
                               .threads = 2,
                               .connections = 1000,
                               .idle_seconds = 30,
+                              .slow_seconds = 30,
+                              .keep = {.days = 90, .per_group = 1000, .seconds = 60},
                               .behind_mb = 1024};
     struct sonde__cli_operands operands;
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
@@ -257,6 +292,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     if ((request.certificate == NULL) != (request.private_key == NULL)) {
         return sonde__cli_usage_error(command, "--tls-certificate and --tls-key go together");
+    }
+    if (request.keep.per_group != 0 && request.keep.per_group < 4) {
+        return sonde__cli_usage_error(command, "--keep-per-group: 0, or 4 and more");
     }
     return serve(command, &request);
 }

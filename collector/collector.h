@@ -14,11 +14,13 @@ struct collector {
     struct store *store;
     struct journal *journal;
     struct worker *worker;
+    struct keeper *keeper;
+    struct limits *limits;
     int blobs;           /* the folder of reports' files */
     uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
     _Atomic uint64_t behind_bytes; /* those that waited when this was counted */
-    _Atomic uint64_t accepted, refused, answered;
-    _Atomic uint64_t body_bytes; /* memory of bodies now */
+    _Atomic uint64_t accepted, refused, answered, limited, dropped; /* dropped: slow clients */
+    _Atomic uint64_t body_bytes;                                    /* memory of bodies now */
 };
 
 /* Nanoseconds since 1970. */

@@ -4,6 +4,7 @@
 
 #include "answers.h"
 #include "collector.h"
+#include "keeper.h"
 
 static enum http_when give_text(struct http_request *request, unsigned status, const char *text)
 {
@@ -49,6 +50,10 @@ enum http_when answer_metrics(struct http_request *request)
     put(out, "requests_total", "counter", "requests answered", c->answered);
     put(out, "reports_accepted_total", "counter", "reports answered with 2xx", c->accepted);
     put(out, "requests_refused_total", "counter", "requests answered with an error", c->refused);
+    put(out, "reports_limited_total", "counter", "reports answered with 429", c->limited);
+    put(out, "clients_dropped_total", "counter", "clients that were too slow", c->dropped);
+    put(out, "files_removed_total", "counter", "files of reports that are not kept",
+        keeper_removed(c->keeper));
     put(out, "reports_stored_total", "counter", "reports put into the store", counts.stored);
     put(out, "reports_known_total", "counter", "reports that the store had already", counts.known);
     put(out, "reports_unread_total", "counter", "reports that could not be read", counts.unread);

@@ -185,6 +185,13 @@ static enum http_when put_into_batch(struct http_request *request)
         http_add_header(request, "Retry-After", "30");
         return refuse(request, 503, "too many reports wait: come back");
     }
+    uint32_t wait = limits_take(request->collector->limits, request->project, &request->key.limit,
+                                collector_now_ns());
+    if (wait != 0) {
+        request->collector->limited++;
+        http_add_header(request, "Retry-After", "%u", wait);
+        return refuse(request, 429, "the project has sent as much as it may: come back later");
+    }
     if (batch.count == JOURNAL_BATCH_MAX) {
         write_batch(request->collector);
     }

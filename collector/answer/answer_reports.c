@@ -62,6 +62,7 @@ static void put_row(void *ctx, const struct store_row *row)
     sonde__json_string(json, "device", row->device);
     sonde__json_string(json, "os", row->os);
     sonde__json_string(json, "note", row->note);
+    sonde__json_bool(json, "has_file", row->has_file);
     sonde__json_close(json);
 }
 
@@ -93,26 +94,34 @@ enum http_when answer_reports(struct http_request *request)
                : HTTP_NOW;
 }
 
+struct file {
+    struct hash blob;
+    bool is_there;
+};
+
 static void take_blob(void *ctx, const struct store_row *row)
 {
-    *(struct hash *)ctx = row->blob;
+    *(struct file *)ctx = (struct file){row->blob, row->has_file};
 }
 
 enum http_when answer_report(struct http_request *request)
 {
     struct report_id id;
-    struct hash blob;
+    struct file file = {0};
     void *bytes;
     size_t size;
     if (!ids_parse_report(request->parts[1], strlen(request->parts[1]), &id)) {
         return http_refuse(request, 404, "a report's id has 32 hexadecimal digits");
     }
     enum store_status status =
-        store_report(request->collector->store, request->project, &id, take_blob, &blob);
+        store_report(request->collector->store, request->project, &id, take_blob, &file);
     if (status != STORE_OK) {
         return answer_failed(request, status);
     }
-    int os_error = blob_get(request->collector->blobs, &blob, &bytes, &size);
+    if (!file.is_there) {
+        return http_refuse(request, 410, "the report is counted, but its file was not kept");
+    }
+    int os_error = blob_get(request->collector->blobs, &file.blob, &bytes, &size);
     if (os_error != 0) {
         return http_refuse(request, 500, "the report's file: %s",
                            os_error == EBADMSG ? "damaged" : strerror(os_error));

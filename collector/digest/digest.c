@@ -129,12 +129,22 @@ static enum sonde_status read_stalls(const struct sonde__report *report, struct 
 
 /* --- the report --- */
 
+static uint32_t count_named(const struct sonde__report *report)
+{
+    uint64_t named = 0, all = sonde__report_frame_count(report);
+    for (uint32_t i = 1; i <= all; i++) { /* 0 is none */
+        named += sonde__report_frame(report, i)->name != 0;
+    }
+    return all != 0 ? (uint32_t)(1000 * named / all) : 0;
+}
+
 static enum sonde_status read_header(const struct sonde__report *report, struct digest *digest)
 {
     const struct sonde__report_header *header = sonde__report_header(report);
     char build[SONDE__REPORT_BUILD_ID_TEXT];
     digest->kind = header->kind;
     digest->time_ns = header->time_unix_ns;
+    digest->named = count_named(report);
     digest->program = sonde__mem_copy_string(header->executable);
     digest->build = sonde__mem_copy_string(sonde__report_build(report, build));
     digest->device = sonde__mem_copy_string(header->device.id);

@@ -49,6 +49,7 @@ struct digest {
     struct digest_event *events;
     uint32_t event_count;
     uint64_t left_out;
+    uint32_t named; /* thousandths of the frames that have a name */
     char loss[256]; /* what was lost of the file; "": nothing */
 };
 

@@ -16,6 +16,7 @@
 #include "collector.h"
 #include "http_questions.h"
 #include "http_route.h"
+#include "http_slow.h"
 #include "say.h"
 
 struct http {
@@ -23,6 +24,7 @@ struct http {
     struct collector *collector;
     const struct http_route *routes;
     struct questions *questions;
+    struct slow *slow;
     atomic_bool is_ending;
     atomic_uint requests; /* that have begun and are not answered */
 };
@@ -99,6 +101,8 @@ static enum MHD_Result answer(struct http_request *request)
         return MHD_NO;
     }
     a->body = NULL;
+    request->client->bytes += a->size;
+    request->client->is_asked = false;
     if (a->type != NULL) {
         (void)MHD_add_response_header(response, "Content-Type", a->type);
     }
@@ -209,6 +213,7 @@ static void take(struct http_request *request, const char *bytes, size_t size)
         drop_body(request);
         return;
     }
+    request->client->bytes += size;
     memcpy((char *)request->body + request->size, bytes, size);
     request->size += size;
 }
@@ -219,6 +224,7 @@ static enum MHD_Result handle(struct http_request *request)
         return refuse(request, request->refused);
     }
     if (!request->route->is_prompt && !request->is_answered) {
+        request->client->is_asked = true;
         return questions_add(request->http->questions, request) ? MHD_YES : refuse(request, 503);
     }
     if (!request->is_answered && request->route->handle(request) == HTTP_AGAIN) {
@@ -226,6 +232,34 @@ static enum MHD_Result handle(struct http_request *request)
         return MHD_YES;
     }
     return answer(request);
+}
+
+static struct slow_client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+static enum MHD_Result begin_request(struct http *http, struct MHD_Connection *connection,
+                                     const char *method, const char *path,
+                                     struct http_request **ret_request)
+{
+    struct http_request *request = calloc(1, sizeof *request);
+    struct slow_client *client = client_of(connection);
+    if (request == NULL || client == NULL) {
+        free(request);
+        return MHD_NO;
+    }
+    request->collector = http->collector;
+    request->http = http;
+    request->connection = connection;
+    request->client = client;
+    slow_restart(client);
+    *ret_request = request;
+    http->requests++;
+    unsigned status = http->is_ending ? 503 : look_at_head(http, request, method, path);
+    return status != 0 ? refuse(request, status) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
@@ -236,16 +270,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct http_request *request = *ret_request;
     (void)version;
     if (request == NULL) {
-        request = calloc(1, sizeof *request);
-        if (request == NULL) {
-            return MHD_NO;
-        }
-        *request = (struct http_request){
-            .collector = http->collector, .http = http, .connection = connection};
-        *ret_request = request;
-        http->requests++;
-        unsigned status = http->is_ending ? 503 : look_at_head(http, request, method, path);
-        return status != 0 ? refuse(request, status) : MHD_YES;
+        return begin_request(http, connection, method, path, (struct http_request **)ret_request);
     }
     if (*size != 0) {
         take(request, bytes, *size);
@@ -262,6 +287,7 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_requ
     (void)ctx, (void)connection, (void)why;
     if (request != NULL) {
         request->http->requests--;
+        slow_restart(request->client);
         if (request->forget != NULL) {
             request->forget(request);
         }
@@ -270,6 +296,25 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_requ
         free(request);
     }
     *ret_request = NULL;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **client,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http *http = ctx;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED && info != NULL) {
+        *client = slow_add(http->slow, info->connect_fd);
+    } else if (*client != NULL) {
+        slow_remove(http->slow, *client);
+        *client = NULL;
+    }
+}
+
+unsigned http_drop_slow(struct http *http)
+{
+    return slow_look(http->slow, slow_now_ns());
 }
 
 /* --- start and stop --- */
@@ -322,8 +367,20 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
         MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_THREAD_POOL_SIZE, options->threads,
         MHD_OPTION_CONNECTION_LIMIT, options->connections, MHD_OPTION_CONNECTION_TIMEOUT,
         options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_ARRAY,
         options->certificate != NULL ? tls : none, MHD_OPTION_END);
+}
+
+static void end_parts(struct http *http)
+{
+    if (http->questions != NULL) {
+        questions_end(http->questions);
+    }
+    if (http->slow != NULL) {
+        slow_end(http->slow);
+    }
+    free(http);
 }
 
 enum sonde_status http_start(struct collector *collector, const struct http_options *options,
@@ -342,17 +399,17 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
     http->collector = collector;
     http->routes = options->routes;
     http->questions = questions_begin();
-    if (http->questions == NULL) {
-        free(http);
+    http->slow = slow_begin(options->slow_seconds, options->idle_seconds);
+    if (http->questions == NULL || http->slow == NULL) {
+        end_parts(http);
         return SONDE_MEMORY;
     }
     errno = 0;
     http->daemon = start_daemon(http, options, &address);
     if (http->daemon == NULL) {
         ret_error->os_error = errno;
-        questions_end(http->questions);
         snprintf(ret_error->what, sizeof ret_error->what, "cannot listen at %s", options->address);
-        free(http);
+        end_parts(http);
         return SONDE_OS;
     }
     *ret_http = http;
@@ -376,8 +433,9 @@ void http_stop(struct http *http)
         pause_a_little();
     }
     questions_end(http->questions);
+    http->questions = NULL;
     MHD_stop_daemon(http->daemon);
-    free(http);
+    end_parts(http);
 }
 
 unsigned http_port(struct http *http)

@@ -31,6 +31,7 @@ struct http_answer {
 
 struct collector;
 struct http_request;
+struct slow_client;
 
 enum http_when { HTTP_NOW, HTTP_AGAIN };
 typedef enum http_when http_handler(struct http_request *request);
@@ -50,6 +51,7 @@ struct http;
 struct http_request {
     struct collector *collector;
     struct http *http;
+    struct slow_client *client;
     void *connection; /* of libmicrohttpd */
     const struct http_route *route;
     char parts[HTTP_PARTS_MAX][HTTP_PART_TEXT]; /* the starred parts of the path */
@@ -57,7 +59,7 @@ struct http_request {
     uint32_t project;                           /* of the first starred part, if it is one */
     void *body;
     size_t size, capacity;
-    unsigned refused; /* a status, because of the body; 0: it is taken */
+    unsigned refused;           /* a status, because of the body; 0: it is taken */
     bool is_again, is_answered; /* is_answered: by a thread for questions */
     struct http_request *next;  /* that waits for such a thread */
     struct http_answer answer;
@@ -75,6 +77,7 @@ struct http_options {
     const char *certificate, *private_key; /* PEM texts; null: no TLS */
     unsigned connections;                  /* at most */
     unsigned idle_seconds;                 /* a client that is silent for so long is dropped */
+    unsigned slow_seconds;                 /* for a request, beside a second for each 4 KiB */
 };
 
 /* Returns OK | USAGE (not an address) | OS. Ownership: http_stop(). */
@@ -84,6 +87,8 @@ SONDE_NODISCARD enum sonde_status http_start(struct collector *collector,
 /* Take no new requests, answer those that have begun, for HTTP_END_SECONDS, and end. */
 enum { HTTP_END_SECONDS = 10 };
 void http_stop(struct http *http);
+/* Drop clients that take too long; call it now and then. Returns how many. */
+unsigned http_drop_slow(struct http *http);
 unsigned http_port(struct http *http);
 
 /* A header of the request; null: it has none. */

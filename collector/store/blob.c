@@ -128,3 +128,10 @@ int blob_get(int folder, const struct hash *hash, void **ret_bytes, size_t *ret_
     *ret_size = bytes.size;
     return 0;
 }
+
+int blob_remove(int folder, const struct hash *hash)
+{
+    char name[NAME_TEXT];
+    name_of(hash, "", name);
+    return unlinkat(folder, name, 0) == 0 ? 0 : errno;
+}

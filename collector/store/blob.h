@@ -19,4 +19,7 @@ int blob_put(int folder, const struct blob *blob, struct hash *ret_hash);
 /* Returns 0, ENOENT, EBADMSG (it is damaged) or another errno. Ownership: free(). */
 int blob_get(int folder, const struct hash *hash, void **ret_bytes, size_t *ret_size);
 
+/* Returns 0, ENOENT or another errno. */
+int blob_remove(int folder, const struct hash *hash);
+
 #endif

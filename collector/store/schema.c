@@ -51,6 +51,16 @@ static const char *const steps[] = {
     " count INTEGER NOT NULL, PRIMARY KEY(cause, name, value)) WITHOUT ROWID;"
     "CREATE TABLE action(number INTEGER PRIMARY KEY, time_ns INTEGER NOT NULL,"
     " secret INTEGER NOT NULL, project INTEGER NOT NULL, what TEXT NOT NULL);",
+    /* 3: limits of projects, what they used, and what retention has to find: the events of a
+     * report, the reports of a file, and how much of an event has names. A report without its file
+     * has an empty `blob` */
+    "ALTER TABLE project ADD COLUMN per_minute INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE project ADD COLUMN per_day INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE used(project INTEGER NOT NULL, day INTEGER NOT NULL, reports INTEGER NOT NULL,"
+    " bytes INTEGER NOT NULL, PRIMARY KEY(project, day)) WITHOUT ROWID;"
+    "ALTER TABLE event ADD COLUMN named INTEGER NOT NULL DEFAULT 0;"
+    "CREATE INDEX event_report ON event(report);"
+    "CREATE INDEX report_blob ON report(blob);",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };
@@ -77,7 +87,7 @@ static enum store_status take_step(sqlite3 *db, int version)
     }
     if (version_of(db) != version) {
         return sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK ? STORE_OK
-                                                                         : sqlite_fail(db);
+                                                                           : sqlite_fail(db);
     }
     if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(db, set, NULL, NULL, NULL) != SQLITE_OK) {

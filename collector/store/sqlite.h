@@ -23,6 +23,7 @@ enum sqlite_statement {
     SQLITE_ADD_SUM,
     SQLITE_ADD_EVENT,
     SQLITE_ADD_TAG,
+    SQLITE_ADD_USED,
     SQLITE_ADD_BUILD,
     SQLITE_FIND_MARK,
     SQLITE_SET_STATE,

@@ -12,6 +12,7 @@
 #include "digest.h"
 #include "ids.h"
 #include "journal.h"
+#include "limit.h"
 #include "state.h"
 
 struct store;
@@ -47,12 +48,14 @@ struct store_key {
     struct hash hash; /* of the secret, which is not kept */
     char label[STORE_NAME_MAX + 1];
     uint64_t made_ns, revoked_ns; /* 0: valid */
+    struct limit limit;           /* of its project; is not stored with the key */
 };
 
 struct store_project {
     uint32_t number;
     char name[STORE_NAME_MAX + 1];
     uint64_t made_ns;
+    struct limit limit;
 };
 
 /* Letters, digits, "-", "_" and ".", 1 to STORE_NAME_MAX. */
@@ -63,6 +66,11 @@ enum store_status store_add_project(struct store *store, const char *name, uint6
                                     uint32_t *ret_number);
 /* ABSENT: no such project. */
 enum store_status store_find_project(struct store *store, const char *name, uint32_t *ret_number);
+/* ABSENT: no such project. */
+enum store_status store_set_limit(struct store *store, uint32_t project, const struct limit *limit,
+                                  uint64_t now_ns);
+/* The reports of a project that were stored of a day (since 1970). */
+uint64_t store_used(struct store *store, uint32_t project, uint64_t day);
 typedef void store_each_project(void *ctx, const struct store_project *project);
 enum store_status store_projects(struct store *store, store_each_project *each, void *ctx);
 
@@ -163,8 +171,8 @@ struct store_sum {
 };
 typedef void store_each_sum(void *ctx, const struct store_sum *sum);
 enum store_sums { STORE_BY_HOUR_AND_BUILD, STORE_BY_HOUR, STORE_BY_DAY, STORE_BY_BUILD };
-enum store_status store_sums(struct store *store, int64_t group, enum store_sums by,
-                             uint32_t limit, store_each_sum *each, void *ctx);
+enum store_status store_sums(struct store *store, int64_t group, enum store_sums by, uint32_t limit,
+                             store_each_sum *each, void *ctx);
 
 struct store_tag {
     const char *name, *value;
@@ -181,6 +189,7 @@ struct store_row {
     uint64_t received_ns, size_bytes;
     const char *program, *build, *device, *os;
     const char *note; /* why it could not be read, or what was lost of it; "" */
+    bool has_file;    /* else it was not kept */
     struct hash blob;
 };
 typedef void store_each_row(void *ctx, const struct store_row *row);
@@ -190,6 +199,26 @@ enum store_status store_reports(struct store *store, uint32_t project, int64_t g
 /* ABSENT: the project has no such report. */
 enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
                                store_each_row *each, void *ctx);
+
+/* --- retention --- */
+
+/* The file of a report, which no report has any more. Called while nothing can be written. */
+typedef void store_drop_blob(void *ctx, const struct hash *blob);
+
+struct store_keep {
+    uint64_t before_ns;        /* files of reports that came before are removed */
+    uint64_t forget_before_ns; /* and their ids: a report that comes again would count again */
+    uint32_t per_group;        /* reports with a file that a group keeps (thin.h); 0: all */
+};
+/* Where it goes on; zero at first, and again when all was looked at. */
+struct store_keep_cursor {
+    int64_t cause, report;
+};
+/* Take a step: look at some groups and reports, and remove what is not kept. Sums, machines and
+ * tags stay. *ret_count: files that are not needed any more. */
+enum store_status store_keep(struct store *store, const struct store_keep *keep,
+                             struct store_keep_cursor *cursor, store_drop_blob *drop, void *ctx,
+                             uint32_t *ret_count);
 
 /* --- what people do --- */
 
@@ -205,8 +234,8 @@ enum store_status store_assign(struct store *store, const struct store_actor *ac
                                uint32_t project, int64_t group, const char *assignee);
 /* Make one group of two. If one of them is a cause of a third group, it leaves that. Both must be
  * of one kind; UNFIT. */
-enum store_status store_join(struct store *store, const struct store_actor *actor,
-                             uint32_t project, int64_t group, int64_t with, int64_t *ret_joint);
+enum store_status store_join(struct store *store, const struct store_actor *actor, uint32_t project,
+                             int64_t group, int64_t with, int64_t *ret_joint);
 /* Make a cause of a group a group of its own again. UNFIT: it is one. */
 enum store_status store_leave(struct store *store, const struct store_actor *actor,
                               uint32_t project, int64_t cause);

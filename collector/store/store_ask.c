@@ -89,8 +89,7 @@ static const char *const orders[] = {
 };
 
 enum store_status store_groups(struct store *store, uint32_t project,
-                               const struct store_filter *filter, store_each_group *each,
-                               void *ctx)
+                               const struct store_filter *filter, store_each_group *each, void *ctx)
 {
     struct sqlite_asking asking = sqlite_ask(store, orders[filter->order]);
     sqlite_bind(asking.statement, "uuutu", (uint64_t)project, (uint64_t)filter->kind,
@@ -105,7 +104,8 @@ enum store_status store_groups(struct store *store, uint32_t project,
 enum store_status store_group(struct store *store, uint32_t project, int64_t number,
                               store_each_group *each, void *ctx)
 {
-    struct sqlite_asking asking = sqlite_ask(store, GROUP_COLUMNS "WHERE project = ? AND number = ?");
+    struct sqlite_asking asking =
+        sqlite_ask(store, GROUP_COLUMNS "WHERE project = ? AND number = ?");
     sqlite_bind(asking.statement, "ui", (uint64_t)project, number);
     bool is_there = sqlite_row(&asking);
     if (is_there) {
@@ -119,7 +119,7 @@ enum store_status store_causes(struct store *store, int64_t group, store_each_gr
 {
     struct sqlite_asking asking =
         sqlite_ask(store, GROUP_COLUMNS "WHERE joined = ? AND joined <> 0 AND is_joint = 0 ORDER BY"
-                                 " total_ns DESC, number LIMIT 1000");
+                                        " total_ns DESC, number LIMIT 1000");
     sqlite_bind(asking.statement, "i", group);
     while (sqlite_row(&asking)) {
         tell_group(asking.statement, each, ctx);
@@ -135,20 +135,20 @@ enum store_status store_causes(struct store *store, int64_t group, store_each_gr
 
 static const char *const sums[] = {
     [STORE_BY_HOUR_AND_BUILD] =
-        "SELECT hour, build, sum(count), sum(total_ns), max(longest_ns), hour FROM sum WHERE "
-        OF_GROUP "GROUP BY hour, build ORDER BY hour DESC, build LIMIT ?2",
+        "SELECT hour, build, sum(count), sum(total_ns), max(longest_ns), hour FROM sum "
+        "WHERE " OF_GROUP "GROUP BY hour, build ORDER BY hour DESC, build LIMIT ?2",
     [STORE_BY_HOUR] = "SELECT hour, '', sum(count), sum(total_ns), max(longest_ns), hour FROM sum "
                       "WHERE " OF_GROUP "GROUP BY hour ORDER BY hour DESC LIMIT ?2",
-    [STORE_BY_DAY] = "SELECT hour / 24 * 24 AS day, '', sum(count), sum(total_ns), "
-                     "max(longest_ns), day FROM sum WHERE " OF_GROUP
-                     "GROUP BY day ORDER BY day DESC LIMIT ?2",
+    [STORE_BY_DAY] =
+        "SELECT hour / 24 * 24, '', sum(count), sum(total_ns), max(longest_ns), "
+        "max(hour) FROM sum WHERE " OF_GROUP "GROUP BY hour / 24 ORDER BY 1 DESC LIMIT ?2",
     [STORE_BY_BUILD] = "SELECT min(hour), build, sum(count), sum(total_ns), max(longest_ns), "
                        "max(hour) FROM sum WHERE " OF_GROUP
                        "GROUP BY build ORDER BY max(hour) DESC, build LIMIT ?2",
 };
 
-enum store_status store_sums(struct store *store, int64_t group, enum store_sums by,
-                             uint32_t limit, store_each_sum *each, void *ctx)
+enum store_status store_sums(struct store *store, int64_t group, enum store_sums by, uint32_t limit,
+                             store_each_sum *each, void *ctx)
 {
     struct sqlite_asking asking = sqlite_ask(store, sums[by]);
     sqlite_bind(asking.statement, "iu", group, (uint64_t)limit);
@@ -168,7 +168,7 @@ enum store_status store_tags(struct store *store, int64_t group, store_each_tag 
 {
     struct sqlite_asking asking =
         sqlite_ask(store, "SELECT name, value, sum(count) AS n FROM tag WHERE " OF_GROUP
-                   "GROUP BY name, value ORDER BY name, n DESC, value LIMIT 1000");
+                          "GROUP BY name, value ORDER BY name, n DESC, value LIMIT 1000");
     sqlite_bind(asking.statement, "i", group);
     while (sqlite_row(&asking)) {
         const struct store_tag tag = {.name = sqlite_text(asking.statement, 0),
@@ -182,9 +182,9 @@ enum store_status store_tags(struct store *store, int64_t group, store_each_tag 
 enum store_status store_actions(struct store *store, uint32_t project, uint32_t limit,
                                 store_each_action *each, void *ctx)
 {
-    struct sqlite_asking asking =
-        sqlite_ask(store, "SELECT time_ns, secret, project, what FROM action WHERE ?1 = 0 OR project = ?1"
-                   " ORDER BY number DESC LIMIT ?2");
+    struct sqlite_asking asking = sqlite_ask(
+        store, "SELECT time_ns, secret, project, what FROM action WHERE ?1 = 0 OR project = ?1"
+               " ORDER BY number DESC LIMIT ?2");
     sqlite_bind(asking.statement, "uu", (uint64_t)project, (uint64_t)limit);
     while (sqlite_row(&asking)) {
         const struct store_action action = {.time_ns = sqlite_uint(asking.statement, 0),
@@ -211,7 +211,8 @@ static void tell_row(sqlite3_stmt *s, store_each_row *each, void *ctx)
                             .build = sqlite_text(s, 5),
                             .device = sqlite_text(s, 6),
                             .os = sqlite_text(s, 7),
-                            .note = sqlite_text(s, 8)};
+                            .note = sqlite_text(s, 8),
+                            .has_file = sqlite3_column_bytes(s, 9) == IDS_HASH};
     sqlite_copy_id(s, 0, row.id.bytes, sizeof row.id.bytes);
     sqlite_copy_id(s, 9, row.blob.bytes, sizeof row.blob.bytes);
     each(ctx, &row);
@@ -220,16 +221,16 @@ static void tell_row(sqlite3_stmt *s, store_each_row *each, void *ctx)
 enum store_status store_reports(struct store *store, uint32_t project, int64_t group,
                                 bool is_unread, uint32_t limit, store_each_row *each, void *ctx)
 {
-    struct sqlite_asking asking =
-        sqlite_ask(store,
-            group != 0 ? REPORT_COLUMNS
-                "WHERE number IN (SELECT report FROM event WHERE cause IN (SELECT ?2 UNION ALL"
-                " SELECT number FROM cause WHERE joined = ?2 AND joined <> 0)"
-                " ORDER BY report DESC LIMIT ?3) AND project = ?1 ORDER BY number DESC"
-            : is_unread
-                ? REPORT_COLUMNS "WHERE project = ?1 AND kind = 0 AND ?2 = 0 ORDER BY number DESC"
-                                 " LIMIT ?3"
-                : REPORT_COLUMNS "WHERE project = ?1 AND ?2 = 0 ORDER BY number DESC LIMIT ?3");
+    struct sqlite_asking asking = sqlite_ask(
+        store, group != 0 ? REPORT_COLUMNS
+                   "WHERE number IN (SELECT report FROM event WHERE cause IN (SELECT ?2 UNION ALL"
+                   " SELECT number FROM cause WHERE joined = ?2 AND joined <> 0)"
+                   " ORDER BY report DESC LIMIT ?3) AND project = ?1 ORDER BY number DESC"
+               : is_unread ? REPORT_COLUMNS
+                   "WHERE project = ?1 AND kind = 0 AND ?2 = 0 ORDER BY number DESC"
+                   " LIMIT ?3"
+                           : REPORT_COLUMNS
+                   "WHERE project = ?1 AND ?2 = 0 ORDER BY number DESC LIMIT ?3");
     sqlite_bind(asking.statement, "uiu", (uint64_t)project, group, (uint64_t)limit);
     while (sqlite_row(&asking)) {
         tell_row(asking.statement, each, ctx);

@@ -19,10 +19,14 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *text)
     return statement;
 }
 
-/* Run a change that was bound, and end it. */
-static enum store_status change(struct store *store, sqlite3_stmt *statement)
+/* Run a change that was bound, and end it; what: its line in the list of actions. Both or none are
+ * done. */
+static enum store_status change(struct store *store, sqlite3_stmt *statement, uint64_t now_ns,
+                                uint32_t project, const char *what)
 {
+    const struct store_actor command = {.now_ns = now_ns};
     enum store_status status = STORE_OK;
+    (void)sqlite3_exec(store->writer, "SAVEPOINT change", NULL, NULL, NULL);
     int result = sqlite3_step(statement);
     if (result == SQLITE_CONSTRAINT) {
         status = STORE_KNOWN;
@@ -31,7 +35,19 @@ static enum store_status change(struct store *store, sqlite3_stmt *statement)
     } else if (sqlite3_changes(store->writer) == 0) {
         status = STORE_ABSENT;
     }
+    int64_t row = sqlite3_last_insert_rowid(store->writer);
     sqlite3_finalize(statement);
+    if (status == STORE_OK) {
+        status = sqlite_add_action(store, &command, project, what);
+    }
+    if (status != STORE_OK) {
+        (void)sqlite3_exec(store->writer, "ROLLBACK TO change", NULL, NULL, NULL);
+    }
+    if (sqlite3_exec(store->writer, "RELEASE change", NULL, NULL, NULL) != SQLITE_OK) {
+        (void)sqlite3_exec(store->writer, "ROLLBACK", NULL, NULL, NULL);
+        status = status == STORE_OK ? sqlite_fail(store->writer) : status;
+    }
+    sqlite3_set_last_insert_rowid(store->writer, row);
     return status;
 }
 
@@ -43,8 +59,10 @@ enum store_status store_add_project(struct store *store, const char *name, uint6
     sqlite3_stmt *statement =
         prepare(store->writer, "INSERT INTO project(name, made_ns) VALUES(?, ?)");
     if (statement != NULL) {
+        char what[STORE_NAME_MAX + 32];
         sqlite_bind(statement, "tu", name, now_ns);
-        status = change(store, statement);
+        snprintf(what, sizeof what, "project %s: added", name);
+        status = change(store, statement, now_ns, 0, what);
         *ret_number = (uint32_t)sqlite3_last_insert_rowid(store->writer);
     }
     pthread_mutex_unlock(&store->writing);
@@ -62,6 +80,38 @@ enum store_status store_find_project(struct store *store, const char *name, uint
     return sqlite_end_of_one(&asking, is_there);
 }
 
+enum store_status store_set_limit(struct store *store, uint32_t project, const struct limit *limit,
+                                  uint64_t now_ns)
+{
+    char what[96];
+    enum store_status status = STORE_FAILED;
+    pthread_mutex_lock(&store->writing);
+    sqlite3_stmt *statement = prepare(
+        store->writer, "UPDATE project SET per_minute = ?2, per_day = ?3 WHERE number = ?1");
+    if (statement != NULL) {
+        sqlite_bind(statement, "uuu", (uint64_t)project, (uint64_t)limit->per_minute,
+                    limit->per_day);
+        snprintf(what, sizeof what, "limit of reports: %u a minute, %llu a day", limit->per_minute,
+                 (unsigned long long)limit->per_day);
+        status = change(store, statement, now_ns, project, what);
+    }
+    pthread_mutex_unlock(&store->writing);
+    return status;
+}
+
+uint64_t store_used(struct store *store, uint32_t project, uint64_t day)
+{
+    uint64_t reports = 0;
+    struct sqlite_asking asking =
+        sqlite_ask(store, "SELECT reports FROM used WHERE project = ? AND day = ?");
+    sqlite_bind(asking.statement, "uu", (uint64_t)project, day);
+    if (sqlite_row(&asking)) {
+        reports = sqlite_uint(asking.statement, 0);
+    }
+    (void)sqlite_end(&asking);
+    return reports;
+}
+
 static void copy_name(char to[STORE_NAME_MAX + 1], sqlite3_stmt *statement, int column)
 {
     snprintf(to, STORE_NAME_MAX + 1, "%s", sqlite_text(statement, column));
@@ -70,10 +120,13 @@ static void copy_name(char to[STORE_NAME_MAX + 1], sqlite3_stmt *statement, int 
 enum store_status store_projects(struct store *store, store_each_project *each, void *ctx)
 {
     struct sqlite_asking asking =
-        sqlite_ask(store, "SELECT number, made_ns, name FROM project ORDER BY name");
+        sqlite_ask(store, "SELECT number, made_ns, name, per_minute, per_day FROM project"
+                          " ORDER BY name");
     while (sqlite_row(&asking)) {
         struct store_project project = {.number = (uint32_t)sqlite_uint(asking.statement, 0),
-                                        .made_ns = sqlite_uint(asking.statement, 1)};
+                                        .made_ns = sqlite_uint(asking.statement, 1),
+                                        .limit = {(uint32_t)sqlite_uint(asking.statement, 3),
+                                                  sqlite_uint(asking.statement, 4)}};
         copy_name(project.name, asking.statement, 2);
         each(ctx, &project);
     }
@@ -83,6 +136,7 @@ enum store_status store_projects(struct store *store, store_each_project *each, 
 enum store_status store_add_key(struct store *store, const struct store_key *key,
                                 int64_t *ret_number)
 {
+    char what[STORE_NAME_MAX + 48];
     enum store_status status = STORE_FAILED;
     pthread_mutex_lock(&store->writing);
     sqlite3_stmt *statement =
@@ -91,7 +145,8 @@ enum store_status store_add_key(struct store *store, const struct store_key *key
     if (statement != NULL) {
         sqlite_bind(statement, "uuhtu", (uint64_t)key->project, (uint64_t)key->role, &key->hash,
                     key->label, key->made_ns);
-        status = change(store, statement);
+        snprintf(what, sizeof what, "key added: role %d, label %s", (int)key->role, key->label);
+        status = change(store, statement, key->made_ns, key->project, what);
         *ret_number = sqlite3_last_insert_rowid(store->writer);
     }
     pthread_mutex_unlock(&store->writing);
@@ -105,8 +160,10 @@ enum store_status store_revoke_key(struct store *store, int64_t number, uint64_t
     sqlite3_stmt *statement = prepare(
         store->writer, "UPDATE secret SET revoked_ns = ? WHERE number = ? AND revoked_ns = 0");
     if (statement != NULL) {
+        char what[64];
         sqlite_bind(statement, "ui", now_ns, number);
-        status = change(store, statement);
+        snprintf(what, sizeof what, "key %lld: revoked", (long long)number);
+        status = change(store, statement, now_ns, 0, what);
     }
     pthread_mutex_unlock(&store->writing);
     return status;
@@ -118,11 +175,15 @@ static void fill_key(sqlite3_stmt *statement, struct store_key *ret_key)
                                   .project = (uint32_t)sqlite_uint(statement, 1),
                                   .role = (enum store_role)sqlite_uint(statement, 2),
                                   .made_ns = sqlite_uint(statement, 3),
-                                  .revoked_ns = sqlite_uint(statement, 4)};
+                                  .revoked_ns = sqlite_uint(statement, 4),
+                                  .limit = {(uint32_t)sqlite_uint(statement, 6),
+                                            sqlite_uint(statement, 7)}};
     copy_name(ret_key->label, statement, 5);
 }
 
-#define KEY_COLUMNS "SELECT number, project, role, made_ns, revoked_ns, label FROM secret "
+#define KEY_COLUMNS                                                                                \
+    "SELECT secret.number, project, role, secret.made_ns, revoked_ns, label, per_minute, per_day " \
+    "FROM secret LEFT JOIN project ON project.number = secret.project "
 
 enum store_status store_find_key(struct store *store, const struct hash *hash,
                                  struct store_key *ret_key)
@@ -140,7 +201,7 @@ enum store_status store_find_key(struct store *store, const struct hash *hash,
 
 enum store_status store_keys(struct store *store, store_each_key *each, void *ctx)
 {
-    struct sqlite_asking asking = sqlite_ask(store, KEY_COLUMNS "ORDER BY number");
+    struct sqlite_asking asking = sqlite_ask(store, KEY_COLUMNS "ORDER BY secret.number");
     while (sqlite_row(&asking)) {
         struct store_key key;
         fill_key(asking.statement, &key);

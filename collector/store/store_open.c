@@ -8,9 +8,8 @@ static const char *const texts[SQLITE_STATEMENTS] = {
     [SQLITE_ADD_REPORT] =
         "INSERT OR IGNORE INTO report(project, id, kind, received_ns, program, build, device, os,"
         " note, blob, size_bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [SQLITE_FIND_GROUP] =
-        "SELECT number, longest_ns, joined, state FROM cause"
-        " WHERE project = ? AND kind = ? AND id = ?",
+    [SQLITE_FIND_GROUP] = "SELECT number, longest_ns, joined, state FROM cause"
+                          " WHERE project = ? AND kind = ? AND id = ?",
     [SQLITE_ADD_GROUP] =
         "INSERT INTO cause(project, kind, id, title, summary, why, severity, count, total_ns,"
         " longest_ns, devices, fatal, first_ns, last_ns, first_build, last_build, longest)"
@@ -37,6 +36,9 @@ static const char *const texts[SQLITE_STATEMENTS] = {
         "EXISTS(SELECT 1 FROM tag WHERE cause = ?1 AND name = ?2 AND value = ?3) OR"
         " (SELECT count(*) FROM tag WHERE cause = ?1 AND name = ?2) < ?5, ?3, '(others)'), ?4"
         " WHERE 1 ON CONFLICT DO UPDATE SET count = count + excluded.count",
+    [SQLITE_ADD_USED] =
+        "INSERT INTO used(project, day, reports, bytes) VALUES(?, ?, 1, ?) ON CONFLICT DO UPDATE"
+        " SET reports = reports + 1, bytes = bytes + excluded.bytes",
     [SQLITE_ADD_BUILD] =
         "INSERT INTO build(project, name, first_ns) VALUES(?, ?, ?) ON CONFLICT DO UPDATE"
         " SET first_ns = excluded.first_ns WHERE excluded.first_ns < first_ns",
@@ -53,7 +55,8 @@ static const char *const texts[SQLITE_STATEMENTS] = {
         " total_ns = total_ns + excluded.total_ns,"
         " longest_ns = max(longest_ns, excluded.longest_ns)",
     [SQLITE_ADD_EVENT] =
-        "INSERT INTO event(cause, report, count, total_ns) VALUES(?, ?, ?, ?) ON CONFLICT DO"
+        "INSERT INTO event(cause, report, count, total_ns, named) VALUES(?, ?, ?, ?, ?)"
+        " ON CONFLICT DO"
         " UPDATE SET count = count + excluded.count, total_ns = total_ns + excluded.total_ns",
     [SQLITE_SET_PLACE] = "INSERT OR REPLACE INTO place(one, segment, offset) VALUES(1, ?, ?)",
 };
@@ -78,8 +81,9 @@ static enum store_status prepare(struct store *store)
             return sqlite_fail(store->writer);
         }
     }
-    return sqlite3_prepare_v3(store->lanes[0].db, "SELECT 1 FROM report WHERE project = ? AND id = ?",
-                              -1, SQLITE_PREPARE_PERSISTENT, &store->knows, NULL) == SQLITE_OK
+    return sqlite3_prepare_v3(store->lanes[0].db,
+                              "SELECT 1 FROM report WHERE project = ? AND id = ?", -1,
+                              SQLITE_PREPARE_PERSISTENT, &store->knows, NULL) == SQLITE_OK
                ? STORE_OK
                : sqlite_fail(store->lanes[0].db);
 }

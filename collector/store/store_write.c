@@ -2,6 +2,7 @@
 #include "sqlite.h"
 
 #define HOUR_NS ((uint64_t)3600 * 1000000000u)
+#define DAY_NS  (24 * HOUR_NS)
 
 static enum store_status execute(struct store *store, const char *text)
 {
@@ -161,7 +162,8 @@ static enum store_status add_sums(const struct adding *a, const struct digest_ev
     enum store_status status = sqlite_run(db, statement);
     if (status == STORE_OK) {
         statement = a->store->statements[SQLITE_ADD_EVENT];
-        sqlite_bind(statement, "iiuu", cause, a->report_number, event->count, event->total_ns);
+        sqlite_bind(statement, "iiuuu", cause, a->report_number, event->count, event->total_ns,
+                    (uint64_t)a->report->digest->named);
         status = sqlite_run(db, statement);
     }
     const struct digest *digest = a->report->digest;
@@ -258,7 +260,8 @@ static enum store_status add_event(const struct adding *a, const struct digest_e
 
 /* --- one report --- */
 
-static enum store_status add_row(struct store *store, const struct store_report *report)
+static enum store_status add_row(struct store *store, const struct store_report *report,
+                                 int64_t *ret_number)
 {
     static const struct digest none = {0};
     const struct digest *digest = report->digest != NULL ? report->digest : &none;
@@ -271,7 +274,14 @@ static enum store_status add_row(struct store *store, const struct store_report 
                 digest->program, digest->build, digest->device, digest->os, note, &report->blob,
                 report->size_bytes);
     enum store_status status = sqlite_run(store->writer, statement);
-    return status == STORE_OK && sqlite3_changes(store->writer) == 0 ? STORE_KNOWN : status;
+    if (status != STORE_OK || sqlite3_changes(store->writer) == 0) {
+        return status != STORE_OK ? status : STORE_KNOWN;
+    }
+    *ret_number = sqlite3_last_insert_rowid(store->writer);
+    statement = store->statements[SQLITE_ADD_USED];
+    sqlite_bind(statement, "uuu", (uint64_t)report->project, report->received_ns / DAY_NS,
+                report->size_bytes);
+    return sqlite_run(store->writer, statement);
 }
 
 static enum store_status add_build(const struct adding *a, uint64_t time_ns)
@@ -285,13 +295,11 @@ enum store_status store_add_report(struct store *store, const struct store_repor
 {
     const struct digest *digest = report->digest;
     seen_add(store->seen, report->project, &report->id);
-    enum store_status status = add_row(store, report);
+    struct adding a = {.store = store, .report = report};
+    enum store_status status = add_row(store, report, &a.report_number);
     if (status != STORE_OK || digest == NULL) {
         return status;
     }
-    struct adding a = {.store = store,
-                       .report = report,
-                       .report_number = sqlite3_last_insert_rowid(store->writer)};
     if (digest->event_count != 0) {
         status = add_build(&a, time_of(report, &digest->events[0]));
     }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keeper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "blob.h"
+#include "collector.h"
+#include "say.h"
+
+#define DAY_NS ((uint64_t)86400 * 1000000000u)
+
+/* Between two steps of a round others write. */
+enum { STEP_PAUSE_MS = 20 };
+
+struct keeper {
+    struct store *store;
+    int blobs;
+    struct keeper_options options;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* of is_ending */
+    pthread_cond_t ends;
+    bool is_ending;
+    _Atomic uint64_t removed;
+};
+
+struct store_keep keeper_rule(const struct keeper_options *options, uint64_t now_ns)
+{
+    struct store_keep keep = {.per_group = options->per_group};
+    uint64_t kept_ns = options->days * DAY_NS, ids_ns = KEEPER_ID_DAYS * DAY_NS;
+    uint64_t forget_ns = kept_ns > ids_ns ? kept_ns : ids_ns;
+    if (options->days != 0) {
+        keep.before_ns = now_ns > kept_ns ? now_ns - kept_ns : 0;
+        keep.forget_before_ns = now_ns > forget_ns ? now_ns - forget_ns : 0;
+    }
+    return keep;
+}
+
+/* False: it ends. */
+static bool rest(struct keeper *keeper, uint64_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&keeper->mutex);
+    while (!keeper->is_ending &&
+           pthread_cond_timedwait(&keeper->ends, &keeper->mutex, &until) == 0) {
+    }
+    bool goes_on = !keeper->is_ending;
+    pthread_mutex_unlock(&keeper->mutex);
+    return goes_on;
+}
+
+static void drop(void *ctx, const struct hash *blob)
+{
+    struct keeper *keeper = ctx;
+    int os_error = blob_remove(keeper->blobs, blob);
+    if (os_error != 0 && os_error != ENOENT) {
+        say_error("a report's file cannot be removed: error %d", os_error);
+    }
+}
+
+/* Look at all once. */
+static void make_round(struct keeper *keeper)
+{
+    struct store_keep_cursor cursor = {0, 0};
+    const struct store_keep keep = keeper_rule(&keeper->options, collector_now_ns());
+    do {
+        uint32_t count;
+        if (store_keep(keeper->store, &keep, &cursor, drop, keeper, &count) != STORE_OK) {
+            say_error("what is not kept cannot be removed: %s", store_error());
+            return;
+        }
+        keeper->removed += count;
+    } while ((cursor.cause != 0 || cursor.report != 0) && rest(keeper, STEP_PAUSE_MS));
+}
+
+static void *keep_all(void *ctx)
+{
+    struct keeper *keeper = ctx;
+    pthread_setname_np(pthread_self(), "keeper");
+    while (rest(keeper, keeper->options.seconds * (uint64_t)1000)) {
+        make_round(keeper);
+    }
+    return NULL;
+}
+
+int keeper_start(struct store *store, int blobs, const struct keeper_options *options,
+                 struct keeper **ret_keeper)
+{
+    struct keeper *keeper = calloc(1, sizeof *keeper);
+    if (keeper == NULL) {
+        return ENOMEM;
+    }
+    keeper->store = store;
+    keeper->blobs = blobs;
+    keeper->options = *options;
+    pthread_mutex_init(&keeper->mutex, NULL);
+    pthread_cond_init(&keeper->ends, NULL);
+    int os_error = pthread_create(&keeper->thread, NULL, keep_all, keeper);
+    if (os_error != 0) {
+        free(keeper);
+        return os_error;
+    }
+    *ret_keeper = keeper;
+    return 0;
+}
+
+void keeper_stop(struct keeper *keeper)
+{
+    pthread_mutex_lock(&keeper->mutex);
+    keeper->is_ending = true;
+    pthread_cond_broadcast(&keeper->ends);
+    pthread_mutex_unlock(&keeper->mutex);
+    pthread_join(keeper->thread, NULL);
+    pthread_cond_destroy(&keeper->ends);
+    pthread_mutex_destroy(&keeper->mutex);
+    free(keeper);
+}
+
+uint64_t keeper_removed(struct keeper *keeper)
+{
+    return keeper->removed;
+}

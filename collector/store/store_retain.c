@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Retention. A step is one transaction; when it is on the disk, files are removed that no report
+ * has any more. The writer waits meanwhile, so no report can come that has such a file. A collector
+ * that is killed in between leaves files that nobody has, never a report without its file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sqlite.h"
+#include "thin.h"
+
+enum { CAUSES = 20, REPORTS = 500, ROWS_MAX = 100000 }; /* of a step */
+
+struct keeping {
+    struct store *store;
+    sqlite3 *db;
+    const struct store_keep *keep;
+    struct hash *blobs; /* that a report had */
+    uint32_t blob_count;
+    enum store_status status;
+};
+
+/* A statement of a step; null after a failure. */
+static sqlite3_stmt *prepare(struct keeping *k, const char *text)
+{
+    sqlite3_stmt *statement = NULL;
+    if (k->status == STORE_OK &&
+        sqlite3_prepare_v2(k->db, text, -1, &statement, NULL) != SQLITE_OK) {
+        k->status = sqlite_fail(k->db);
+    }
+    return statement;
+}
+
+static bool next_row(struct keeping *k, sqlite3_stmt *statement)
+{
+    int result = statement != NULL ? sqlite3_step(statement) : SQLITE_DONE;
+    if (result != SQLITE_ROW && result != SQLITE_DONE) {
+        k->status = sqlite_fail(k->db);
+    }
+    return result == SQLITE_ROW;
+}
+
+static void run(struct keeping *k, const char *text, int64_t one, int64_t other)
+{
+    sqlite3_stmt *statement = prepare(k, text);
+    if (statement != NULL) {
+        sqlite3_bind_int64(statement, 1, one);
+        if (sqlite3_bind_parameter_count(statement) > 1) {
+            sqlite3_bind_int64(statement, 2, other);
+        }
+        k->status = sqlite_run(k->db, statement);
+        sqlite3_finalize(statement);
+    }
+}
+
+/* Remove the file of a report, and its events; the report's row stays. */
+static void drop_file(struct keeping *k, int64_t report)
+{
+    sqlite3_stmt *statement = prepare(k, "SELECT blob FROM report WHERE number = ?");
+    if (statement != NULL) {
+        sqlite3_bind_int64(statement, 1, report);
+    }
+    bool is_there = next_row(k, statement) && sqlite3_column_bytes(statement, 0) == IDS_HASH;
+    struct hash *room =
+        is_there ? realloc(k->blobs, (k->blob_count + 1) * sizeof *k->blobs) : k->blobs;
+    if (is_there && room == NULL) {
+        k->status = sqlite_fail(NULL);
+    } else if (is_there) {
+        k->blobs = room;
+        sqlite_copy_id(statement, 0, k->blobs[k->blob_count++].bytes, IDS_HASH);
+    }
+    sqlite3_finalize(statement);
+    run(k, "UPDATE report SET blob = x'' WHERE number = ?", report, 0);
+    run(k, "DELETE FROM event WHERE report = ?", report, 0);
+}
+
+/* --- groups that have too many --- */
+
+static struct thin_row *read_rows(struct keeping *k, int64_t cause, uint32_t *ret_count)
+{
+    struct thin_row *rows = calloc(ROWS_MAX, sizeof *rows);
+    sqlite3_stmt *statement =
+        prepare(k, "SELECT report, total_ns, named FROM event WHERE cause = ? ORDER BY report");
+    if (statement != NULL) {
+        sqlite3_bind_int64(statement, 1, cause);
+    }
+    for (*ret_count = 0; rows != NULL && *ret_count < ROWS_MAX && next_row(k, statement);) {
+        rows[(*ret_count)++] = (struct thin_row){.report = sqlite3_column_int64(statement, 0),
+                                                 .total_ns = sqlite_uint(statement, 1),
+                                                 .named = (uint32_t)sqlite_uint(statement, 2)};
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
+static bool has_events(struct keeping *k, int64_t report)
+{
+    sqlite3_stmt *statement = prepare(k, "SELECT 1 FROM event WHERE report = ? LIMIT 1");
+    if (statement != NULL) {
+        sqlite3_bind_int64(statement, 1, report);
+    }
+    bool has = next_row(k, statement);
+    sqlite3_finalize(statement);
+    return has;
+}
+
+/* Of a quarter more than the limit, so that not each new report is a step. */
+static void thin(struct keeping *k, int64_t cause)
+{
+    uint32_t count;
+    struct thin_row *rows = read_rows(k, cause, &count);
+    if (rows != NULL && count > k->keep->per_group + k->keep->per_group / 4) {
+        thin_choose(rows, count, k->keep->per_group);
+        for (uint32_t i = 0; i < count && k->status == STORE_OK; i++) {
+            if (rows[i].is_kept) {
+                continue;
+            }
+            run(k, "DELETE FROM event WHERE cause = ? AND report = ?", cause, rows[i].report);
+            if (!has_events(k, rows[i].report)) { /* no other group has it */
+                drop_file(k, rows[i].report);
+            }
+        }
+    }
+    free(rows);
+}
+
+static void thin_some(struct keeping *k, struct store_keep_cursor *cursor)
+{
+    int64_t causes[CAUSES];
+    unsigned count = 0;
+    sqlite3_stmt *statement = prepare(
+        k, "SELECT number FROM cause WHERE number > ?1 AND count > ?2 ORDER BY number LIMIT ?3");
+    if (statement != NULL) {
+        sqlite_bind(statement, "iuu", cursor->cause, (uint64_t)k->keep->per_group,
+                    (uint64_t)CAUSES);
+    }
+    while (count < CAUSES && next_row(k, statement)) {
+        causes[count++] = sqlite3_column_int64(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    for (unsigned i = 0; i < count; i++) {
+        thin(k, causes[i]);
+    }
+    cursor->cause = count == CAUSES ? causes[count - 1] : 0;
+}
+
+/* --- reports that are too old --- */
+
+static void expire_some(struct keeping *k, struct store_keep_cursor *cursor)
+{
+    int64_t reports[REPORTS];
+    unsigned count = 0;
+    sqlite3_stmt *statement =
+        prepare(k, "SELECT number, received_ns, length(blob) FROM report WHERE number > ?1 ORDER BY"
+                   " number LIMIT ?2");
+    if (statement != NULL) {
+        sqlite_bind(statement, "iu", cursor->report, (uint64_t)REPORTS);
+    }
+    bool is_old = true;
+    int64_t last = 0;
+    while (is_old && next_row(k, statement)) { /* they came in this order */
+        is_old = sqlite_uint(statement, 1) < k->keep->before_ns;
+        last = sqlite3_column_int64(statement, 0);
+        if (is_old && sqlite3_column_int(statement, 2) != 0 && count < REPORTS) {
+            reports[count++] = last;
+        }
+    }
+    sqlite3_finalize(statement);
+    for (unsigned i = 0; i < count; i++) {
+        drop_file(k, reports[i]);
+    }
+    cursor->report = is_old ? last : 0;
+    run(k,
+        "DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?2)"
+        " AND received_ns < ?1 AND length(blob) = 0",
+        (int64_t)k->keep->forget_before_ns, REPORTS);
+}
+
+/* --- files --- */
+
+static bool is_used(struct keeping *k, const struct hash *blob)
+{
+    sqlite3_stmt *statement = prepare(k, "SELECT 1 FROM report WHERE blob = ? LIMIT 1");
+    if (statement != NULL) {
+        sqlite_bind(statement, "h", blob);
+    }
+    bool is_there = next_row(k, statement) || k->status != STORE_OK;
+    sqlite3_finalize(statement);
+    return is_there;
+}
+
+/* Remove the files, when the disk has that no report has them. */
+static uint32_t drop_blobs(struct keeping *k, store_drop_blob *drop, void *ctx)
+{
+    uint32_t count = 0;
+    if (k->blob_count == 0 ||
+        sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) !=
+            SQLITE_OK) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < k->blob_count; i++) {
+        if (!is_used(k, &k->blobs[i])) {
+            drop(ctx, &k->blobs[i]);
+            count++;
+        }
+    }
+    return count;
+}
+
+enum store_status store_keep(struct store *store, const struct store_keep *keep,
+                             struct store_keep_cursor *cursor, store_drop_blob *drop, void *ctx,
+                             uint32_t *ret_count)
+{
+    struct keeping k = {.store = store, .db = store->writer, .keep = keep, .status = STORE_OK};
+    struct store_keep_cursor next = *cursor;
+    *ret_count = 0;
+    pthread_mutex_lock(&store->writing);
+    if (sqlite3_exec(k.db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
+        k.status = sqlite_fail(k.db);
+    }
+    if (keep->per_group != 0) {
+        thin_some(&k, &next);
+    }
+    expire_some(&k, &next);
+    if (k.status == STORE_OK && sqlite3_exec(k.db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
+        k.status = sqlite_fail(k.db);
+    }
+    if (k.status == STORE_OK) {
+        *ret_count = drop_blobs(&k, drop, ctx);
+        *cursor = next;
+    } else {
+        (void)sqlite3_exec(k.db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    pthread_mutex_unlock(&store->writing);
+    free(k.blobs);
+    return k.status;
+}

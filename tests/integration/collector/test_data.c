@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The data folder and the options: backup and restore, and where an option is read from. */
+#include <stdlib.h>
+
+#include "collector.h"
+
+static void check_script(const struct collector_run *run, const char *script, const char *expected)
+{
+    char *out = collector_script(run, script);
+    CHECK_STR(out, expected);
+    free(out);
+}
+
+/* A backup while senders send has all that was acknowledged before; a damaged one is refused. */
+TEST_TIMEOUT(backup_has_all_that_was_acknowledged, 120)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(
+        &run,
+        "timeout 100 python3 $SENDERS $URL $INGEST $REPORT acknowledged >>out 2>&1 & "
+        "for i in $(seq 1000); do [ $(cat acknowledged 2>/dev/null | wc -l) -ge 200 ] && break; "
+        "sleep 0.02; done; cp acknowledged before; $COLLECTOR backup --data data copy | "
+        "grep -o 'all sound: copy'; [ $(wc -l <acknowledged) -gt $(wc -l <before) ] && "
+        "echo meanwhile; kill %1; wait 2>/dev/null; "
+        "$COLLECTOR backup --data data copy 2>&1; echo $?",
+        "all sound: copy\nmeanwhile\nsonde-collector backup: copy: is not empty\n2\n");
+    collector_stop(&run);
+    check_script(&run,
+                 "$COLLECTOR restore --data again copy | grep -o 'all sound: again'; "
+                 "rm -rf data; mv again data",
+                 "all sound: again\n");
+    collector_again(&run);
+    collector_settle(&run);
+    collector_stop(&run);
+    check_script(
+        &run,
+        "sqlite3 data/collector.db 'SELECT lower(hex(id)) FROM report' | sort >stored; "
+        "sort before | comm -13 stored - | wc -l; uniq -d stored | wc -l; "
+        "f=$(find copy/blobs -type f | head -1); cp $f whole; "
+        "printf x | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null; "
+        "$COLLECTOR restore --data more copy 2>&1 | sed 's/file [0-9a-f]*/file/'; "
+        "rm $f; $COLLECTOR restore --data more copy 2>&1 | sed 's/file [0-9a-f]*/file/'; "
+        "cp whole $f; "
+        "printf '%4096s' x | dd of=copy/collector.db bs=4096 seek=3 conv=notrunc "
+        "2>/dev/null; $COLLECTOR restore --data more copy 2>&1; echo $?; ls -d more 2>&1 || true",
+        "0\n0\nsonde-collector restore: the file is damaged\n"
+        "sonde-collector restore: the file is missing: No such file or directory\n"
+        "sonde-collector restore: copy/collector.db: the database is damaged\n5\n"
+        "ls: cannot access 'more': No such file or directory\n");
+}
+
+/* The file, then the environment, then the command line; the last one counts. */
+TEST_TIMEOUT(options_have_one_order, 60)
+{
+    struct collector_run run = collector_start(NULL); /* its port is taken */
+    check_script(
+        &run,
+        "PORT=${URL##*:}; echo \"# a comment\n listen = 127.0.0.1:$PORT\ndata = other \n\" >conf; "
+        "$COLLECTOR serve --config conf 2>&1 | grep -v key.*n.*_ | grep -v ^time= | sed "
+        "\"s/$PORT/PORT/\"; ls -d other; "
+        "SONDE_COLLECTOR_LISTEN=nowhere $COLLECTOR serve --config=conf 2>&1; "
+        "SONDE_COLLECTOR_CONFIG=conf SONDE_COLLECTOR_LISTEN=nowhere $COLLECTOR serve "
+        "--listen elsewhere 2>&1; $COLLECTOR project --config conf; "
+        "echo 'lisen = x' >conf; $COLLECTOR serve --config conf 2>&1; "
+        "echo 'threads = x' >conf; $COLLECTOR serve --config conf 2>&1; "
+        "echo 'threads' >conf; $COLLECTOR key --config conf 2>&1; "
+        "$COLLECTOR serve --config none 2>&1; echo $?",
+        "first start: these keys are shown once\n"
+        "sonde-collector serve: cannot listen at 127.0.0.1:PORT: Address already in use\n"
+        "other\n"
+        "sonde-collector serve: not an address and port as 127.0.0.1:7450: nowhere\n"
+        "sonde-collector serve: not an address and port as 127.0.0.1:7450: elsewhere\n"
+        "default\n"
+        "sonde-collector serve: conf:1: no option of serve has this name\n"
+        "sonde-collector serve: conf:1: not a number from 1 to 64\n"
+        "sonde-collector key: conf:1: \"name = value\" is expected\n"
+        "sonde-collector serve: none: No such file or directory\n3\n");
+    collector_stop(&run);
+}
+
+TEST_TIMEOUT(changes_are_listed, 60)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run,
+                 "$COLLECTOR project --data data add web >/dev/null; "
+                 "$COLLECTOR project --data data limit web --per-day 5; "
+                 "$COLLECTOR key --data data revoke 3; "
+                 "$COLLECTOR log --data data -n 4 | sed 's/^[^ ]*  //'",
+                 "key 0   key 3: revoked\nkey 0   limit of reports: 0 a minute, 5 a day\n"
+                 "key 0   key added: role 1, label first\nkey 0   project web: added\n");
+    collector_stop(&run);
+}
