@@ -67,6 +67,17 @@ static int make_folder(const char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
+/* Have the names in a folder on the disk. */
+static int sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int os_error = fd < 0 || fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return os_error;
+}
+
 static int open_data(struct server *s)
 {
     char path[4096];
@@ -84,6 +95,10 @@ static int open_data(struct server *s)
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->collector.blobs < 0 || s->lock < 0) {
         return sonde__cli_fail_os(s->command, path, errno);
+    }
+    int os_error = sync_folder(data);
+    if (os_error != 0) {
+        return sonde__cli_fail_os(s->command, data, os_error);
     }
     if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
         sonde__cli_error(s->command, "%s: another collector runs with this folder", data);

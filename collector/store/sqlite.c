@@ -89,3 +89,29 @@ void sqlite_copy_id(sqlite3_stmt *statement, int column, void *ret_bytes, size_t
         memcpy(ret_bytes, bytes, size);
     }
 }
+
+/* A checkpoint alone would not do: with a question that began before the last commit it may have
+ * nothing to do, and syncs nothing. */
+enum store_status sqlite_sync(struct store *store)
+{
+    sqlite3_file *wal = NULL;
+    (void)sqlite3_file_control(store->writer, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+    if (wal != NULL && wal->pMethods != NULL) {
+        int result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+        if (result != SQLITE_OK) {
+            return sqlite_fail_with("its log cannot be synced: %s", sqlite3_errstr(result));
+        }
+    }
+    int result =
+        sqlite3_wal_checkpoint_v2(store->writer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    bool is_done = result == SQLITE_OK || (wal != NULL && result == SQLITE_BUSY); /* by another */
+    return is_done ? STORE_OK : sqlite_fail(store->writer);
+}
+
+enum store_status sqlite_add_action(struct store *store, const struct store_actor *actor,
+                                    uint32_t project, const char *what)
+{
+    sqlite3_stmt *statement = store->statements[SQLITE_ADD_ACTION];
+    sqlite_bind(statement, "uiut", actor->now_ns, actor->secret, (uint64_t)project, what);
+    return sqlite_run(store->writer, statement);
+}

@@ -77,6 +77,8 @@ void sqlite_bind(sqlite3_stmt *statement, const char *types, ...);
 /* Write a change of a group to the list of actions. what: one line. */
 enum store_status sqlite_add_action(struct store *store, const struct store_actor *actor,
                                     uint32_t project, const char *what);
+/* Put all commits on the disk. The caller has `writing`. */
+enum store_status sqlite_sync(struct store *store);
 /* Run a statement without rows, and reset it. */
 enum store_status sqlite_run(sqlite3 *db, sqlite3_stmt *statement);
 /* A column as text; "" for null. */

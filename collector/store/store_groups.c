@@ -47,7 +47,7 @@ static struct changing begin(struct store *store, uint32_t project)
     return c;
 }
 
-/* All or nothing, with a line in the list of actions. */
+/* All or nothing, with a line in the list of actions; it is on the disk then. */
 static enum store_status end(struct changing *c, const struct store_actor *actor, const char *what)
 {
     if (c->status == STORE_OK) {
@@ -56,7 +56,9 @@ static enum store_status end(struct changing *c, const struct store_actor *actor
     if (c->status == STORE_OK && sqlite3_exec(c->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
         c->status = sqlite_fail(c->db);
     }
-    if (c->status != STORE_OK) {
+    if (c->status == STORE_OK) {
+        c->status = sqlite_sync(c->store);
+    } else {
         (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
     }
     pthread_mutex_unlock(&c->store->writing);
@@ -200,8 +202,8 @@ static void join(struct changing *c, const struct row *from, int64_t joint)
     sum_up(c, joint);
 }
 
-enum store_status store_join(struct store *store, const struct store_actor *actor,
-                             uint32_t project, int64_t group, int64_t with, int64_t *ret_joint)
+enum store_status store_join(struct store *store, const struct store_actor *actor, uint32_t project,
+                             int64_t group, int64_t with, int64_t *ret_joint)
 {
     char what[96];
     struct changing c = begin(store, project);
@@ -276,14 +278,4 @@ enum store_status store_assign(struct store *store, const struct store_actor *ac
     snprintf(what, sizeof what, "group %lld: assigned to %.64s", (long long)row.number,
              assignee[0] != '\0' ? assignee : "nobody");
     return end(&c, actor, what);
-}
-
-/* --- actions --- */
-
-enum store_status sqlite_add_action(struct store *store, const struct store_actor *actor,
-                                    uint32_t project, const char *what)
-{
-    sqlite3_stmt *statement = store->statements[SQLITE_ADD_ACTION];
-    sqlite_bind(statement, "uiut", actor->now_ns, actor->secret, (uint64_t)project, what);
-    return sqlite_run(store->writer, statement);
 }

@@ -20,7 +20,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *text)
 }
 
 /* Run a change that was bound, and end it; what: its line in the list of actions. Both or none are
- * done. */
+ * done, and they are on the disk then. */
 static enum store_status change(struct store *store, sqlite3_stmt *statement, uint64_t now_ns,
                                 uint32_t project, const char *what)
 {
@@ -48,7 +48,7 @@ static enum store_status change(struct store *store, sqlite3_stmt *statement, ui
         status = status == STORE_OK ? sqlite_fail(store->writer) : status;
     }
     sqlite3_set_last_insert_rowid(store->writer, row);
-    return status;
+    return status == STORE_OK ? sqlite_sync(store) : status;
 }
 
 enum store_status store_add_project(struct store *store, const char *name, uint64_t now_ns,
@@ -171,13 +171,13 @@ enum store_status store_revoke_key(struct store *store, int64_t number, uint64_t
 
 static void fill_key(sqlite3_stmt *statement, struct store_key *ret_key)
 {
-    *ret_key = (struct store_key){.number = sqlite3_column_int64(statement, 0),
-                                  .project = (uint32_t)sqlite_uint(statement, 1),
-                                  .role = (enum store_role)sqlite_uint(statement, 2),
-                                  .made_ns = sqlite_uint(statement, 3),
-                                  .revoked_ns = sqlite_uint(statement, 4),
-                                  .limit = {(uint32_t)sqlite_uint(statement, 6),
-                                            sqlite_uint(statement, 7)}};
+    *ret_key = (struct store_key){
+        .number = sqlite3_column_int64(statement, 0),
+        .project = (uint32_t)sqlite_uint(statement, 1),
+        .role = (enum store_role)sqlite_uint(statement, 2),
+        .made_ns = sqlite_uint(statement, 3),
+        .revoked_ns = sqlite_uint(statement, 4),
+        .limit = {(uint32_t)sqlite_uint(statement, 6), sqlite_uint(statement, 7)}};
     copy_name(ret_key->label, statement, 5);
 }
 

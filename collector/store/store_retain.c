@@ -192,9 +192,7 @@ static bool is_used(struct keeping *k, const struct hash *blob)
 static uint32_t drop_blobs(struct keeping *k, store_drop_blob *drop, void *ctx)
 {
     uint32_t count = 0;
-    if (k->blob_count == 0 ||
-        sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) !=
-            SQLITE_OK) {
+    if (k->blob_count == 0 || sqlite_sync(k->store) != STORE_OK) {
         return 0;
     }
     for (uint32_t i = 0; i < k->blob_count; i++) {

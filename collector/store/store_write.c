@@ -45,9 +45,7 @@ void store_rollback(struct store *store)
 enum store_status store_sync(struct store *store)
 {
     pthread_mutex_lock(&store->writing);
-    int result =
-        sqlite3_wal_checkpoint_v2(store->writer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    enum store_status status = result == SQLITE_OK ? STORE_OK : sqlite_fail(store->writer);
+    enum store_status status = sqlite_sync(store);
     pthread_mutex_unlock(&store->writing);
     return status;
 }
@@ -93,10 +91,8 @@ static enum store_status make_cause(const struct adding *a, const struct digest_
                 build, build, &a->report->id);
     enum store_status status = sqlite_run(db, make);
     int64_t number = sqlite3_last_insert_rowid(db);
-    *ret_target = (struct target){.cause = number,
-                                  .group = number,
-                                  .longest_ns = event->longest_ns,
-                                  .state = STATE_OPEN};
+    *ret_target = (struct target){
+        .cause = number, .group = number, .longest_ns = event->longest_ns, .state = STATE_OPEN};
     return status;
 }
 
@@ -114,9 +110,8 @@ static enum store_status find_cause(const struct adding *a, const struct digest_
                                       .longest_ns = sqlite_uint(find, 1),
                                       .state = (enum state)sqlite_uint(find, 3)};
     }
-    enum store_status status = result == SQLITE_ROW || result == SQLITE_DONE
-                                   ? STORE_OK
-                                   : sqlite_fail(a->store->writer);
+    enum store_status status =
+        result == SQLITE_ROW || result == SQLITE_DONE ? STORE_OK : sqlite_fail(a->store->writer);
     sqlite3_reset(find);
     return result == SQLITE_DONE ? make_cause(a, event, ret_target) : status;
 }
@@ -196,9 +191,8 @@ static enum store_status set_state(const struct adding *a, int64_t group, enum s
     enum store_status status = sqlite_run(a->store->writer, statement);
     snprintf(what, sizeof what, "group %lld: %s by an event of build %.64s", (long long)group,
              state == STATE_REGRESSED ? "regressed" : "open again", a->report->digest->build);
-    return status == STORE_OK
-               ? sqlite_add_action(a->store, &nobody, a->report->project, what)
-               : status;
+    return status == STORE_OK ? sqlite_add_action(a->store, &nobody, a->report->project, what)
+                              : status;
 }
 
 /* Does the event change the state of its group, which has counted it? */

@@ -18,13 +18,19 @@ static void set_key(const char *output, const char *name, char *ret_key, size_t 
 static void start(struct collector_run *run, const char *const options[])
 {
     static char data[256], address[64];
-    const char *argv[24] = {program_built("../../collector/sonde-collector"),
-                            "serve",
-                            "--data",
-                            data,
-                            "--listen",
-                            address};
-    unsigned count = 6;
+    const char *argv[24] = {NULL};
+    const char *const first[] = {program_built("../../collector/sonde-collector"),
+                                 "serve",
+                                 "--data",
+                                 data,
+                                 "--listen",
+                                 address};
+    unsigned count = 0;
+    for (; run->before != NULL && run->before[count] != NULL; count++) {
+        argv[count] = run->before[count];
+    }
+    memcpy(argv + count, first, sizeof first);
+    count += sizeof first / sizeof *first;
     run->port = program_free_port();
     snprintf(data, sizeof data, "%s/data", test_folder());
     snprintf(address, sizeof address, "127.0.0.1:%d", run->port);
@@ -35,15 +41,20 @@ static void start(struct collector_run *run, const char *const options[])
     program_await(&run->program, "listening on port", 30);
 }
 
-struct collector_run collector_start(const char *const options[])
+struct collector_run collector_start_by(const char *const before[], const char *const options[])
 {
-    struct collector_run run = {0};
+    struct collector_run run = {.before = before};
     start(&run, options);
     char *output = program_output(&run.program);
     set_key(output, "admin key", run.admin, sizeof run.admin);
     set_key(output, "ingest key", run.ingest, sizeof run.ingest);
     free(output);
     return run;
+}
+
+struct collector_run collector_start(const char *const options[])
+{
+    return collector_start_by(NULL, options);
 }
 
 void collector_again(struct collector_run *run)
@@ -74,16 +85,16 @@ char *collector_script(const struct collector_run *run, const char *script)
 {
     char url[64], text[8192];
     snprintf(url, sizeof url, "http://127.0.0.1:%d", run->port);
-    int size =
-        snprintf(text, sizeof text,
-                 "set -u; cd '%s'; URL=%s ADMIN=%s INGEST=%s REPORT='%s' SONDE='%s' "
-                 "COLLECTOR='%s' LOOP='%s' SENDERS='%s'; export URL INGEST; "
-                 "post() { curl -s -m 20 -o answer -w '%%{http_code}' -X POST \"$@\" "
-                 "$URL/api/reports; echo; }; "
-                 "get() { curl -s -m 20 -H \"Authorization: Bearer $ADMIN\" \"$URL$1\"; }; %s",
-                 test_folder(), url, run->admin, run->ingest, collector_report(), program_sonde(),
-                 program_built("../../collector/sonde-collector"), program_built("run/run_loop"),
-                 program_source("collector/senders.py"), script);
+    int size = snprintf(
+        text, sizeof text,
+        "set -u; cd '%s'; URL=%s ADMIN=%s INGEST=%s REPORT='%s' SONDE='%s' "
+        "COLLECTOR='%s' LOOP='%s' SENDERS='%s' POWERCUT='%s'; export URL INGEST; "
+        "post() { curl -s -m 20 -o answer -w '%%{http_code}' -X POST \"$@\" "
+        "$URL/api/reports; echo; }; "
+        "get() { curl -s -m 20 -H \"Authorization: Bearer $ADMIN\" \"$URL$1\"; }; %s",
+        test_folder(), url, run->admin, run->ingest, collector_report(), program_sonde(),
+        program_built("../../collector/sonde-collector"), program_built("run/run_loop"),
+        program_source("collector/senders.py"), program_source("collector/powercut.py"), script);
     CHECK(size > 0 && (size_t)size < sizeof text);
     const char *const argv[] = {"sh", "-c", text, NULL};
     struct test_run result = test_run(argv, NULL, NULL, 100);

@@ -10,11 +10,14 @@ struct collector_run {
     struct program program;
     int port;
     char admin[64], ingest[64]; /* keys of the first start */
+    const char *const *before;  /* the command that starts it, null-terminated; or null */
 };
 
 /* Start it with the data folder "data" of the test's folder, which stays for the next start.
  * options: more of them, null-terminated, or null. */
 struct collector_run collector_start(const char *const options[]);
+/* The same by another command, as env. */
+struct collector_run collector_start_by(const char *const before[], const char *const options[]);
 /* Start it again after its end, at another port. */
 void collector_again(struct collector_run *run);
 /* SIGTERM; fails the test unless it ends with 0. */
