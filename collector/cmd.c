@@ -42,8 +42,8 @@ int collector_fail(const struct sonde__cli_command *command, const char *what,
 {
     static const char *const texts[] = {
         [STORE_ABSENT] = "there is none", [STORE_KNOWN] = "it is there already"};
-    sonde__cli_error(command, "%s: %s", what,
-                     status == STORE_FAILED ? store_error() : texts[status]);
+    bool has_text = status == STORE_ABSENT || status == STORE_KNOWN;
+    sonde__cli_error(command, "%s: %s", what, has_text ? texts[status] : store_error());
     return status == STORE_ABSENT ? SONDE__CLI_ABSENT : SONDE__CLI_FAILED;
 }
 

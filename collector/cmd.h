@@ -9,9 +9,31 @@
 extern const struct sonde__cli_command collector_cmd_serve;
 extern const struct sonde__cli_command collector_cmd_project;
 extern const struct sonde__cli_command collector_cmd_key;
+extern const struct sonde__cli_command collector_cmd_log;
+extern const struct sonde__cli_command collector_cmd_backup;
+extern const struct sonde__cli_command collector_cmd_restore;
 
 /* Where data is by default. */
 #define COLLECTOR_DATA "/var/lib/sonde-collector"
+
+/* Options of each command. */
+#define COLLECTOR_OPTION_CONFIG                                                                    \
+    {                                                                                              \
+        "config", 0, "FILE", "a file with lines \"name = value\" for options",                     \
+            collector_take_config, 0                                                               \
+    }
+#define COLLECTOR_OPTION_DATA(type, member)                                                        \
+    {                                                                                              \
+        "data", 'd', "DIR", "the data folder (default " COLLECTOR_DATA ")", sonde__cli_take_text,  \
+            offsetof(type, member)                                                                 \
+    }
+/* Parse as sonde__cli_parse(), after the file of --config (config.c). */
+int collector_parse(const struct sonde__cli_command *command, int argc, char **argv, void *request,
+                    struct sonde__cli_operands *ret_operands);
+/* What may be in the file: the options of serve. Set by main(). */
+extern const struct sonde__cli_option *collector_config_options;
+/* --config was read before. */
+sonde__cli_take collector_take_config;
 
 /* Open the store of a data folder that is there already; reports a failure. Returns
  * SONDE__CLI_GO_ON or an exit code. */

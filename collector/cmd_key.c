@@ -12,8 +12,8 @@ struct request {
 };
 
 static const struct sonde__cli_option options[] = {
-    {"data", 'd', "DIR", "the data folder (default " COLLECTOR_DATA ")", sonde__cli_take_text,
-     offsetof(struct request, data)},
+    COLLECTOR_OPTION_CONFIG,
+    COLLECTOR_OPTION_DATA(struct request, data),
     {"project", 'p', "NAME", "with add: of this project only; needed for ingest",
      sonde__cli_take_text, offsetof(struct request, project)},
     {"role", 'r', "ROLE", "with add: ingest, read (the default), write or admin",
@@ -87,7 +87,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct request request = {.data = COLLECTOR_DATA, .role = STORE_READ};
     struct sonde__cli_operands operands;
     struct store *store;
-    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    int exit_code = collector_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = collector_open_store(command, request.data, &store);
     }

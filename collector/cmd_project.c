@@ -11,8 +11,8 @@ struct request {
 };
 
 static const struct sonde__cli_option options[] = {
-    {"data", 'd', "DIR", "the data folder (default " COLLECTOR_DATA ")", sonde__cli_take_text,
-     offsetof(struct request, data)},
+    COLLECTOR_OPTION_CONFIG,
+    COLLECTOR_OPTION_DATA(struct request, data),
     {"per-minute", 0, "N", "with limit: reports in a minute; more get 429 (default 0: any)",
      sonde__cli_take_number, offsetof(struct request, per_minute), 0, UINT32_MAX},
     {"per-day", 0, "N", "with limit: reports in a day (UTC)", sonde__cli_take_number,
@@ -88,7 +88,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct request request = {.data = COLLECTOR_DATA};
     struct sonde__cli_operands operands;
     struct store *store;
-    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    int exit_code = collector_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = collector_open_store(command, request.data, &store);
     }
@@ -104,12 +104,13 @@ const struct sonde__cli_command collector_cmd_project = {
     .name = "project",
     .summary = "add projects, with their first ingest keys; limit and list them",
     .usage = "[--data=DIR] add NAME\n[OPTION...] limit NAME\n[--data=DIR] [list]",
-    .about = "Each report belongs to a project; its ingest key says which. A new project gets\n"
-             "a first ingest key, which is printed once. The server may run meanwhile.\n"
-             "\n"
-             "A limit without --per-minute and --per-day ends the limits. A sender over a limit is\n"
-             "told when to come again, and keeps its reports meanwhile. Of a minute's reports all\n"
-             "may come at once.\n",
+    .about =
+        "Each report belongs to a project; its ingest key says which. A new project gets\n"
+        "a first ingest key, which is printed once. The server may run meanwhile.\n"
+        "\n"
+        "A limit without --per-minute and --per-day ends the limits. A sender over a limit is\n"
+        "told when to come again, and keeps its reports meanwhile. Of a minute's reports all\n"
+        "may come at once.\n",
     .options = options,
     .examples = "  sonde-collector project add web\n"
                 "  sonde-collector project limit web --per-minute=600 --per-day=100000\n",

@@ -24,6 +24,7 @@ struct request {
 };
 
 static const struct sonde__cli_option options[] = {
+    COLLECTOR_OPTION_CONFIG,
     {"data", 'd', "DIR", "the data folder, made if missing (default " COLLECTOR_DATA ")",
      sonde__cli_take_text, offsetof(struct request, data)},
     {"listen", 'l', "HOST:PORT", "where to listen (default 127.0.0.1:7450)", sonde__cli_take_text,
@@ -298,7 +299,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
                               .keep = {.days = 90, .per_group = 1000, .seconds = 60},
                               .behind_mb = 1024};
     struct sonde__cli_operands operands;
-    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    int exit_code = collector_parse(command, argc, argv, &request, &operands);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
@@ -325,8 +326,9 @@ const struct sonde__cli_command collector_cmd_serve = {
              "The first start makes the project default, an admin key and an ingest key, and\n"
              "prints them once. With the admin key as password a browser shows the groups.\n"
              "\n"
-             "An option can also be in the environment: SONDE_COLLECTOR_LISTEN for --listen.\n"
-             "The command line overrides it. SIGTERM and SIGINT end the server: requests that\n"
+             "Options are read from the file of --config (listen = 0.0.0.0:7450), then from the\n"
+             "environment (SONDE_COLLECTOR_LISTEN), then from the command line; the later one\n"
+             "counts. SIGTERM and SIGINT end the server: requests that\n"
              "have begun are answered, for up to 10 seconds.\n",
     .options = options,
     .examples = "  sonde-collector serve --data ~/collector\n"

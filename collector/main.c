@@ -8,6 +8,9 @@ static const struct sonde__cli_command *const commands[] = {
     &collector_cmd_serve,
     &collector_cmd_project,
     &collector_cmd_key,
+    &collector_cmd_log,
+    &collector_cmd_backup,
+    &collector_cmd_restore,
     NULL,
 };
 
@@ -16,6 +19,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     bool wants_help =
         strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0;
+    collector_config_options = collector_cmd_serve.options;
     sonde__cli_hold_standard_files();
     if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
         puts("sonde-collector " SONDE_VERSION);

@@ -258,8 +258,9 @@ static enum MHD_Result begin_request(struct http *http, struct MHD_Connection *c
     slow_restart(client);
     *ret_request = request;
     http->requests++;
-    unsigned status = http->is_ending ? 503 : look_at_head(http, request, method, path);
-    return status != 0 ? refuse(request, status) : MHD_YES;
+    /* kept: while it stops, libmicrohttpd takes no answer, but calls again */
+    request->refused = http->is_ending ? 503 : look_at_head(http, request, method, path);
+    return request->refused != 0 ? refuse(request, request->refused) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
@@ -367,9 +368,8 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
         MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_THREAD_POOL_SIZE, options->threads,
         MHD_OPTION_CONNECTION_LIMIT, options->connections, MHD_OPTION_CONNECTION_TIMEOUT,
         options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_ARRAY,
-        options->certificate != NULL ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)32768, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none, MHD_OPTION_END);
 }
 
 static void end_parts(struct http *http)
@@ -388,6 +388,7 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
 {
     struct sockaddr_storage address;
     if (!parse_address(options->address, &address)) {
+        ret_error->status = SONDE_USAGE;
         snprintf(ret_error->what, sizeof ret_error->what,
                  "not an address and port as 127.0.0.1:7450: %s", options->address);
         return SONDE_USAGE;
@@ -408,6 +409,7 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
     http->daemon = start_daemon(http, options, &address);
     if (http->daemon == NULL) {
         ret_error->os_error = errno;
+        ret_error->status = SONDE_OS;
         snprintf(ret_error->what, sizeof ret_error->what, "cannot listen at %s", options->address);
         end_parts(http);
         return SONDE_OS;
