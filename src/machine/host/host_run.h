@@ -175,6 +175,9 @@ enum sonde__host_descriptor {
     SONDE__HOST_OTHER,
 };
 enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd);
+/* Is the thread in a read(), poll() or select() that input of a terminal ends? False: no, or not
+ * known. */
+bool sonde__host_awaits_terminal(int32_t pid, uint64_t tid);
 /* A number that changes when the process executes another program: the start of its stack, which is
  * random. stat: its file, all zero at first, which stays that of the process; the caller drops it.
  * 0: unknown. */

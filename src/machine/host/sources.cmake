@@ -43,6 +43,7 @@ set(sources
     ${SONDE_PORT}/host_signal.c
     ${SONDE_PORT}/host_state.c
     ${SONDE_PORT}/host_stream.c
+    ${SONDE_PORT}/host_terminal.c
     ${SONDE_PORT}/host_tracer.c
     ${SONDE_PORT}/host_wait_fd.c
     ${SONDE_PORT}/host_wait_lock.c

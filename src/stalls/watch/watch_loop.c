@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_loop.h"
 
+#include "base_math.h"
 #include "host_clock.h"
 #include "host_run.h"
 #include "watch_live.h"
@@ -15,6 +16,9 @@
 /* A loop is given up for another one after this long without a turn and this many other waits. */
 #define ABANDON_NS    (30000 * MS)
 #define ABANDON_WAITS 32u
+/* So much of the threshold into a turn, a thread that has not run between two looks is asked if it
+ * waits for a terminal. */
+#define USER_PART 8u
 
 /* A loop whose descriptor is closed never turns again, and its thread keeps nobody waiting: it has
  * read the output of a child to its end, or closed its event loop. A stall right after such a close
@@ -218,6 +222,30 @@ static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop 
     }
 }
 
+/* What waits for a terminal waits for its user: the time does not count, as if the thread were
+ * stopped. An editor's loop waits in poll() for what happens at once, and in read() for its user. A
+ * scope was promised to end; who waits in it is not asked. */
+static bool awaits_user(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                        const struct sonde__watch_look *look)
+{
+    bool rests = look->slept || (s->waiter == NULL && loop->latest.state == 'S');
+    if (!look->busy || !rests || loop->kind != SONDE__REPORT_STALL_LOOP ||
+        look->now_ns < look->since_ns + loop->threshold_ns / USER_PART) {
+        loop->user_ns = 0;
+        return false;
+    }
+    if (loop->user_ns != look->since_ns || !look->slept) {
+        loop->user_ns = look->since_ns;
+        loop->at_user = sonde__host_awaits_terminal(s->pid, loop->tid);
+    }
+    if (loop->at_user) {
+        const struct sonde__watch_decision *d = &loop->decision;
+        bool begun = d->phase != SONDE__WATCH_IDLE && d->since_ns == look->since_ns;
+        s->users_ns += sonde__base_minus(look->now_ns, begun ? d->tick_ns : look->since_ns);
+    }
+    return loop->at_user;
+}
+
 static void note_stir(struct sonde__watch_session *s, struct sonde__watch_loop *loop, uint64_t beat,
                       uint64_t now_ns)
 {
@@ -284,6 +312,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     }
     look.busy = look.busy && loop->over_ns != look.since_ns && loop->attended_ns != look.since_ns &&
                 !sonde__watch_is_paused(s, look.since_ns);
+    look.held = awaits_user(s, loop, &look) || look.held;
     inspect_turn(s, loop, &look, seen);
     if (look.busy && d->phase == SONDE__WATCH_IDLE) {
         loop->account = before; /* one turn has ended and the next has begun */

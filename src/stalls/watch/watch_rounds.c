@@ -376,6 +376,12 @@ static void print_late(struct sonde__watch_session *s)
                            "to, or would wait for, %llu times: no stalls",
                            (unsigned long long)s->attended_turns);
     }
+    if (s->users_ns >= s->options.threshold_ns) {
+        sonde__watch_print(s->writer,
+                           "loops waited for input of a terminal, away from their own wait, for "
+                           "%llu ms: that is no stall",
+                           (unsigned long long)(s->users_ns / MS));
+    }
     if (s->unsure_count > 0) {
         char most[64] = "";
         if (s->unsure_ns > 0) {

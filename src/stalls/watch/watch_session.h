@@ -54,6 +54,8 @@ struct sonde__watch_loop {
     uint64_t held_ns;     /* when the program was last seen stopped or traced; 0: never */
     uint64_t over_ns;     /* begin of a turn that does not count: the loop is over; 0: none known */
     uint64_t attended_ns; /* likewise, because another thread attends to the loop */
+    uint64_t user_ns;     /* begin of the turn in which it was asked if it waits for its user */
+    bool at_user;         /* the answer */
     struct sonde__watch_clock clock;        /* of its thread */
     struct sonde__host_thread_look latest;  /* the last look */
     bool is_old;                            /* the thread has turned since */
@@ -151,6 +153,7 @@ struct sonde__watch_session {
     uint64_t unsure_count;   /* long turns that no look saw, and that may have been no stall */
     uint64_t unsure_ns;      /* the longest of them that has stamps */
     uint64_t attended_turns; /* turns not counted because other threads attended to the loops */
+    uint64_t users_ns;       /* time in turns that waited for a terminal, not counted */
     uint32_t late_count;     /* rounds that were late by more than the threshold */
     uint64_t late_ns;        /* the longest delay */
     uint64_t checked_ns;     /* when rarely changing state of the program was last checked */

@@ -55,6 +55,31 @@ TIMED_TEST(idle_programs, 700)
     }
 }
 
+/* Other waits than the loop's own are for the user, in read(), select() and poll(). A read of a
+ * pipe is a stall. */
+static void check_shown(const char *text)
+{
+    char report[128];
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    struct test_run show =
+        test_run((const char *[]){program_sonde(), "show", report, NULL}, NULL, NULL, 60);
+    CHECK_CONTAINS(show.out, text);
+    test_run_done(&show);
+}
+
+TIMED_TEST(dialogue_with_a_user, 60)
+{
+    const char *const terminal[] = {program_built("zoo/zoo_terminal"), "700", NULL};
+    const char *const pipe[] = {program_built("zoo/zoo_terminal"), "700", "pipe", NULL};
+    struct zoo zoo;
+    silent(terminal, 30);
+    check_shown("input of a terminal, away from their own wait, for ");
+    zoo_run(&zoo, pipe, 60);
+    check_shown("in read (fd ");
+    check_shown("under dialogue");
+    zoo_done(&zoo);
+}
+
 TIMED_TEST(nested_main_loops, 60)
 {
     silent((const char *[]){program_built("zoo/zoo_glib"), "3000", "idle", "nested", NULL}, 50);

@@ -104,6 +104,13 @@ enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t ti
     return SONDE__HOST_UNKNOWN;
 }
 
+/* The system does not tell calls. */
+bool sonde__host_awaits_terminal(int32_t pid, uint64_t tid)
+{
+    (void)pid, (void)tid;
+    return false;
+}
+
 /* An app does not execute other programs. */
 uint64_t sonde__host_program_mark(int32_t pid, struct sonde__host_file_kept *stat)
 {
