@@ -20,7 +20,7 @@ uint64_t sonde__watch_halted_in(const struct sonde__watch_session *s, uint64_t s
 {
     uint64_t threshold_ns = s->options.threshold_ns;
     uint64_t due_ns = s->due_ns != 0 ? s->due_ns : since_ns + s->turns.period_ns;
-    uint64_t from_ns = sonde__base_max(s->due_ns != 0 ? s->rested_ns : due_ns, since_ns);
+    uint64_t from_ns = sonde__base_max(s->rested_ns, s->due_ns != 0 ? since_ns : due_ns);
     uint64_t to_ns = sonde__base_min(until_ns, s->woken_ns);
     uint64_t halted_ns =
         sonde__watch_halted(from_ns, due_ns, to_ns, s->own_ns, threshold_ns, s->was_stopped);
@@ -57,7 +57,7 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         .begin_ns = turn->begin_ns,
         .end_ns = turn->end_ns,
         .due_ns = s->due_ns,
-        .now_ns = now_ns > turn->end_ns ? now_ns : turn->end_ns,
+        .now_ns = now_ns,
         .halted_ns = sonde__watch_halted_in(s, turn->begin_ns, turn->end_ns,
                                             left->cpu_ns + left->runqueue_ns),
         .stops = sonde__watch_stops(loop, now_ns),
@@ -107,7 +107,11 @@ void sonde__watch_find_missed(struct sonde__watch_session *s, struct sonde__watc
     struct sonde__watch_spent left =
         sonde__watch_account_since(&loop->account, before, is_busy ? loop->decision.since_ns : 0);
     for (; loop->longs_seen < count; loop->longs_seen++) {
-        if (!copy_long(slot, loop->longs_seen, &turn)) {
+        bool is_whole = copy_long(slot, loop->longs_seen, &turn);
+        if (is_whole && turn.end_ns > now_ns) {
+            return; /* while this loop was sampled, which the next round can explain */
+        }
+        if (!is_whole) {
             s->unsure_count++;
         } else if (turn.begin_ns != former_ns && turn.begin_ns != loop->decision.since_ns) {
             judge(s, loop, &turn, &left, now_ns);

@@ -17,8 +17,8 @@ bool sonde__watch_stops(const struct sonde__watch_loop *loop, uint64_t now_ns);
 uint64_t sonde__watch_halted_in(const struct sonde__watch_session *session, uint64_t since_ns,
                                 uint64_t until_ns, uint64_t ran_ns);
 
-/* Call it after the loop was inspected. former_ns: begin of the turn that was known before; before:
- * the loop's account then. */
+/* Call it after the loop was inspected at now_ns; turns that ended later are left for the next
+ * call. former_ns: begin of the turn that was known before; before: the loop's account then. */
 void sonde__watch_find_missed(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
                               uint64_t former_ns, const struct sonde__watch_account *before,
                               uint64_t now_ns);

@@ -306,6 +306,20 @@ static void count_stalled(struct sonde__watch_session *s)
     }
 }
 
+/* The time for the next loop. To sample the last one may have taken long: then turns have ended
+ * meanwhile, and what the watch did explains why nobody saw that. */
+static uint64_t after_loop(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t then_ns = sonde__host_monotonic_ns(), own_ns = s->own_ns;
+    if (then_ns - now_ns <= WORK_MAX_NS) {
+        return now_ns;
+    }
+    account_for_itself(s, then_ns);
+    s->own_ns += own_ns;
+    s->inspected_ns = then_ns;
+    return then_ns;
+}
+
 static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
@@ -316,6 +330,7 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
     for (uint32_t i = 0; i < s->used; i++) {
         uint64_t next = sonde__watch_loop_inspect(s, &s->loops[i], now_ns, &busy);
         wait = next < wait ? next : wait;
+        now_ns = after_loop(s, now_ns);
     }
     uint64_t scopes = sonde__watch_scopes_inspect(s, now_ns, &busy);
     wait = scopes < wait ? scopes : wait;

@@ -54,7 +54,7 @@ TEST(a_missed_turn_after_a_long_sleep)
  * and waited until `woken`, in ms. */
 struct between {
     uint64_t rested, woken, own, ran;
-    bool stopped;
+    bool stopped, sleeps; /* until a turn wakes it */
 };
 
 static uint64_t halted_ms(const struct between *b, uint64_t since, uint64_t until)
@@ -64,7 +64,7 @@ static uint64_t halted_ms(const struct between *b, uint64_t since, uint64_t unti
     s->turns.period_ns = 15 * MS;
     s->before_ns = 1000ull * MS;
     s->rested_ns = b->rested * MS;
-    s->due_ns = (b->rested + 10) * MS;
+    s->due_ns = b->sleeps ? 0 : (b->rested + 10) * MS;
     s->woken_ns = b->woken * MS;
     s->own_ns = b->own * MS;
     s->was_stopped = b->stopped;
@@ -79,6 +79,16 @@ TEST(a_stop_in_the_wait_is_none_of_the_turn)
     CHECK_EQ(halted_ms(&stopped, 900, 1600), 600);
     CHECK_EQ(halted_ms(&stopped, 1200, 1600), 400);
     CHECK_EQ(halted_ms(&stopped, 900, 1100), 100); /* it had ended before */
+}
+
+/* A turn that began before the sleep, and ended before or in it. */
+TEST(only_a_turn_that_wakes_the_watch_begins_in_its_sleep)
+{
+    const struct between sleeps = {.rested = 1300, .woken = 1600, .sleeps = true};
+    CHECK_EQ(halted_ms(&sleeps, 900, 1290), 290); /* its work alone */
+    CHECK_EQ(halted_ms(&sleeps, 1200, 1290), 0);
+    CHECK_EQ(halted_ms(&sleeps, 1250, 1400), 0);
+    CHECK_EQ(halted_ms(&sleeps, 1350, 1600), 235);
 }
 
 TEST(a_late_timer_is_no_halt)

@@ -17,6 +17,7 @@
 #include "probe_turn.h"
 #include "test.h"
 #include "watch_loop.h"
+#include "watch_missed.h"
 #include "watch_rounds.h"
 #include "watch_writer.h"
 
@@ -243,6 +244,108 @@ TEST(the_last_round_is_accounted_for)
     free(s->page);
     free(s->scopes);
     free(s);
+}
+
+/* --- what happens while a loop is sampled --- */
+
+enum { SAMPLED_US = 30000, ROUNDS_AFTER = 2 };
+
+/* Two loops whose turns began at the same time. The turn of the second one ends while the watch is
+ * busy with the stall of the first one. */
+static struct beside {
+    struct sonde__probe_slot *first, *second;
+    uint64_t begin_ns, end_ns;
+    unsigned rounds, exact;
+} beside;
+
+static void note_stall(void *ctx, const struct sonde__watch_ended *ended,
+                       const struct sonde__report *report, const struct sonde__report_view *view,
+                       uint32_t index)
+{
+    (void)ctx;
+    (void)report;
+    (void)view;
+    (void)index;
+    beside.exact += ended->duration_ns == beside.end_ns - beside.begin_ns;
+}
+
+static bool end_second(const struct sonde__probe_slot *slot, struct sonde__watch_notes *ret_notes)
+{
+    (void)ret_notes;
+    if (slot == beside.first && beside.end_ns == 0) {
+        usleep(SAMPLED_US);
+        beside.end_ns = sonde__host_monotonic_ns();
+        atomic_store(&beside.second->ended_ns, beside.end_ns);
+        atomic_store(&beside.second->beat, sonde__probe_beat(beside.end_ns, SONDE__PROBE_IDLE));
+    }
+    return false;
+}
+
+static uint32_t wait_for_second(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    (void)s;
+    (void)timeout_ns;
+    (void)sleeping;
+    usleep(5000);
+    beside.rounds += beside.end_ns != 0;
+    return beside.rounds == ROUNDS_AFTER ? SONDE__HOST_TERMINATE : 0;
+}
+
+TEST(a_turn_that_ends_while_another_loop_is_sampled_lasts_until_then)
+{
+    struct sonde__watch_session *s = make_session(NULL);
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    beside.first = sonde__probe_claim(s->page, tid);
+    beside.second = &s->page->slots[1];
+    atomic_store(&beside.second->tid, tid);
+    uint64_t beat = sonde__probe_beat(sonde__host_monotonic_ns(), SONDE__PROBE_BUSY);
+    beside.begin_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK;
+    atomic_store(&beside.first->beat, beat);
+    atomic_store(&beside.second->beat, beat);
+    s->options.on_stall = note_stall;
+    s->annotate = end_second;
+    s->wait = wait_for_second;
+    sonde__watch_session_run(s);
+    CHECK_EQ(s->stalls, 2);
+    CHECK_EQ(beside.exact, 1);
+    free(s->page);
+    free(s->scopes);
+    free(s);
+}
+
+/* The watch looked at 100 ms, and sampled all threads until 550. A turn began and ended in that
+ * time. `own`: what explains it. Returns how many stalls the next round finds. */
+static uint64_t find_missed(uint64_t own_ms)
+{
+    struct sonde__watch_session *s = make_session(NULL);
+    struct sonde__watch_loop *loop = &s->loops[0];
+    uint64_t zero_ns = sonde__host_monotonic_ns() - 600 * MS;
+    struct sonde__probe_slot *slot = loop->slot = &s->page->slots[0];
+    const struct sonde__watch_account before = {0};
+    slot->longs[0].begin_ns = zero_ns + 200 * MS;
+    slot->longs[0].end_ns = zero_ns + 500 * MS;
+    atomic_store(&slot->long_turns, 1);
+    s->inspected_ns = s->woken_ns = s->due_ns = zero_ns + 100 * MS;
+    sonde__watch_find_missed(s, loop, 0, &before, zero_ns + 100 * MS);
+    CHECK_EQ(s->stalls + s->unsure_count, 0);
+    s->before_ns = s->inspected_ns;
+    s->rested_ns = zero_ns + 550 * MS;
+    s->due_ns = s->woken_ns = s->inspected_ns = zero_ns + 560 * MS;
+    s->own_ns = own_ms * MS;
+    sonde__watch_find_missed(s, loop, 0, &before, zero_ns + 560 * MS);
+    CHECK_EQ(s->stalls + s->unsure_count, 1);
+    uint64_t found = s->stalls;
+    sonde__watch_writer_finish(s->writer, 0, 0, &s->turns);
+    free(s->page);
+    free(s->scopes);
+    free(s);
+    return found;
+}
+
+TEST(a_turn_in_the_time_of_samples_is_explained_by_the_next_round)
+{
+    CHECK_EQ(find_missed(440), 1);
+    CHECK_EQ(find_missed(0), 0);
 }
 
 /* --- a stop of the watch --- */
