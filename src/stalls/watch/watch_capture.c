@@ -275,18 +275,27 @@ uint32_t sonde__watch_list(struct sonde__watch_sampler *sampler)
     return sampler->thread_count;
 }
 
+bool sonde__watch_has_time_for(char letter, uint64_t passed_ns, uint64_t limit_ns)
+{
+    return letter != 'R' || passed_ns < limit_ns;
+}
+
 uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
-                               struct sonde__sample *ret_samples, uint32_t capacity,
-                               uint32_t *ret_total)
+                               uint64_t limit_ns, struct sonde__sample *ret_samples,
+                               uint32_t capacity, uint32_t *ret_total)
 {
     const struct sonde__thread *threads = sampler->threads;
+    uint64_t begin_ns = sonde__host_monotonic_ns();
     uint32_t n = 0;
     *ret_total = 0;
     for (uint32_t i = 0; i < sampler->thread_count; i++) {
         uint64_t tid = threads[i].tid;
         if (tid != except && tid != sampler->own_tid && tid != sampler->other_tid) {
             (*ret_total)++;
-            n += n < capacity && take_thread(sampler, &threads[i], &ret_samples[n]);
+            n += n < capacity &&
+                 sonde__watch_has_time_for(threads[i].letter, sonde__host_monotonic_ns() - begin_ns,
+                                           limit_ns) &&
+                 take_thread(sampler, &threads[i], &ret_samples[n]);
         }
     }
     return n;

@@ -63,11 +63,14 @@ uint64_t sonde__watch_sampler_waited(struct sonde__watch_sampler *sampler);
 void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler);
 /* List the threads. Returns how many there are; 0: they cannot be listed. */
 uint32_t sonde__watch_list(struct sonde__watch_sampler *sampler);
-/* Sample every listed thread but `except` (0: none), at most `capacity`. Returns the number of
- * samples; *ret_total is the number of threads. */
+/* May this thread be sampled after so much of limit_ns? Only one that could run is waited for. */
+bool sonde__watch_has_time_for(char letter, uint64_t passed_ns, uint64_t limit_ns);
+/* Sample every listed thread but `except` (0: none), at most `capacity`, and none that could run
+ * after limit_ns (UINT64_MAX: no limit). Returns the number of samples; *ret_total is the number of
+ * threads. */
 uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
-                               struct sonde__sample *ret_samples, uint32_t capacity,
-                               uint32_t *ret_total);
+                               uint64_t limit_ns, struct sonde__sample *ret_samples,
+                               uint32_t capacity, uint32_t *ret_total);
 /* Finds what threads of the program wait for, and the owners. Created at the first call. Null:
  * memory ran out. */
 struct sonde__causes *sonde__watch_sampler_causes(struct sonde__watch_sampler *sampler);

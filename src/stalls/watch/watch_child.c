@@ -32,8 +32,9 @@ struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf,
         return NULL;
     }
     (void)sonde__watch_list(child->sampler);
-    child->thread_count = sonde__watch_take_all(
-        child->sampler, 0, child->threads, SONDE__WATCH_CHILD_THREADS_MAX, &child->thread_total);
+    child->thread_count =
+        sonde__watch_take_all(child->sampler, 0, UINT64_MAX, child->threads,
+                              SONDE__WATCH_CHILD_THREADS_MAX, &child->thread_total);
     child->images = sonde__watch_sampler_freeze(child->sampler);
     sonde__watch_sampler_rest(child->sampler);
     if (child->thread_count == 0 || child->images == NULL) {

@@ -80,6 +80,10 @@ static void add_uncovered(struct sonde__watch_stall *stall, uint64_t from_ns, ui
     }
 }
 
+/* In this time the threads beside a stall are sampled, and the stalled one is not. Where processors
+ * are short, each one that could run takes up to 300 ms. */
+#define OTHERS_NS 250000000u
+
 static bool stays(const struct sonde__watch_gap *gap)
 {
     return gap->moved_ns == 0;
@@ -268,7 +272,7 @@ void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
     count = count < SONDE__WATCH_THREADS_MAX ? count : SONDE__WATCH_THREADS_MAX;
     stall->threads = calloc((size_t)count + 1, sizeof *stall->threads);
     if (stall->threads != NULL) {
-        stall->thread_count =
-            sonde__watch_take_all(sampler, tid, stall->threads, count, &stall->thread_total);
+        stall->thread_count = sonde__watch_take_all(sampler, tid, tid != 0 ? OTHERS_NS : UINT64_MAX,
+                                                    stall->threads, count, &stall->thread_total);
     }
 }

@@ -121,6 +121,8 @@ void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_
 /* The stall ended at duration_ns. gap: since the last sample. Without samples, all is uncovered. */
 void sonde__watch_stall_end(struct sonde__watch_stall *stall, uint64_t duration_ns,
                             const struct sonde__watch_gap *gap);
+/* Sample the other threads; those that lack a processor only in the first quarter of a second. tid
+ * 0: all threads, in any time. */
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
                                     struct sonde__watch_sampler *sampler, uint64_t tid);
 

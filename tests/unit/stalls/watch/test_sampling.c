@@ -313,3 +313,12 @@ TEST(the_trace_does_not_replace_the_status_for_long)
     CHECK(inspect(&b));
     end_burner(&b);
 }
+
+TEST(only_threads_that_could_run_are_left_out)
+{
+    CHECK(sonde__watch_has_time_for('R', 9, 10));
+    CHECK(!sonde__watch_has_time_for('R', 10, 10));
+    CHECK(sonde__watch_has_time_for('S', 10, 10));
+    CHECK(sonde__watch_has_time_for('T', 10, 10));
+    CHECK(sonde__watch_has_time_for('R', UINT64_MAX - 1, UINT64_MAX));
+}
