@@ -5,14 +5,14 @@
 #include "test.h"
 #include "watch_missed.h"
 
-#define MS        1000000u
+#define MS        1000000ull
 #define THRESHOLD (250u * MS)
 
 /* The watcher is late by `gap` ms, and stood still for `halted` ms of the turn. The turn begins and
  * ends this many ms after the look was due. */
 static uint64_t missed_ms(uint64_t gap, uint64_t begin, uint64_t end, uint64_t halted, bool stops)
 {
-    const struct sonde__watch_missed missed = {.due_ns = 1000ull * MS,
+    const struct sonde__watch_missed missed = {.due_ns = 1000 * MS,
                                                .begin_ns = (1000 + begin) * MS,
                                                .end_ns = (1000 + end) * MS,
                                                .now_ns = (1000 + gap) * MS,
@@ -39,13 +39,13 @@ TEST(a_missed_turn_of_a_machine_that_stood_still_is_none)
 /* The watcher slept until the turn woke it: the time before does not count. */
 TEST(a_missed_turn_after_a_long_sleep)
 {
-    struct sonde__watch_missed missed = {.begin_ns = 60000ull * MS,
-                                         .end_ns = 80000ull * MS,
-                                         .now_ns = 80010ull * MS,
-                                         .halted_ns = 19990ull * MS};
+    struct sonde__watch_missed missed = {.begin_ns = 60000 * MS,
+                                         .end_ns = 80000 * MS,
+                                         .now_ns = 80010 * MS,
+                                         .halted_ns = 19990 * MS};
     CHECK(sonde__watch_missed_time(&missed, THRESHOLD) < THRESHOLD);
     missed.halted_ns = 0;
-    CHECK_EQ(sonde__watch_missed_time(&missed, THRESHOLD), 20000ull * MS);
+    CHECK_EQ(sonde__watch_missed_time(&missed, THRESHOLD), 20000 * MS);
 }
 
 /* --- what the watch did between its looks --- */
@@ -62,7 +62,7 @@ static uint64_t halted_ms(const struct between *b, uint64_t since, uint64_t unti
     struct sonde__watch_session *s = calloc(1, sizeof *s);
     s->options.threshold_ns = THRESHOLD;
     s->turns.period_ns = 15 * MS;
-    s->before_ns = 1000ull * MS;
+    s->before_ns = 1000 * MS;
     s->rested_ns = b->rested * MS;
     s->due_ns = b->sleeps ? 0 : (b->rested + 10) * MS;
     s->woken_ns = b->woken * MS;
