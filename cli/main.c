@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_library.h"
 #include "cli_scrub.h"
 #include "cmd.h"
 #include "demangle.h"
@@ -118,5 +119,7 @@ int main(int argc, char **argv)
         !read_app_rules("SONDE_NOT_APP", false) || !sonde__cli_scrub_start()) {
         return SONDE__CLI_USAGE;
     }
-    return sonde__cli_finish_output(command, command->run(command, argc - 1, argv + 1));
+    int exit_code = sonde__cli_finish_output(command, command->run(command, argc - 1, argv + 1));
+    sonde__cli_print_missing(command);
+    return exit_code;
 }

@@ -3,11 +3,11 @@
  * nor the other commands need it; the functions are the same in its versions 2.1 to 2.7. */
 #include "manifest_plist.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_input.h"
+#include "host_library.h"
 
 typedef void *plist;
 
@@ -23,7 +23,6 @@ static struct {
 
 static bool load(void)
 {
-    static const char *const names[] = {"libplist-2.0.so.4", "libplist-2.0.so.3"};
     static const struct {
         const char *name;
         void *member;
@@ -36,16 +35,10 @@ static bool load(void)
         {"plist_array_get_item", &lib.array_get_item},
         {"plist_get_string_ptr", &lib.get_string_ptr},
     };
-    void *handle = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && handle == NULL; i++) {
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    }
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *function = handle != NULL ? dlsym(handle, symbols[i].name) : NULL;
-        if (function == NULL) {
+        if (!sonde__host_library_find(SONDE__HOST_PLIST, symbols[i].name, symbols[i].member)) {
             return false;
         }
-        memcpy(symbols[i].member, &function, sizeof function);
     }
     return true;
 }
@@ -102,8 +95,8 @@ int sonde__cli_manifest_add(const struct sonde__cli_command *command, const char
 {
     struct sonde__cli_input input;
     if (!load()) {
-        sonde__cli_error(command, "libplist (Debian: libplist3) is needed to read a manifest, and "
-                                  "was not found");
+        sonde__cli_error(command, "%s is needed to read a manifest, and was not found",
+                         sonde__host_library_names[SONDE__HOST_PLIST].text);
         return SONDE__CLI_UNSUPPORTED;
     }
     int exit_code = sonde__cli_input_read(command, path, may_begin, &input);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host_library.h"
 #include "host_process.h"
 
 /* The program's own folder, with a slash at its end. */
@@ -53,4 +54,17 @@ bool sonde__cli_find_pack(const char *name, char *ret_path, size_t capacity)
         }
     }
     return false;
+}
+
+void sonde__cli_print_missing(const struct sonde__cli_command *command)
+{
+    static const enum sonde__host_library inflating[] = {SONDE__HOST_ZLIB, SONDE__HOST_ZSTD,
+                                                         SONDE__HOST_LZMA};
+    for (size_t i = 0; i < sizeof inflating / sizeof inflating[0]; i++) {
+        if (sonde__host_library_is_missing(inflating[i])) {
+            sonde__cli_error(command,
+                             "%s is not here: debug information that it compressed was left out",
+                             sonde__host_library_names[inflating[i]].text);
+        }
+    }
 }

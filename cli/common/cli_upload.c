@@ -12,25 +12,35 @@
 #include "cli_library.h"
 #include "host_file.h"
 #include "host_folder.h"
+#include "host_library.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_self.h"
 #include "upload_folder.h"
 #include "upload_sender.h"
 
-#define LIBRARY "libsonde-upload.so.0"
-
 const char *const sonde__cli_upload_policies[] = {"unmetered", "always", "never", NULL};
+
+static const char *find_library(void)
+{
+    const char *name = sonde__host_library_names[SONDE__HOST_UPLOAD].names[0];
+    return name != NULL ? sonde__cli_find_library(name, "../upload/") : NULL;
+}
 
 /* libcurl and its dependencies are loaded only to send. */
 static const struct sonde_upload_transport *load_transport(const struct sonde__cli_command *command)
 {
     const struct sonde_upload_transport *(*get)(void) = NULL;
-    const char *path = sonde__cli_find_library(LIBRARY, "../upload/");
-    void *library = dlopen(path != NULL ? path : LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const struct sonde__host_library_name *upload = &sonde__host_library_names[SONDE__HOST_UPLOAD];
+    const char *path = find_library();
+    if (upload->names[0] == NULL) {
+        sonde__cli_error(command, "there is no network without %s", upload->text);
+        return NULL;
+    }
+    void *library = dlopen(path != NULL ? path : upload->names[0], RTLD_NOW | RTLD_LOCAL);
     void *function = library != NULL ? dlsym(library, "sonde_upload_curl") : NULL;
     if (function == NULL) {
-        sonde__cli_error(command, "there is no network without " LIBRARY ": %s", dlerror());
+        sonde__cli_error(command, "there is no network without %s: %s", upload->text, dlerror());
         return NULL;
     }
     memcpy(&get, &function, sizeof get);
@@ -141,7 +151,7 @@ bool sonde__cli_upload_later(const struct sonde__cli_command *command,
         (void)sonde__cli_fail_os(command, upload->key_file, errno);
         return false;
     }
-    if (sonde__cli_find_library(LIBRARY, "../upload/") == NULL && load_transport(command) == NULL) {
+    if (find_library() == NULL && load_transport(command) == NULL) {
         return false;
     }
     if (!sonde__host_executable(getpid(), self, sizeof self)) {

@@ -81,6 +81,20 @@ __attribute__((noinline)) int middle(int x) { return inner(x) + inner(x + 1); }
 int main(int argc, char **argv) { (void)argv; return middle(argc) > 0x10000; }
 C
 cc -g -O2 elf.c -o elf || stop 'the program of this system is built'
+for kind in zlib zstd xz; do # others, with a build-id of their own
+    cc -g -O2 "-Wl,--build-id=0x$(printf '%s-%s' $kind "$arch" | od -An -tx1 | tr -d ' \n')" elf.c -o elf-$kind || stop "elf-$kind is built"
+done
+# debug information that is compressed, and names of functions in .gnu_debugdata only
+for kind in zlib zstd; do
+    llvm-objcopy-19 --compress-debug-sections=$kind elf-$kind || stop "debug information is compressed by $kind"
+done
+nm -f posix --defined-only elf-xz | awk '$2 == "t" || $2 == "T" {print $1}' >keep
+objcopy -S --keep-symbols=keep elf-xz mini && xz -q -k -f mini && strip elf-xz && objcopy --add-section .gnu_debugdata=mini.xz elf-xz ||
+    stop 'the names of functions are compressed by xz'
+# the simulated libz; libzstd and others are not there, as on a Mac
+mkdir -p system/usr/lib
+"$here/build.sh" "$arch" "$out" "$headers" libz -O1 '-dylib -install_name /usr/lib/libz.1.dylib' "$here/frameworks/zlib.c" &&
+    cp "$out/libz" system/usr/lib/libz.1.dylib || stop 'the simulated libz is built'
 
 address() { llvm-nm-19 "$1" | sed -n "s/^0*\([0-9a-f]*\) [tT] $2\$/\1/p"; }
 base=$((0x100000000)) loaded=$((0x102a08000))
@@ -140,6 +154,13 @@ both 'symbolize --json does' 0 symbolize --json --symbols=store --image=program 
 both 'symbolize names an inlined call of a program of Linux' 0 symbolize "elf+0x$(address elf middle)"
 input=log.ips both 'symbolize names a crash log of Apple in JSON' 0 symbolize --symbols=store
 input=log.crash both 'symbolize names a crash log of Apple in text' 0 symbolize --symbols=store
+inlined=0x$(address elf middle)
+ported_only 'symbolize says that zlib is missing' 0 'libz.1.dylib (of the system) is not here' symbolize "elf-zlib+$inlined"
+export MACHOHOST_ROOT="$in/system"
+both 'symbolize names an inlined call by compressed debug information' 0 symbolize "elf-zlib+$inlined"
+unset MACHOHOST_ROOT
+ported_only 'symbolize says that zstd is missing' 0 'libzstd.1.dylib (Homebrew: zstd) is not here' symbolize "elf-zstd+$inlined"
+ported_only 'symbolize says that xz is missing' 3 'liblzma.5.dylib (Homebrew: xz) is not here' symbolize "elf-xz+$inlined"
 both 'types shows a structure' 0 types elf 'struct pair'
 both 'types --json shows a function' 0 types --json elf "0x$(address elf middle)"
 both 'blocks lists the blocks of an object' 0 blocks blocks.o
@@ -186,8 +207,8 @@ for command in stacks watch mark holders doctor; do
 done
 ported_only 'run says so, with the status of its own failures' 125 'not on this system' run -- true
 ported_only 'blocks --pid says so' 6 'not on this system' blocks --pid=1
-ported_only 'privacy says which library it needs' 6 'libplist' privacy manifest calls1.sonde
-ported_only 'upload does' 6 'libsonde-upload' upload --to=https://collector.example/ stacks.sonde
+ported_only 'privacy says which library it needs' 6 'libplist-2.0.4.dylib (Homebrew: libplist)' privacy manifest calls1.sonde
+ported_only 'upload does' 6 'libsonde-upload, which is not built for this system' upload --to=https://collector.example/ stacks.sonde
 ported_only 'version says that no names of C++ are decoded' 0 'names: none' version
 
 # what llvm says of the program's code, each eighth byte: the function, and the one that it is inlined into

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base_status.h"
-#include "inflate_load.h"
+#include "host_library.h"
 
 /* Memory limit of liblzma: the dictionary of its largest preset is 64 MiB. */
 #define XZ_MEMORY_MAX ((uint64_t)256 << 20)
@@ -19,11 +19,6 @@ enum { Z_OK = 0, Z_MEM_ERROR = -4, Z_BUF_ERROR = -5 };
 enum { ZSTD_ERROR_MEMORY = 64, ZSTD_ERROR_ROOM = 70 };
 enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_MEMLIMIT_ERROR = 6, LZMA_BUF_ERROR = 10 };
 
-static bool load(const char *library, const char *name, void *ret_function)
-{
-    return sonde__inflate_load != NULL && sonde__inflate_load(library, name, ret_function);
-}
-
 struct job {
     const void *data;
     size_t size;
@@ -31,15 +26,28 @@ struct job {
     size_t room;
     size_t done;
     const char *what;
+    const char *detail; /* or null */
 };
+
+static bool load(enum sonde__host_library library, const char *name, void *ret_function)
+{
+    return sonde__host_library_find != NULL &&
+           sonde__host_library_find(library, name, ret_function);
+}
+
+static enum sonde_status lacks(struct job *job, enum sonde__host_library library, const char *what)
+{
+    job->what = what;
+    job->detail = sonde__host_library_names[library].text;
+    return SONDE_UNSUPPORTED;
+}
 
 static enum sonde_status inflate_zlib(struct job *job)
 {
     int (*uncompress)(unsigned char *, unsigned long *, const unsigned char *, unsigned long);
     unsigned long done = job->room;
-    if (!load("libz.so.1", "uncompress", &uncompress)) {
-        job->what = "compressed with zlib, and libz.so.1 (Debian: zlib1g) is not there";
-        return SONDE_UNSUPPORTED;
+    if (!load(SONDE__HOST_ZLIB, "uncompress", &uncompress)) {
+        return lacks(job, SONDE__HOST_ZLIB, "compressed with zlib, and a library is not there");
     }
     int rc = uncompress(job->to, &done, job->data, job->size);
     job->done = done < job->room ? done : job->room;
@@ -66,11 +74,10 @@ static enum sonde_status inflate_zstd(struct job *job)
     size_t (*decompress)(void *, size_t, const void *, size_t);
     unsigned (*is_error)(size_t);
     int (*error_code)(size_t);
-    if (!load("libzstd.so.1", "ZSTD_decompress", &decompress) ||
-        !load("libzstd.so.1", "ZSTD_isError", &is_error) ||
-        !load("libzstd.so.1", "ZSTD_getErrorCode", &error_code)) {
-        job->what = "compressed with zstd, and libzstd.so.1 (Debian: libzstd1) is not there";
-        return SONDE_UNSUPPORTED;
+    if (!load(SONDE__HOST_ZSTD, "ZSTD_decompress", &decompress) ||
+        !load(SONDE__HOST_ZSTD, "ZSTD_isError", &is_error) ||
+        !load(SONDE__HOST_ZSTD, "ZSTD_getErrorCode", &error_code)) {
+        return lacks(job, SONDE__HOST_ZSTD, "compressed with zstd, and a library is not there");
     }
     size_t rc = decompress(job->to, job->room, job->data, job->size);
     if (is_error(rc) == 0) {
@@ -92,9 +99,8 @@ static enum sonde_status inflate_xz(struct job *job)
                   size_t *, size_t);
     uint64_t memory = XZ_MEMORY_MAX;
     size_t at = 0;
-    if (!load("liblzma.so.5", "lzma_stream_buffer_decode", &decode)) {
-        job->what = "compressed with xz, and liblzma.so.5 (Debian: liblzma5) is not there";
-        return SONDE_UNSUPPORTED;
+    if (!load(SONDE__HOST_LZMA, "lzma_stream_buffer_decode", &decode)) {
+        return lacks(job, SONDE__HOST_LZMA, "compressed with xz, and a library is not there");
     }
     int rc = decode(&memory, 0, NULL, job->data, &at, job->size, job->to, &job->done, job->room);
     job->what = "malformed xz data";
@@ -126,6 +132,7 @@ enum sonde_status sonde__inflate(enum sonde__inflate_kind kind, const void *data
     struct job job = {.data = data, .size = size, .to = to, .room = room};
     enum sonde_status status = kinds[kind](&job);
     *ret_size = job.done;
-    return status == SONDE_OK ? SONDE_OK
-                              : sonde__base_fail(ret_error, status, job.what, NULL, 0, job.done);
+    return status == SONDE_OK
+               ? SONDE_OK
+               : sonde__base_fail(ret_error, status, job.what, job.detail, 0, job.done);
 }

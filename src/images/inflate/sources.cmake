@@ -1,5 +1,4 @@
 set(sources
     inflate.c
-    inflate_load.c
     inflate_xz_size.c
 )

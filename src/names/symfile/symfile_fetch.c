@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "host_clock.h"
-#include "inflate_load.h"
+#include "host_library.h"
 #include "symfile_kept.h"
 
-#define LIBRARY "libdebuginfod.so.1"
 /* Shorter ids were set by hand instead of computed from the contents. */
 enum { BUILD_ID_BYTES_MIN = 8 };
 enum { SAY_BYTES = 1024 };
@@ -39,7 +38,8 @@ static void print(struct sonde__symfile_fetch *fetch, const char *what)
 
 static bool load(const char *name, void *ret_function)
 {
-    return sonde__inflate_load != NULL && sonde__inflate_load(LIBRARY, name, ret_function);
+    return sonde__host_library_find != NULL &&
+           sonde__host_library_find(SONDE__HOST_DEBUGINFOD, name, ret_function);
 }
 
 static bool load_library(void)
@@ -136,9 +136,11 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
         return false;
     }
     if (!fetch->loaded && !load_library()) {
+        char text[SAY_BYTES];
         fetch->gave_up = true;
-        print(fetch, "DEBUGINFOD_URLS names servers, but " LIBRARY
-                     " (Debian: libdebuginfod1) is not here to ask them");
+        snprintf(text, sizeof text, "DEBUGINFOD_URLS names servers, but %s is not here to ask them",
+                 sonde__host_library_names[SONDE__HOST_DEBUGINFOD].text);
+        print(fetch, text);
         return false;
     }
     fetch->loaded = true;

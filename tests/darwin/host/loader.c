@@ -8,6 +8,7 @@
  * environment, as by DYLD_BIND_AT_LAUNCH, when their image is loaded. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -454,8 +455,16 @@ void host_load(const char *const *paths, unsigned count)
     host_begin_threads();
 }
 
+/* Libraries of the system are beneath the folder of MACHOHOST_ROOT. */
 int32_t host_load_later(const char *path)
 {
+    const char *root = getenv("MACHOHOST_ROOT");
+    char under[PATH_MAX];
+    if (root != NULL && path[0] == '/' &&
+        snprintf(under, sizeof under, "%s%s", root, path) < (int)sizeof under &&
+        access(under, R_OK) == 0) {
+        path = under;
+    }
     if (access(path, R_OK) != 0) {
         return -1;
     }
