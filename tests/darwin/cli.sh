@@ -35,8 +35,9 @@ unset DEBUGINFOD_URLS XDG_STATE_HOME
 ported() { XDG_CACHE_HOME=$in/kept-ported timeout 300 $emulator "$out/machohost" "$out/libSystem.dylib" "$in/bin/sonde" "$@"; }
 native() { XDG_CACHE_HOME=$in/kept-native "$sonde" "$@"; }
 
-# both NAME STATUS ARGUMENT...: both programs end with the status and print the same. Standard input is $input.
-input=/dev/null
+# both NAME STATUS ARGUMENT...: both programs end with the status and print the same. Standard input is $input. $volatile: for sed, what
+# differs between two runs.
+input=/dev/null volatile=
 both() {
     name=$1 wanted=$2 rc=0
     shift 2
@@ -47,6 +48,7 @@ both() {
     [ $native_status = "$wanted" ] && [ $ported_status = "$wanted" ] ||
         { rc=1 && echo "    status $native_status, ported $ported_status, wanted $wanted"; }
     for what in out err; do
+        [ -z "$volatile" ] || sed -i "$volatile" native.$what ported.$what
         cmp native.$what ported.$what >/dev/null || { rc=1 && diff native.$what ported.$what | head -10 | cut -c1-200 | sed 's/^/    /'; }
     done
     [ -s native.out ] || [ -s native.err ] || { rc=1 && echo '    nothing was printed'; }
@@ -139,6 +141,52 @@ cat >rules.ini <<'J'
   match = module:libstat*.so, symbol:stat_*
 J
 
+# Cores of this system, by gdb: of threads that wait, of a script, of a program with blocks.
+cat >threads.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+static __attribute__((noinline)) int waits(int fd) { char c; return (int)read(fd, &c, 1) + 1; }
+static void *work(void *fd) { return (void *)(long)waits(*(int *)fd); }
+int main(void) { int fds[2]; pthread_t t; if (pipe(fds) != 0) return 1; pthread_create(&t, 0, work, fds); return waits(fds[0]); }
+C
+cat >script.py <<'P'
+import time
+def inner(): time.sleep(300)
+def outer(): inner()
+outer()
+P
+cat >closures.c <<'C'
+#include <unistd.h>
+void *_Block_copy(const void *block);
+extern void *_NSConcreteStackBlock[];
+void *kept[2];
+int main(int argc, char **argv) {
+    for (int i = 0; i < 2; i++) kept[i] = _Block_copy(^(int more) { return argc + i + more; });
+    (void)argv; return (int)sleep(300);
+}
+C
+cc -g -O1 threads.c -o threads -lpthread &&
+    clang-19 -fblocks -g -O1 -w closures.c -x c -DCORPUS_MARK_1='"a"' -DCORPUS_MARK_2='"b"' "$here/../integration/blocks/corpus/runtime.c" -o closures ||
+    stop 'programs for cores are built'
+core() { # NAME PROGRAM...: a core of the program that waits
+    name=$1
+    shift
+    "$@" &
+    pid=$!
+    for _ in $(seq 100); do # until it waits
+        grep -q '^State:.S' /proc/$pid/status && [ "$(cut -d' ' -f1 /proc/$pid/syscall)" != running ] && break
+        sleep 0.1
+    done
+    sleep 0.5
+    gcore -o "$name" $pid >log 2>&1
+    rc=$?
+    kill $pid
+    [ $rc = 0 ] && mv "$name.$pid" "$name.core" || stop "a core of $name is written"
+}
+core threads ./threads
+core script python3 script.py
+core closures ./closures
+
 # --- the commands ---
 native index --output=native-indexes store/program.dSYM program elf >native.out 2>&1
 ported index --output=ported-indexes store/program.dSYM program elf >ported.out 2>&1
@@ -161,6 +209,14 @@ both 'symbolize names an inlined call by compressed debug information' 0 symboli
 unset MACHOHOST_ROOT
 ported_only 'symbolize says that zstd is missing' 0 'libzstd.1.dylib (Homebrew: zstd) is not here' symbolize "elf-zstd+$inlined"
 ported_only 'symbolize says that xz is missing' 3 'liblzma.5.dylib (Homebrew: xz) is not here' symbolize "elf-xz+$inlined"
+ported_only 'stacks --core says that zlib is missing' 0 'libz.1.dylib (of the system) is not here' stacks --core=threads.core
+export MACHOHOST_ROOT="$in/system" # Debian compresses its debug files with zlib
+both 'stacks --core shows threads that wait' 0 stacks --core=threads.core
+volatile='/"time": "/d; /"report_id": "/d' both 'stacks --core --json does' 0 stacks --json --core=threads.core
+both 'stacks --core shows functions of a script' 0 stacks --core=script.core
+unset MACHOHOST_ROOT
+both 'blocks --core lists the blocks of a heap' 0 blocks --json --core=closures.core
+both 'stacks --core of a file that is no core' 6 stacks --core=elf.c
 both 'types shows a structure' 0 types elf 'struct pair'
 both 'types --json shows a function' 0 types --json elf "0x$(address elf middle)"
 both 'blocks lists the blocks of an object' 0 blocks blocks.o
@@ -202,11 +258,14 @@ rc=0
 cmp native.out ported.out && grep -q "$(printf '\033')" ported.out && grep -q '…' ported.out || rc=1
 say $rc 'sonde show fits its lines to a terminal, with colours'
 # what is not there
-for command in stacks watch mark holders doctor; do
+for command in watch mark doctor; do
     ported_only "$command says that it is not there" 6 'not on this system' $command 1
 done
 ported_only 'run says so, with the status of its own failures' 125 'not on this system' run -- true
-ported_only 'blocks --pid says so' 6 'not on this system' blocks --pid=1
+for command in 'stacks 1' 'blocks --pid=1' 'holders 1 0x1000'; do
+    # shellcheck disable=SC2086 # words
+    ported_only "$command says so" 6 'sonde reads no other processes on this system' $command
+done
 ported_only 'privacy says which library it needs' 6 'libplist-2.0.4.dylib (Homebrew: libplist)' privacy manifest calls1.sonde
 ported_only 'upload does' 6 'libsonde-upload, which is not built for this system' upload --to=https://collector.example/ stacks.sonde
 ported_only 'version says that no names of C++ are decoded' 0 'names: none' version

@@ -164,6 +164,13 @@ static uint64_t code_id_of_image(struct sonde__drain *drain, const struct sonde_
     return code != NULL ? sonde__arch_shape_of_bytes(code, left < PAGE ? (size_t)left : PAGE) : 0;
 }
 
+/* Cores are those of Linux, on every system. */
+static uint32_t platform_of(const struct sonde__target *target)
+{
+    return target != NULL && !sonde__target_is_live(target) ? (uint32_t)SONDE__REPORT_PLATFORM_LINUX
+                                                            : sonde__host_platform();
+}
+
 static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image *image)
 {
     const char *path =
@@ -180,7 +187,7 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
         .build_id = image->build_id,
         .flags = image->flags | whose,
         .arch = image->arch,
-        .platform = sonde__host_platform(),
+        .platform = platform_of(drain->target),
         .code_id = code_id_of_image(drain, image),
         .start = image->start,
         .bias = image->bias,

@@ -26,9 +26,8 @@ set(sources
     ${SONDE_PORT}/target_self_needed.c
     ${SONDE_PORT}/target_self_paths.c
 )
-# the parts of Darwin's port that exist
+# the parts of Darwin's port that exist (darwin/target_none.c is for apps: Package.swift)
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(REMOVE_ITEM sources target_cause.c target_core.c target_core_notes.c target_script.c)
-    list(APPEND sources darwin/target_none.c darwin/target_process.c darwin/target_self_loader.c
+    list(APPEND sources darwin/target_process.c darwin/target_self_loader.c
         darwin/target_self_needed.c darwin/target_zones.c)
 endif()

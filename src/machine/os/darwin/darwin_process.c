@@ -28,3 +28,11 @@ size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, si
     (void)ret_os_error;
     return pid == sonde__os_pid() ? sonde__os_read(address, ret_bytes, size) : 0;
 }
+
+void sonde__os_read_process_parts(int32_t pid, struct sonde__os_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        parts[i].got =
+            sonde__os_read_process(pid, parts[i].address, parts[i].bytes, parts[i].size, NULL);
+    }
+}

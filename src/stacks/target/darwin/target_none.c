@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* This port has no targets but the own process, which runs no script that is read: what the
- * readers of cores, scripts and system calls define elsewhere. */
+/* For apps (Package.swift), which have no targets but the own process and no script that is read:
+ * in place of the readers of cores, scripts and system calls. */
 #include "base_status.h"
 #include "target_cause.h"
 #include "target_private.h"

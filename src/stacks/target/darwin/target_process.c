@@ -313,9 +313,10 @@ enum sonde_status sonde__target_open_process(int32_t pid,
     enum sonde_status status;
     (void)options;
     if (pid != sonde__os_pid()) {
-        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                "another process: on this system only the own one can be opened",
-                                NULL, 0, (uint64_t)pid);
+        return sonde__base_fail(
+            ret_error, SONDE_UNSUPPORTED,
+            "sonde reads no other processes on this system, only cores and files", NULL, 0,
+            (uint64_t)pid);
     }
     target = sonde__mem_alloc_zeroed(sizeof(struct own));
     if (target == NULL) {
