@@ -2,6 +2,7 @@ set(sources
     swift.c
     swift_arguments.c
     swift_conformance.c
+    swift_derivative.c
     swift_entity.c
     swift_generic.c
     swift_identifier.c

@@ -240,6 +240,18 @@ swift_ref sonde__swift_function_entity(struct sonde__swift *p)
                       : sonde__swift_fail(p);
 }
 
+/* `fMX`: where a macro that is in no declaration was expanded */
+static swift_ref macro_place(struct sonde__swift *p)
+{
+    int32_t line = sonde__swift_index(p), column = sonde__swift_index(p);
+    swift_ref file = sonde__swift_pop(p, SWIFT_IDENTIFIER_NODE);
+    const swift_ref children[4] = {sonde__swift_pop(p, SWIFT_IDENTIFIER_NODE), file,
+                                   sonde__swift_number(p, SWIFT_NUMBER_NODE, (uint32_t)line),
+                                   sonde__swift_number(p, SWIFT_NUMBER_NODE, (uint32_t)column)};
+    return line < 0 || column < 0 ? sonde__swift_fail(p)
+                                  : sonde__swift_make_all(p, SWIFT_MACRO_PLACE_NODE, 4, children);
+}
+
 /* The macro's name is in the place of labels. */
 swift_ref sonde__swift_macro_expansion(struct sonde__swift *p)
 {
@@ -257,6 +269,9 @@ swift_ref sonde__swift_macro_expansion(struct sonde__swift *p)
     swift_ref children[5] = {0};
     char c = sonde__swift_next(p);
     const char *row = c == '\0' ? NULL : strchr(codes, c);
+    if (c == 'X') {
+        return macro_place(p);
+    }
     if (row == NULL) {
         return sonde__swift_fail(p);
     }

@@ -114,6 +114,8 @@ enum {
     K(ATTRIBUTE, SWIFT_ATTRIBUTE, "")                                                              \
     K(PARTIAL_APPLY, SWIFT_ATTRIBUTE, "")                                                          \
     K(SPECIALIZATION, SWIFT_ATTRIBUTE, "")                                                         \
+    K(MACRO_PLACE, SWIFT_CONTEXT, "module %0 file %1 line %2 column %3")                           \
+    K(DERIVATIVE, SWIFT_CONTEXT, "")                                                               \
     K(PREFIXED, 0, "%t%*")                                                                         \
     K(SUFFIX, 0, "")                                                                               \
     K(GLOBAL, 0, "%*")

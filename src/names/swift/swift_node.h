@@ -210,6 +210,8 @@ swift_ref sonde__swift_macro_expansion(struct sonde__swift *p);
  * this kind; nothing was read. */
 swift_ref sonde__swift_thunk(struct sonde__swift *p);
 swift_ref sonde__swift_specialization(struct sonde__swift *p);
+swift_ref sonde__swift_derivative(struct sonde__swift *p);
+swift_ref sonde__swift_differentiability(struct sonde__swift *p);
 swift_ref sonde__swift_value_witness(struct sonde__swift *p);
 /* A node whose text is printed as it is, and then its children. */
 swift_ref sonde__swift_prefixed(struct sonde__swift *p, const char *text, size_t count,

@@ -175,6 +175,9 @@ static void put_other(struct sonde__swift_out *out, swift_ref ref)
     case SWIFT_ANONYMOUS_NODE:
         put_anonymous(out, ref);
         return;
+    case SWIFT_DERIVATIVE_NODE:
+        put_format(out, ref, out->brief ? "%0%1" : "%0%1%2");
+        return;
     case SWIFT_ATTRIBUTE_NODE:
         sonde__swift_put_text(out, ref);
         return;

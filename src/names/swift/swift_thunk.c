@@ -141,6 +141,7 @@ static swift_ref witness(struct sonde__swift *p)
 {
     return sonde__swift_skip(p, 'Z')   ? once(p, "one-time initialization function for ")
            : sonde__swift_skip(p, 'z') ? once(p, "one-time initialization token for ")
+           : sonde__swift_skip(p, 'J') ? sonde__swift_differentiability(p)
                                        : 0;
 }
 
@@ -151,7 +152,7 @@ swift_ref sonde__swift_thunk(struct sonde__swift *p)
         return witness(p);
     }
     char c = sonde__swift_peek(p);
-    if (c == '\0' || strchr("AaevKkHhgGBtsipPf", c) == NULL) {
+    if (c == '\0' || strchr("AaevKkHhgGBtsipPfJ", c) == NULL) {
         return 0;
     }
     p->in++;
@@ -172,6 +173,8 @@ swift_ref sonde__swift_thunk(struct sonde__swift *p)
         return key_path_index(p, c);
     case 'f':
         return sonde__swift_signature_specialization(p);
+    case 'J':
+        return sonde__swift_derivative(p);
     default:
         return sonde__swift_specialization(p);
     }

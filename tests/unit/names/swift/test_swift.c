@@ -176,6 +176,40 @@ static const struct {
      "stringify<A>(_:)"},
     {"$s4shop1fyyF9stringifyfMf_", "freestanding macro expansion #1 of stringify in shop.f() -> ()",
      "freestanding macro expansion #1 of stringify in f()"},
+    {"$s4shop0022macro_basicswift_tiAIefMX3_6_9stringifyfMf_",
+     "freestanding macro expansion #1 of stringify in module shop file macro_basic.swift line 4 "
+     "column 7",
+     "freestanding macro expansion #1 of stringify in module shop file macro_basic.swift line 4 "
+     "column 7"},
+    {"$s4shop3addyS2f_S2ftFTJfUSSpSr",
+     "forward-mode derivative of shop.add(Swift.Float, Swift.Float, Swift.Float) -> Swift.Float "
+     "with respect to parameters {1, 2} and results {0}",
+     "forward-mode derivative of add(_:_:_:)"},
+    {"$s4shop4CartC3addyS2fFTJVrSpSr",
+     "vtable thunk for reverse-mode derivative of shop.Cart.add(Swift.Float) -> Swift.Float with "
+     "respect to parameters {0} and results {0}",
+     "vtable thunk for reverse-mode derivative of Cart.add(_:)"},
+    {"$s4shop1fyxxlFlTJpSpSrTj",
+     "dispatch thunk of pullback of shop.f<A>(A) -> A with respect to parameters {0} and results "
+     "{0} with <A>",
+     "dispatch thunk of pullback of f<A>(_:)"},
+    {"$sS2fIegyd_TJSdSSSpSrSUSP",
+     "autodiff subset parameters thunk for differential from @escaping @callee_guaranteed "
+     "(@unowned Swift.Float) -> (@unowned Swift.Float) with respect to parameters {0, 1, 2} and "
+     "results {0} "
+     "to parameters {0, 2}",
+     "autodiff subset parameters thunk for differential from @escaping @callee_guaranteed "
+     "(@unowned Float) -> (@unowned Float)"},
+    {"$sS2fIegyd_S2dIegyd_TJOp",
+     "autodiff self-reordering reabstraction thunk for pullback from @escaping @callee_guaranteed "
+     "(@unowned Swift.Float) -> (@unowned Swift.Float) to @escaping @callee_guaranteed (@unowned "
+     "Swift.Double) -> (@unowned Swift.Double)",
+     "autodiff self-reordering reabstraction thunk for pullback from @escaping @callee_guaranteed "
+     "(@unowned Float) -> (@unowned Float)"},
+    {"$s4shop3addyS2f_S2ftFWJrSpSr",
+     "reverse-mode differentiability witness for shop.add(Swift.Float, Swift.Float, Swift.Float) "
+     "-> Swift.Float with respect to parameters {0} and results {0}",
+     "reverse-mode differentiability witness for add(_:_:_:)"},
     {"$s4shop5ActorC3runyyYaFTu", "async function pointer to shop.Actor.run() async -> ()",
      "async function pointer to Actor.run()"},
     {"$s4shop5StoreC3runyyFTX", "dynamically replaceable variable for shop.Store.run() -> ()",
@@ -258,12 +292,17 @@ TEST(what_is_not_understood_is_refused)
         "$s4shop3addyS2i_Sit",          /* no function */
         "$s4shop3addyS999999999999itF", /* repeated too often */
         "$s4shop00yyF",
+        "$s4shop1fyyFTJ", /* derived how? */
+        "$s4shop1fyyFTJxSpSr",
+        "$s4shop1fyyFTJrSp", /* no results */
+        "$sTJrSpSr",         /* of nothing */
+        "$sTJOp",
+        "$s4shop3fMX3_6_9stringifyfMf_",  /* no file */
         "$s4shop009a_JJJJJJJyyF",         /* Punycode out of range */
         "$s4shop1f\x01\x02\x03\x04\x05V", /* a symbolic reference, which needs the image */
         "$s4shop4CartVXQ",
         "$s4shop4CartVMZ",
         "$s4shop3addyS2i_SitFTf4z_n",
-        "$s4shop3addyS2i_SitFTJfUSSpSr", /* derivatives are not decoded */
         "_Tt",
         "_TtC",
         "_TtC4shop",
