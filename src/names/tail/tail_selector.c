@@ -18,9 +18,8 @@ static bool is_set(const uint8_t *map, uint32_t at)
 }
 
 /* Go back one instruction of the same run. False: the run begins here. */
-static bool go_back(const struct tail_flow *f, uint32_t *at)
+static bool go_back_one(const struct tail_flow *f, uint32_t *at, struct sonde__flow *ret_flow)
 {
-    struct sonde__flow flow;
     uint32_t before = *at;
     if (is_set(f->targets, *at)) {
         return false;
@@ -31,12 +30,29 @@ static bool go_back(const struct tail_flow *f, uint32_t *at)
         }
         before--;
     } while (!is_set(f->starts, before));
-    if (!sonde__arch_flow(f->arch, f->vaddr + before, f->code + before, *at - before, &flow) ||
-        flow.kind != SONDE__FLOW_ON || before + flow.length != *at) {
+    if (!sonde__arch_flow(f->arch, f->vaddr + before, f->code + before, *at - before, ret_flow) ||
+        before + ret_flow->length != *at) {
         return false;
     }
     *at = before;
     return true;
+}
+
+/* Go back to an instruction that may change registers: over branches that were not taken. False:
+ * the run begins before. */
+static bool go_back(const struct tail_flow *f, uint32_t *at)
+{
+    struct sonde__flow flow;
+    unsigned branches = 0;
+    while (go_back_one(f, at, &flow)) {
+        if (flow.kind != SONDE__FLOW_BRANCH) {
+            return flow.kind == SONDE__FLOW_ON;
+        }
+        if (++branches == BACK_MAX) {
+            return false;
+        }
+    }
+    return false;
 }
 
 /* --- AArch64 --- */

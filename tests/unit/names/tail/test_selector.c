@@ -48,19 +48,22 @@ TEST(selector_of_x86_64)
         uint32_t size;
         bool keeps;
     } cases[] = {
-        {"\x48\x89\xdf", 3, true},          /* mov %rbx, %rdi */
-        {"\x48\x89\xde", 3, false},         /* mov %rbx, %rsi */
-        {"\x49\x89\xde", 3, true},          /* mov %rbx, %r14 */
-        {"\xbe\x05\x00\x00\x00", 5, false}, /* mov $5, %esi */
-        {"\xba\x05\x00\x00\x00", 5, true},  /* mov $5, %edx */
-        {"\x5e", 1, false},                 /* pop %rsi */
-        {"\x41\x5e", 2, true},              /* pop %r14 */
-        {"\x48\x8b\x31", 3, false},         /* mov (%rcx), %rsi */
-        {"\x48\x8b\x3e", 3, true},          /* mov (%rsi), %rdi */
-        {"\x31\xf6", 2, false},             /* xor %esi, %esi */
-        {"\x31\xc0", 2, true},              /* xor %eax, %eax */
-        {"\x0f\xb6\xf0", 3, false},         /* movzbl %al, %esi: a form that is not known */
-        {"\xe8\x00\x00\x00\x00", 5, false}, /* call */
+        {"\x48\x89\xdf", 3, true},             /* mov %rbx, %rdi */
+        {"\x48\x89\xde", 3, false},            /* mov %rbx, %rsi */
+        {"\x49\x89\xde", 3, true},             /* mov %rbx, %r14 */
+        {"\xbe\x05\x00\x00\x00", 5, false},    /* mov $5, %esi */
+        {"\xba\x05\x00\x00\x00", 5, true},     /* mov $5, %edx */
+        {"\x5e", 1, false},                    /* pop %rsi */
+        {"\x41\x5e", 2, true},                 /* pop %r14 */
+        {"\x48\x8b\x31", 3, false},            /* mov (%rcx), %rsi */
+        {"\x48\x8b\x3e", 3, true},             /* mov (%rsi), %rdi */
+        {"\x31\xf6", 2, false},                /* xor %esi, %esi */
+        {"\x31\xc0", 2, true},                 /* xor %eax, %eax */
+        {"\x0f\xb6\xf0", 3, false},            /* movzbl %al, %esi: a form that is not known */
+        {"\xe8\x00\x00\x00\x00", 5, false},    /* call */
+        {"\x74\x10", 2, true},                 /* je */
+        {"\x0f\x84\x10\x00\x00\x00", 6, true}, /* je, far */
+        {"\xeb\x00", 2, false},                /* jmp */
     };
     const uint64_t wanted = VADDR + 8 + 0x10;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -103,6 +106,23 @@ TEST(selector_of_aarch64)
         words[changes[i][0]] = changes[i][1];
         CHECK_EQ(of_words(words, 5, 9), 0);
     }
+    /* over branches that were not taken */
+    static const uint32_t branches[] = {
+        0x54000041, /* b.ne */
+        0xb4000041, /* cbz x1 */
+        0x36000041, /* tbz w1 */
+    };
+    for (unsigned i = 0; i < sizeof branches / sizeof branches[0]; i++) {
+        for (unsigned at = 2; at < 5; at += 2) {
+            memcpy(words, plain, sizeof words);
+            words[at] = branches[i];
+            CHECK_EQ(of_words(words, 5, 9), wanted);
+            CHECK_EQ(of_words(words, 5, at), 0); /* another way joins */
+        }
+    }
+    memcpy(words, plain, sizeof words);
+    words[4] = 0x14000001; /* b */
+    CHECK_EQ(of_words(words, 5, 9), 0);
     /* ldr x1, 8 bytes ahead */
     static const uint32_t near[] = {0xd503201f, 0x58000041, 0xaa1303e0};
     CHECK_EQ(of_words(near, 3, 9), VADDR + 4 + 8);
