@@ -4,7 +4,7 @@
 # SONDE_REPEATS: how often each program is run; it is ok if all runs are.
 here=$(cd "$(dirname "$0")" && pwd)
 arch=$1 out=$2 objects=$3 headers=$4
-failed=0 repeats=${SONDE_REPEATS:-1} runs=0 bad_runs=0
+failed=0 repeats=${SONDE_REPEATS:-1} runs=0 bad_runs=0 captures=0
 # rounds: of calls.c, with four threads and four sets of flags: 30,000 captures on both machines
 case $arch in
     arm64) emulator=qemu-aarch64 signed=-mbranch-protection=pac-ret+leaf rounds=200 ;;
@@ -34,6 +34,8 @@ case_() {
             echo "    ended with $got, not $wanted; wanted: $text"
             sed 's/^/    /' "$out/out.txt"
         }
+        captured=$(sed -n 's/^\([0-9]*\) captures, at most .*/\1/p' "$out/out.txt") # of calls.c
+        captures=$((captures + ${captured:-0}))
         left=$((left - 1))
     done
     runs=$((runs + repeats)) bad_runs=$((bad_runs + bad))
@@ -159,6 +161,14 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
         { echo "not ok async is built"; exit 1; }
     case_ "who awaits in functions of Swift's kind: $flags" 0 '0 mistakes' run async
 done
+
+# an app's bundle, as on macOS
+app=$out/Shop.app/Contents
+"$here/build.sh" "$arch" "$out" "$headers" libLater -O1 '-dylib -install_name @rpath/libLater.dylib' "$here/programs/later.c" &&
+    "$here/build.sh" "$arch" "$out" "$headers" bundle "-O1" "$out/libsonde.a -undefined dynamic_lookup" "$here/programs/bundle.c" &&
+    mkdir -p "$app/MacOS" "$app/Frameworks" && cp "$out/bundle" "$app/MacOS/Shop" && cp "$out/libLater" "$app/Frameworks/libLater.dylib" ||
+    { echo "not ok the bundle is built"; exit 1; }
+case_ "what is in the bundle is the app's" 0 '0 mistakes' run Shop.app/Contents/MacOS/Shop "$app/Frameworks/libLater.dylib" "$out/hooks-later"
 
 "$here/build.sh" "$arch" "$out" "$headers" port "-O1 $uses" \
     "$out/libsonde.a" "$here/programs/port.c" || { echo "not ok port is built"; exit 1; }
@@ -303,6 +313,7 @@ if [ "$arch" = arm64 ]; then
     done
 fi
 
+echo "$captures captures of threads busy in libSystem, $arch"
 echo "$runs runs of programs, $bad_runs bad, $arch"
 repeats=1
 

@@ -8,8 +8,11 @@
 #include <stdint.h>
 
 /* Is the image app code: the main program, or any file that is not under the distribution's
- * library folders? path: the loader's; flags: enum sonde__image_flags */
+ * library folders? For a program of Apple's systems that is in a bundle: or any file in the bundle.
+ * path: the loader's; flags: enum sonde__image_flags */
 bool sonde__image_is_app(const char *path, uint32_t flags);
+/* On Apple's systems: the path of this process' program. Context: one thread at a time */
+void sonde__image_app_program(const char *path);
 /* Does a rule apply to the path? *ret_is_app: what it says. */
 bool sonde__image_app_ruled(const char *path, bool *ret_is_app);
 

@@ -8,6 +8,7 @@
 
 #include "arch_regs.h"
 #include "base_mem.h"
+#include "image_app.h"
 #include "os_images.h"
 #include "target_self_images.h"
 
@@ -97,6 +98,9 @@ void self_loader_each(const struct self_loader *loader,
         for (uint32_t at = 0; sonde__os_images_next(&at, &found, &object.path);) {
             object.image = describe(&found);
             if ((object.image.flags & SONDE__IMAGE_MAIN) == (is_main ? SONDE__IMAGE_MAIN : 0u)) {
+                if (is_main) {
+                    sonde__image_app_program(object.path);
+                }
                 each(ctx, &object);
             }
         }
