@@ -88,7 +88,8 @@ struct sonde_stack {
                           was kept */
     uint8_t async_met; /* the walk met an async frame, kept or not */
     uint8_t async_cut; /* the chain has more members than async_capacity */
-    uint64_t task_id;  /* of the running task (captures of the calling thread); 0: unknown */
+    uint64_t task_id;  /* of the running task, in captures of the calling thread: Swift's runtime
+                          tells  no other thread's; 0: unknown */
 };
 
 #define SONDE_NO_FRAME UINT32_MAX
