@@ -7,7 +7,10 @@
 demo_folder=
 demo_mounted=0
 
+demo_server=
+
 demo_clean() {
+    [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true
     [ "$demo_mounted" = 0 ] || fusermount3 -u "$demo_folder/slow" 2>/dev/null || as_root umount "$demo_folder/slow" || true
     [ -z "$demo_folder" ] || rm -rf "$demo_folder"
 }
@@ -37,6 +40,34 @@ demo_storage() {
     slow=("$demo_folder/slowsync" 150)
 }
 
+# A collector groups the stalls of the report. Its data stays in build/demo-collector.
+demo_collect() {
+    local collector=build/release/collector/sonde-collector data=build/demo-collector said url admin
+    said=$demo_folder/collector.out
+    [ -x "$collector" ] && [ -s "$demo_folder/orders.sonde" ] || return 0
+    rm -rf "$data"
+    "$collector" serve --data "$data" --listen 127.0.0.1:0 >"$said" 2>&1 &
+    demo_server=$!
+    for _ in $(seq 100); do
+        grep -q 'listening on port' "$said" && break
+        sleep 0.1
+    done
+    url=http://127.0.0.1:$(sed -n 's/.*listening on port \([0-9]*\).*/\1/p' "$said")
+    admin=$(sed -n 's/^admin key *//p' "$said")
+    sed -n 's/^ingest key *\([^ ]*\).*/\1/p' "$said" >"$demo_folder/key"
+    chmod 600 "$demo_folder/key"
+    build/release/cli/sonde upload -q --to "$url" --key-file "$demo_folder/key" "$demo_folder/orders.sonde"
+    printf '\nA collector at %s has grouped the stalls of this report:\n\n' "$url"
+    python3 examples/demo/groups.py "$url" "$admin"
+    kill "$demo_server" && wait "$demo_server" || true
+    demo_server=
+    cat <<EOF
+
+Its page, at http://127.0.0.1:7450/projects/default with the password $admin:
+    $collector serve --data $data
+EOF
+}
+
 dev_demo() {
     local storage slow rc=0
     . tools/dev/setup.sh
@@ -58,6 +89,7 @@ EOF
     "${slow[@]}" build/release/cli/sonde run --report "$demo_folder/orders.sonde" -- \
         /usr/bin/python3 examples/demo/orders.py "$storage/orders.db" || rc=$?
     cp "$demo_folder/orders.sonde" build/demo.sonde 2>/dev/null || true
+    demo_collect
     cat <<EOF
 
 What to try next:
