@@ -148,6 +148,8 @@ static uint64_t address_of(const struct python_layout *l, const uint8_t *head, u
         return word(head, l->code_qualname != PYTHON_NO ? l->code_qualname : l->code_name);
     case PYTHON_FILE:
         return word(head, l->code_filename);
+    case PYTHON_OWN_NAME:
+        return word(head, l->code_name);
     default:
         return word(head, l->code_linetable);
     }
@@ -174,8 +176,9 @@ static bool is_same_head(const struct python_layout *l, const uint8_t *a, const 
 
 static bool is_same_part(struct sonde__view *view, const struct python_copy *part)
 {
-    const uint8_t *bytes = sonde__view_at(view, part->address, part->size, false);
-    return bytes != NULL && memcmp(bytes, part->bytes, part->size) == 0;
+    const uint8_t *bytes =
+        part->size != 0 ? sonde__view_at(view, part->address, part->size, false) : NULL;
+    return part->size == 0 || (bytes != NULL && memcmp(bytes, part->bytes, part->size) == 0);
 }
 
 /* Is the object what it was? Compared once for each look. */
@@ -205,7 +208,7 @@ static char *put(char *to, const void *from, size_t size)
     return to + size + 1;
 }
 
-/* Read name, path and line table by one call; most are not longer than these sizes. */
+/* Read names, path and line table by one call; most are not longer than these sizes. */
 static void read_ahead(const struct python_codes *codes, struct sonde__view *view,
                        const uint8_t *head)
 {
@@ -215,6 +218,7 @@ static void read_ahead(const struct python_codes *codes, struct sonde__view *vie
         {.address = address_of(l, head, PYTHON_NAME), .size = NAME},
         {.address = address_of(l, head, PYTHON_FILE), .size = PATH},
         {.address = address_of(l, head, PYTHON_LINES), .size = LINES},
+        {.address = address_of(l, head, PYTHON_OWN_NAME), .size = NAME},
     };
     sonde__view_ahead(view, wanted, sizeof wanted / sizeof *wanted);
 }
@@ -261,8 +265,15 @@ static struct python_code *make_code(const struct python_layout *l, struct sonde
     struct python_code *code = sonde__mem_alloc_zeroed(sizeof *code);
     bool found = code != NULL;
     for (unsigned i = 0; i < PYTHON_PARTS && found; i++) {
-        found =
-            find_part(l, view, address_of(l, head, i), i, lines_size, &code->parts[i], &bytes[i]);
+        uint64_t address = address_of(l, head, i);
+        bool is_own = i == PYTHON_OWN_NAME;
+        found = (!is_own || address != address_of(l, head, PYTHON_NAME)) &&
+                find_part(l, view, address, i, lines_size, &code->parts[i], &bytes[i]);
+        if (!found && is_own) {
+            code->parts[i] = (struct python_copy){.bytes = NULL};
+            bytes[i] = head; /* of no bytes */
+            found = true;
+        }
         size += found ? code->parts[i].size : 0;
     }
     char *at = found ? sonde__mem_alloc(size) : NULL;
@@ -285,6 +296,27 @@ static struct python_code *make_code(const struct python_layout *l, struct sonde
     return code;
 }
 
+/* A program may give code another name (numpy does): tracebacks show it, and the qualified name is
+ * still the old one. Take it if the qualified name does not end with it. */
+static void take_own_name(struct python_codes *codes, struct sonde__view *view, const uint8_t *head,
+                          char *function)
+{
+    const struct python_layout *l = codes->layout;
+    char name[4 * PYTHON_TEXT_MAX + 4];
+    size_t size = 0, full = strlen(function);
+    uint64_t address = address_of(l, head, PYTHON_OWN_NAME);
+    if (address == address_of(l, head, PYTHON_NAME) ||
+        !python_text(codes, view, address, name, &size)) {
+        return;
+    }
+    size = strlen(name);
+    bool is_end = size <= full && strcmp(function + full - size, name) == 0 &&
+                  (size == full || function[full - size - 1] == '.');
+    if (!is_end) {
+        memcpy(function, name, size + 1);
+    }
+}
+
 /* Read a whole code object. Null: not code, unreadable, or out of memory. */
 static struct python_code *read_code(struct python_codes *codes, struct sonde__view *view,
                                      uint64_t address)
@@ -304,6 +336,7 @@ static struct python_code *read_code(struct python_codes *codes, struct sonde__v
         !find_bytes(codes, view, address_of(l, head, PYTHON_LINES), &lines, &lines_size)) {
         return NULL;
     }
+    take_own_name(codes, view, head, function);
     struct python_code *code = make_code(l, view, head, lines_size, function, file);
     if (code == NULL) {
         return NULL;

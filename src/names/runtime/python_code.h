@@ -30,7 +30,9 @@ struct python_copy {
     uint32_t size;
 };
 
-enum python_parts { PYTHON_NAME, PYTHON_FILE, PYTHON_LINES, PYTHON_PARTS };
+/* PYTHON_NAME is the qualified name, where the version has it. PYTHON_OWN_NAME: the name in
+ * tracebacks; its copy is empty if that is the same object, or cannot be read. */
+enum python_parts { PYTHON_NAME, PYTHON_FILE, PYTHON_LINES, PYTHON_OWN_NAME, PYTHON_PARTS };
 
 struct python_code {
     struct python_code *next; /* of the replaced ones */

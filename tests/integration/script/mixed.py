@@ -34,6 +34,10 @@ def deep(n):
         functools.reduce(lambda a, b: a + b, range(5), n)
 
 
+# Tracebacks show this name.
+deep.__code__ = deep.__code__.replace(co_name="deeper")
+
+
 def work(rounds=None):
     tree = Tree(5)
     while rounds is None or rounds > 0:

@@ -162,6 +162,35 @@ TEST(frames_beyond_the_top_are_not_taken)
     }
 }
 
+/* A program may give code another name, which tracebacks show: here that of its file. */
+TEST(code_is_shown_by_the_name_that_tracebacks_show)
+{
+    static const char *const names[] = {"python3.8", "python3.11", "python3.12", "python3.14"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        struct recorded_memory recorded;
+        struct sonde__runtime *runtime;
+        struct sonde__script script;
+        uint64_t file = 0;
+        uint8_t *data = load(names[n], &recorded);
+        const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+        for (unsigned again = 0; again < 2; again++) { /* known already, and changed */
+            CHECK_OK(sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime,
+                                            NULL));
+            sonde__runtime_read(runtime, recorded.tid, &script);
+            const struct python_layout *l = &runtime->python.layout;
+            uint64_t code = runtime->chain.frames[0].code;
+            recorded_copy(&recorded, code + l->code_filename, (uint8_t *)&file, 8);
+            recorded_poke(&recorded, data, code + l->code_name, file);
+            sonde__runtime_read(runtime, recorded.tid, &script);
+            CHECK_EQ(script.count, DEPTH);
+            CHECK_STR(script.frames[0].function, "/srv/app/app.py");
+            CHECK_STR(script.frames[DEPTH - 1].function, "<module>");
+            sonde__runtime_close(runtime);
+        }
+        free(data);
+    }
+}
+
 /* The program drops a function and makes another: the same addresses have other texts. */
 TEST(code_that_took_the_place_of_other_code_is_read_again)
 {
