@@ -99,18 +99,60 @@ static bool is_covered(const struct sonde__manifest *manifest, const char *funct
     return false;
 }
 
-/* Does the program's own code make the call? */
-static bool is_own_call(const struct sonde__report *report, const struct sonde__report_call *call)
+const char *sonde__manifest_framework(const char *path, size_t *ret_size)
+{
+    static const char suffix[] = ".framework/";
+    const char *found = NULL;
+    for (const char *at = strstr(path, suffix); at != NULL; at = strstr(at + 1, suffix)) {
+        found = at;
+    }
+    if (found == NULL) {
+        return NULL;
+    }
+    const char *begin = found;
+    while (begin > path && begin[-1] != '/') {
+        begin--;
+    }
+    *ret_size = (size_t)(found - begin) + sizeof suffix - 2;
+    return begin;
+}
+
+static bool is_of(const char *code, const char *path)
+{
+    size_t size = 0;
+    const char *framework = sonde__manifest_framework(path, &size);
+    return framework == NULL ? code[0] == '\0'
+                             : strlen(code) == size && memcmp(code, framework, size) == 0;
+}
+
+enum caller { CALLER_OWN, CALLER_SYSTEM, CALLER_OTHER };
+
+/* Does the code make the call itself, or by a library of the system? */
+static enum caller caller_of(const struct sonde__report *report,
+                             const struct sonde__report_call *call, const char *code)
 {
     struct sonde__report_walk walk;
     struct sonde__report_step step;
+    enum caller caller = CALLER_OWN;
+    const char *path = "";
     sonde__report_walk_begin(&walk, report, call->stack);
-    return call->stack == 0 || !sonde__report_walk_next(&walk, &step) ||
-           sonde__report_frame_is_app(report, step.frame);
+    while (call->stack != 0 && sonde__report_walk_next(&walk, &step)) {
+        if (sonde__report_frame_is_app(report, step.frame)) {
+            const struct sonde__report_image *image =
+                step.frame->image != 0 ? sonde__report_image(report, step.frame->image) : NULL;
+            path = image != NULL ? sonde__report_text(report, image->path) : "";
+            break;
+        }
+        caller = CALLER_SYSTEM;
+        if (code == NULL) {
+            break;
+        }
+    }
+    return code == NULL || is_of(code, path) ? caller : CALLER_OTHER;
 }
 
 /* Is a blind spot ("direct calls inside /lib/libc.so.6") one of a library of the system? */
-static bool is_in_system(const char *missed)
+static bool is_in_system(const struct sonde__report *report, const char *missed)
 {
     char path[512];
     const char *begin = strchr(missed, '/');
@@ -120,11 +162,17 @@ static bool is_in_system(const char *missed)
     }
     memcpy(path, begin, size);
     path[size] = '\0';
+    for (uint32_t i = 1; i <= sonde__report_image_count(report); i++) {
+        if (strcmp(sonde__report_text(report, sonde__report_image(report, i)->path), path) == 0) {
+            return !sonde__report_is_app(report, i); /* as the program said */
+        }
+    }
     return !sonde__image_is_app(path, 0);
 }
 
 static void add_calls(const struct sonde__report *report, const struct sonde__manifest *manifest,
-                      const struct category *category, struct sonde__manifest_line *line)
+                      const char *code, const struct category *category,
+                      struct sonde__manifest_line *line)
 {
     uint64_t most = 0;
     uint32_t seen = 0, missed = 0;
@@ -137,14 +185,15 @@ static void add_calls(const struct sonde__report *report, const struct sonde__ma
         }
         line->recorded += seen != call->function;
         seen = call->function;
-        if (call->missed != 0 && !is_in_system(sonde__report_text(report, call->missed))) {
+        if (call->missed != 0 && !is_in_system(report, sonde__report_text(report, call->missed))) {
             line->may_miss += missed != call->function;
             line->missed = line->missed == 0 ? i + 1 : line->missed;
             missed = call->function;
         }
-        if (!is_own_call(report, call)) {
+        enum caller caller = caller_of(report, call, code);
+        if (caller == CALLER_SYSTEM) {
             line->system_calls += call->count;
-        } else if (declared || !is_covered(manifest, function)) {
+        } else if (caller == CALLER_OWN && (declared || !is_covered(manifest, function))) {
             line->calls += call->count;
             line->first = call->count > most ? i + 1 : line->first;
             most = call->count > most ? call->count : most;
@@ -198,7 +247,7 @@ static int by_state(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->category, b->category);
 }
 
-void sonde__manifest_compare(const struct sonde__manifest *manifest,
+void sonde__manifest_compare(const struct sonde__manifest *manifest, const char *code,
                              const struct sonde__report *report,
                              struct sonde__manifest_result *ret_result)
 {
@@ -206,7 +255,7 @@ void sonde__manifest_compare(const struct sonde__manifest *manifest,
     for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
         struct sonde__manifest_line *line = &ret_result->lines[ret_result->count++];
         line->category = categories[c].name;
-        add_calls(report, manifest, &categories[c], line);
+        add_calls(report, manifest, code, &categories[c], line);
         line->rules = count_rules(report, line->category);
         line->state = judge(manifest, line);
     }

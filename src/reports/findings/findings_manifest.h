@@ -56,19 +56,34 @@ struct sonde__manifest_result {
     uint32_t states[SONDE__MANIFEST_STATES];
 };
 
-/* The lines refer to the manifest and the report. */
-void sonde__manifest_compare(const struct sonde__manifest *manifest,
+/* code: whose calls are compared: those of an image in a folder of this name ("Stat.framework",
+ * which has a manifest of its own); "": those of no framework; null: all. A call of a library of
+ * the system belongs to what called that. The lines refer to the manifest and the report. */
+void sonde__manifest_compare(const struct sonde__manifest *manifest, const char *code,
                              const struct sonde__report *report,
                              struct sonde__manifest_result *ret_result);
+
+/* The framework that has the image of this path: its folder's name, not ended by a 0 but of
+ * *ret_size bytes. Null: none. */
+const char *sonde__manifest_framework(const char *path, size_t *ret_size);
 
 /* "called but undeclared", … */
 const char *sonde__manifest_state_text(enum sonde__manifest_state state);
 enum sonde__report_severity sonde__manifest_severity(enum sonde__manifest_state state);
 
-void sonde__manifest_text(const struct sonde__manifest_result *result,
+/* A part of an app: its own code, or a framework. */
+struct sonde__manifest_part {
+    char name[128];  /* "Foo.app", "Stat.framework"; "": the only part, which is not named */
+    char files[512]; /* the paths of its manifests, for people; "": it has none */
+    struct sonde__manifest manifest;
+    struct sonde__manifest_result result;
+};
+
+/* All parts of an app, or the only one. */
+void sonde__manifest_text(const struct sonde__manifest_part *parts, uint32_t count,
                           const struct sonde__report *report, const struct sonde__report_view *view,
                           struct sonde__report_sink sink);
-void sonde__manifest_json(const struct sonde__manifest_result *result,
+void sonde__manifest_json(const struct sonde__manifest_part *parts, uint32_t count,
                           const struct sonde__report *report, const struct sonde__report_view *view,
                           struct sonde__report_sink sink);
 

@@ -106,6 +106,48 @@ TEST_TIMEOUT(privacy_takes_the_manifests_of_sdks, 60)
           0, "declared and called: " CATEGORY "DiskSpace, 1 call\n");
 }
 
+/* A bundle: the app with its resources and each framework have calls and declarations of their own.
+ */
+#define BUNDLE                                                                                     \
+    "mkdir -p Foo.app/Frameworks/Stat.framework Foo.app/Frameworks/Bare.framework/Resources "      \
+    "Foo.app/Kit.bundle && printf '#include <sys/statvfs.h>\n#include <sys/stat.h>\nint "          \
+    "ask(void) { "                                                                                 \
+    "struct statvfs s; struct stat t; return statvfs(\"/\", &s) + stat(\"/\", &t) + stat(\"/\", "  \
+    "&t); }\n' "                                                                                   \
+    ">sdk.c && gcc -g -shared -fPIC sdk.c -o Foo.app/Frameworks/Stat.framework/Stat && printf "    \
+    "'#include <sys/stat.h>\nint ask(void); int main(void) { struct stat s; return stat(\"/\", "   \
+    "&s) + "                                                                                       \
+    "ask(); }\n' >main.c && gcc -g main.c Foo.app/Frameworks/Stat.framework/Stat -o Foo.app/Foo "  \
+    "&& "                                                                                          \
+    "\"$SONDE\" run --record list --report app.sonde --quiet -- Foo.app/Foo; manifest XML "        \
+    "DiskSpace=E174.1; mv PrivacyInfo.xcprivacy Foo.app/Kit.bundle; manifest BINARY "              \
+    "FileTimestamp=C617.1; mv PrivacyInfo.xcprivacy Foo.app; manifest XML FileTimestamp=C617.1; "  \
+    "mv PrivacyInfo.xcprivacy Foo.app/Frameworks/Stat.framework; \"$SONDE\" privacy --no-network "
+
+TEST_TIMEOUT(privacy_compares_the_parts_of_a_bundle, 60)
+{
+    struct test_run run = run_privacy(BUNDLE "--color never Foo.app/ app.sonde");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "Foo.app: PrivacyInfo.xcprivacy, Kit.bundle/PrivacyInfo.xcprivacy\n"
+                            "declared but never called: " CATEGORY "DiskSpace\n"
+                            "declared and called: " CATEGORY "FileTimestamp, 1 call\n");
+    CHECK_CONTAINS(run.out, "\nBare.framework: no manifest\n");
+    CHECK_CONTAINS(run.out,
+                   "\nStat.framework: Frameworks/Stat.framework/PrivacyInfo.xcprivacy\n"
+                   "called but undeclared: " CATEGORY "DiskSpace, 1 call\n  statvfs, 1 call\n");
+    CHECK_CONTAINS(run.out, "\ndeclared and called: " CATEGORY "FileTimestamp, 2 calls\n");
+    test_run_done(&run);
+    check(BUNDLE "--fail-on error Foo.app app.sonde", 8, "Stat.framework");
+    run = run_privacy(BUNDLE "--json Foo.app app.sonde");
+    struct json *json = json_parse(run.out);
+    const struct json *first = json_need(json, "parts")->first;
+    CHECK_STR(json_text(first, "name"), "Foo.app");
+    CHECK_STR(json_text(json_need(first, "categories")->first, "state"),
+              "declared but never called");
+    json_free(json);
+    test_run_done(&run);
+}
+
 TEST_TIMEOUT(privacy_json_has_the_same, 60)
 {
     struct test_run run = run_privacy("manifest XML FileTimestamp=C617.1; privacy --json");

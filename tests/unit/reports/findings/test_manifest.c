@@ -26,7 +26,7 @@ static const char *state_of(const struct made *made, const char *declared, const
         manifest.entries[0].reason_count = has_reason;
         manifest.count = 1;
     }
-    sonde__manifest_compare(&manifest, made->report, &result);
+    sonde__manifest_compare(&manifest, NULL, made->report, &result);
     snprintf(name, sizeof name, PREFIX "%s", category);
     for (uint32_t i = 0; i < result.count; i++) {
         const struct sonde__manifest_line *line = &result.lines[i];
