@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base_status.h"
+#include "host_process.h"
 #include "host_run.h"
 
 enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void **ret_memory,
@@ -17,4 +18,37 @@ enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void *
     *ret_fd = -1;
     *ret_memory = memory;
     return SONDE_OK;
+}
+
+/* --- what only processes that share it need --- */
+
+void *sonde__host_shared_map(int32_t fd, size_t size)
+{
+    (void)fd, (void)size;
+    return NULL;
+}
+
+void sonde__host_shared_clear(int32_t fd, size_t size)
+{
+    (void)fd, (void)size;
+}
+
+bool sonde__host_thread_ended(int32_t pid, uint64_t tid)
+{
+    (void)pid, (void)tid;
+    return false;
+}
+
+enum sonde_status sonde__host_tids_read(int32_t pid, uint64_t **ret_tids, size_t *ret_count,
+                                        struct sonde_error *ret_error)
+{
+    (void)pid, (void)ret_tids, (void)ret_count, (void)ret_error;
+    return SONDE_UNSUPPORTED;
+}
+
+enum sonde_status sonde__host_landmark_create(const char *name, const void *bytes, size_t size,
+                                              void **ret_memory)
+{
+    (void)name, (void)bytes, (void)size, (void)ret_memory;
+    return SONDE_UNSUPPORTED;
 }
