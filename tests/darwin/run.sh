@@ -230,6 +230,120 @@ for flags in '-O0' '-O2' "-O2 $signed"; do
     case_ "an app audits itself by rules, before and after consent: $flags" 0 '0 mistakes' audited
 done
 
+# a hooked call beside another way (bench.sh counts its instructions)
+"$here/build.sh" "$arch" "$out" "$headers" bench_audit "-fno-optimize-sibling-calls -fobjc-arc -O2 $folders" \
+    "$out/all.a -undefined dynamic_lookup" "$here/programs/bench_audit.m" || { echo "not ok bench_audit is built"; exit 1; }
+case_ "500 thumbnails, before and after consent, and by another way" 0 '0 mistakes' run bench_audit "$arch"
+grep '^darwin\.' "$out/out.txt"
+
+# the packs: each function that they list is called; then conditions, limits, phases, as text and compiled here
+packs="$here/../../packs/apple-required-reason.ini $here/../../packs/ios-privacy.ini"
+all_of_packs() {
+    rm -f "$out/packs.report"
+    # shellcheck disable=SC2086 # several files
+    run packs "$out/packs.rules" "$out/packs.report" && "$SONDE_CLI" show --json "$out/packs.report" >"$out/packs.json" &&
+        python3 "$here/packs.py" check "$out/packs.json" $packs && "$SONDE_CLI" show "$out/packs.report" >"$out/packs.txt"
+}
+said() { tr '\n' ' ' <"$out/packs.txt" | tr -s ' ' | grep -qF -- "$1"; }
+predicates() {
+    all_of_packs && said 'warning keys pack packs 2 calls' && grep -qF '/private/var/keys/a/b.pem' "$out/packs.txt" &&
+        grep -qF '/private/var/keys/b.txt' "$out/packs.txt" && said 'warning writes pack packs 1 call' &&
+        said 'warning version-6 pack packs 1 call' && grep -qF '[2001:db8::1]:443' "$out/packs.txt" &&
+        said 'warning abroad pack packs 2 calls' && said 'getppid 7 calls, 4 more than allowed' &&
+        said 'warning early pack packs 7 calls' && said 'no calls: late' || { cat "$out/packs.txt"; false; }
+}
+mkdir -p "$out/packs.d"
+# shellcheck disable=SC2086 # several files
+python3 "$here/packs.py" make "$out/libSystem.dylib" "$arch" "$out/packs.d" $packs &&
+    "$SONDE_CLI" audit compile "$here/programs/packs.ini" -o "$out/packs.rules" >"$out/out.txt" &&
+    "$here/build.sh" "$arch" "$out" "$headers" Simulated "-O1 -w -fno-builtin -I$here/sim" \
+        '-dylib -undefined dynamic_lookup -install_name /System/Library/Frameworks/Simulated.framework/Simulated' "$out/packs.d/system.m" ||
+    { echo "not ok the packs' functions are built"; exit 1; }
+for flags in '-O0' '-O2'; do
+    "$here/build.sh" "$arch" "$out" "$headers" packs "-fno-optimize-sibling-calls -w -fno-builtin -I$here/sim $flags" \
+        "$out/all.a $out/Simulated -undefined dynamic_lookup" "$here/programs/packs.m" "$here/programs/workers.c" "$out/packs.d/calls.m" ||
+        { echo "not ok packs is built"; exit 1; }
+    DYLD_INSERT_LIBRARIES=$out/Simulated && export DYLD_INSERT_LIBRARIES
+    case_ "each call of the packs of rules is found: $flags" 0 ' as wanted' all_of_packs
+    case_ "paths, flags, addresses, limits and phases of rules: $flags" 0 '' predicates
+    unset DYLD_INSERT_LIBRARIES
+done
+
+# a bundle: the app and each framework against their own manifests
+manifest() { # FOLDER FORMAT CATEGORY...
+    mkdir -p "$1" && python3 -c "import plistlib, sys
+types = [{'NSPrivacyAccessedAPIType': 'NSPrivacyAccessedAPICategory' + name, 'NSPrivacyAccessedAPITypeReasons': ['C617.1']} for name in sys.argv[3:]]
+plistlib.dump({'NSPrivacyAccessedAPITypes': types}, open(sys.argv[1] + '/PrivacyInfo.xcprivacy', 'wb'), fmt=getattr(plistlib, 'FMT_' + sys.argv[2]))" "$@"
+}
+sdk() { # NAME FLAGS: the framework NAME
+    "$here/build.sh" "$arch" "$out" "$headers" "Foo.app/Frameworks/$1.framework/$1" "-O1 -fno-optimize-sibling-calls $2" \
+        "-dylib -undefined dynamic_lookup -install_name @rpath/$1.framework/$1" "$here/programs/foo_sdk.c"
+}
+bundled() { # what `sonde privacy` says of each part
+    rm -f "$out/foo.report"
+    run Foo.app/Foo "$out/foo.rules" "$out/foo.report" && "$SONDE_CLI" privacy "$out/Foo.app" "$out/foo.report" >"$out/foo.txt" || return 1
+    category=NSPrivacyAccessedAPICategory
+    sed -n -e '/^[^ ]*: .*xcprivacy/p; /: no manifest$/p' -e 's/^\([a-z ]*\): '$category'\([A-Za-z]*\)\(, [0-9]* calls*\)\{0,1\}$/\1: \2\3/p
+        s/^neither: '$category'\([A-Za-z]*, [0-9]* by .*\)$/\1/p' "$out/foo.txt" | grep -v '^neither' >"$out/foo.parts"
+    cat >"$out/foo.wanted" <<'J'
+Foo.app: PrivacyInfo.xcprivacy, Analytics.bundle/PrivacyInfo.xcprivacy
+declared but never called: DiskSpace
+declared and called: SystemBootTime, 1 call
+declared and called: UserDefaults, 1 call
+FileTimestamp, 1 by libraries of the system
+Other.framework: no manifest
+called but undeclared: FileTimestamp, 1 call
+Stat.framework: Frameworks/Stat.framework/PrivacyInfo.xcprivacy
+called but undeclared: DiskSpace, 2 calls
+declared and called: FileTimestamp, 1 call
+J
+    diff "$out/foo.wanted" "$out/foo.parts" || { cat "$out/foo.txt"; return 1; }
+}
+rm -rf "$out/Foo.app"
+mkdir -p "$out/Foo.app/Frameworks/Stat.framework" "$out/Foo.app/Frameworks/Other.framework"
+manifest "$out/Foo.app" XML UserDefaults DiskSpace && manifest "$out/Foo.app/Analytics.bundle" BINARY SystemBootTime &&
+    manifest "$out/Foo.app/Frameworks/Stat.framework" BINARY FileTimestamp && sdk Stat '-DASK=stat_ask -DWITH_SPACE' &&
+    sdk Other '-DASK=other_ask' && printf '[pack]\nuse = apple-required-reason\n' >"$out/foo.ini" &&
+    "$SONDE_CLI" audit compile "$out/foo.ini" -o "$out/foo.rules" >"$out/out.txt" &&
+    "$here/build.sh" "$arch" "$out" "$headers" Foo.app/Foo '-O2 -fno-optimize-sibling-calls' \
+        "$out/all.a $out/Simulated $out/Foo.app/Frameworks/Stat.framework/Stat $out/Foo.app/Frameworks/Other.framework/Other -undefined dynamic_lookup" \
+        "$here/programs/foo.m" "$here/programs/workers.c" || { echo "not ok Foo.app is built"; exit 1; }
+DYLD_INSERT_LIBRARIES=$out/Simulated:$out/Foo.app/Frameworks/Stat.framework/Stat:$out/Foo.app/Frameworks/Other.framework/Other
+export DYLD_INSERT_LIBRARIES
+case_ "an app's bundle: its calls and its frameworks' against their own manifests" 0 '' bundled
+unset DYLD_INSERT_LIBRARIES
+
+# libsonde-preload.dylib, inserted into a program that knows nothing of it, as a scheme of Xcode does
+preload=$out/libsonde-preload.dylib
+"$here/../../preload/darwin/link.sh" "$arch" "$objects" "$out/libSystem.dylib" "$preload" &&
+    "$here/build.sh" "$arch" "$out" "$headers" plain '-O2 -fno-optimize-sibling-calls' '-undefined dynamic_lookup' "$here/programs/plain.m" &&
+    printf '[rule "photo"]\napi = -[Photos thumbnail:]\nlimit = 400/60s\n' >"$out/plain.ini" &&
+    "$SONDE_CLI" audit compile "$out/plain.ini" -o "$out/plain.rules" >"$out/out.txt" || { echo "not ok the library to insert is built"; exit 1; }
+# inserted VARIABLE=VALUE...: run it with these variables only
+# shellcheck disable=SC2086 # no emulator is no word
+inserted() { env -i PATH="$PATH" HOME="$out" DYLD_INSERT_LIBRARIES="$out/CoreFoundation:$preload" "$@" \
+    $emulator "$out/machohost" "$out/libSystem.dylib" "$out/plain"; }
+inserted_all() { # the watch and the audit, with a report in a folder and one in a file
+    rm -rf "$out/plain.spool" "$out/plain.report"
+    inserted SONDE_WATCH=250ms SONDE_AUDIT=plain.rules SONDE_REPORT="$out/plain.report" SONDE_SPOOL="$out/plain.spool" SONDE_BUILD=9 &&
+        grep -q '^ *#[0-9]* *load_photos' "$out/out.txt" && grep -q '^sonde: photo: -\[Photos thumbnail:\] by show_album < main' "$out/out.txt" &&
+        [ "$("$SONDE_CLI" show "$out/plain.report" | grep -c ' 500 calls, 100 more than allowed ')" = 1 ] &&
+        [ "$(find "$out/plain.spool" -name '*.sonde' ! -name counts.sonde | wc -l)" = 2 ]
+}
+case_ "a library that is inserted watches and audits" 0 'sum 124750' inserted_all
+case_ "the inserted library does nothing unasked" 0 'sum 124750' inserted
+case_ "a wrong variable is told" 0 'sonde: SONDE_WATCH is "soon": expected the time after which a loop stalls, at least 20ms (250ms, 2s), 1 or 0. Nothing is started' \
+    inserted SONDE_WATCH=soon SONDE_AUDIT=plain.rules
+case_ "a variable that is not known is told" 0 'sonde: SONDE_AUDITS is not known, and does nothing. There are SONDE_WATCH,' inserted SONDE_AUDITS=1
+case_ "rules that are not there are told" 0 "sonde: no audit: SONDE_AUDIT is $out/nowhere: it cannot be read" inserted SONDE_AUDIT=nowhere
+case_ "rules that are none are told" 0 "sonde: no audit: SONDE_AUDIT is $out/plain.ini: " inserted SONDE_AUDIT=plain.ini
+case_ "a registry of blocks is told" 0 'sonde: 3 blocks were made, 1 of them have ended' inserted SONDE_BLOCKS=1
+case_ "the library to insert needs only Apple's libSystem" 0 '' "$here/../../preload/darwin/link.sh" "$arch" "$objects" \
+    "$headers/../../darwin/libSystem.tbd" "$out/preload-apple.dylib"
+# shellcheck disable=SC2086
+case_ "the privacy manifest has the categories of the functions that it calls, and no other" 0 '' \
+    python3 "$here/reasons.py" "$preload" "$here/../../share/apple/PrivacyInfo.xcprivacy" $here/../../packs/apple-required-reason.ini
+
 # the corpus of blocks, as clang compiles it for Apple's runtimes
 blocks=$unit/../integration/blocks
 part() { name=$1; shift; clang-19 --target="$arch-apple-macos11" -nostdlibinc -isystem "$headers" -w -g -c "$@" -o "$out/corpus-$name.o"; }

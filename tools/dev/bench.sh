@@ -18,10 +18,10 @@ bench_run() {
 
 # bench_darwin CHECKOUT/: counts captures in the host of tests/darwin, on both machines.
 bench_darwin() {
-    local arch targets
+    local arch
     [ -d "$SONDE_DARWIN_HEADERS" ] || { say "no headers of macOS ($SONDE_DARWIN_HEADERS): no darwin (./dev setup test)" >&2; return 0; }
     for arch in x86_64 arm64; do
-        (cd "${1:-.}" && mapfile -t targets < <(tests/darwin/archive.sh) && compile "darwin-$arch-release" "${targets[@]}" &&
+        (cd "${1:-.}" && compile "darwin-$arch-release" &&
             mkdir -p "build/darwin/bench-$arch" &&
             tests/darwin/bench.sh "$arch" "build/darwin/bench-$arch" "build/darwin-$arch-release" "$SONDE_DARWIN_HEADERS")
     done

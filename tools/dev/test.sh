@@ -170,7 +170,7 @@ run_darwin() {
         case $line in
             ok\ *) tally "$2: ${line#ok }" 0 ;;
             not\ ok\ *) tally "$2: ${line#not ok }" 1 ;;
-            [0-9]*\ portable\ tests\ *|[0-9]*\ captures\ of\ *|[0-9]*\ runs\ of\ *|[0-9]*\ bytes\ of\ *) say "    $line" ;;
+            darwin.*|[0-9]*\ portable\ tests\ *|[0-9]*\ captures\ of\ *|[0-9]*\ runs\ of\ *|[0-9]*\ bytes\ of\ *) say "    $line" ;;
         esac
     done <"build/darwin/$2.log"
     [ $rc = 0 ] || tally "$2: all of run.sh and cli.sh" $rc
