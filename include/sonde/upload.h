@@ -145,6 +145,9 @@ struct sonde_upload_options {
     sonde_upload_begin on_begin; /* or null; the item is valid during the call */
     sonde_upload_end on_end;     /* or null; the item as above */
     void *ctx;
+    /* For sonde_upload_now(), the time for all reports together: a request that is under way then
+     * is cancelled, and no other begins; 0: no limit. */
+    uint64_t within_ns;
 };
 
 #define SONDE_UPLOAD_TIMEOUT_NS 120000000000u
@@ -158,7 +161,8 @@ struct sonde_upload_result {
 };
 
 /* Try once, on the calling thread, to send each report of a run that has ended. Waits that the
- * sender chose are ignored; waits that the server asked for are kept.
+ * sender chose are ignored; waits that the server asked for are kept. An app calls it at its start,
+ * and when it enters the background, with the time that it is given (options.within_ns).
  *
  * options     folder, to and transport must be given
  * ret_result  written on OK; may be null

@@ -125,7 +125,8 @@ enum sonde_status sonde_upload_start(const struct sonde_upload_options *options,
     }
     if (status == SONDE_OK) {
         upload->pid = sonde__os_pid();
-        upload->sender.stop = &upload->stop;
+        upload->sender.limit.until_ns = 0; /* within_ns is for one pass */
+        upload->sender.limit.stop = &upload->stop;
         upload->sender.paused = &upload->paused;
         int failed = sonde__host_start_thread(&upload->thread, run, upload);
         if (failed != 0) {

@@ -88,9 +88,15 @@ static void take_failure(struct sonde_upload_reply *to, enum sonde_upload_failur
                why != NULL ? strlen(why) : 0);
 }
 
+bool sonde__upload_is_over(const struct sonde__upload_limit *limit)
+{
+    return (limit->stop != NULL && atomic_load(limit->stop) != 0) ||
+           (limit->until_ns != 0 && limit->now_ns(limit->ctx) >= limit->until_ns);
+}
+
 bool sonde__upload_reply_is_wanted(const struct sonde__upload_reply *reply)
 {
-    return reply->stop == NULL || atomic_load(reply->stop) == 0;
+    return !sonde__upload_is_over(&reply->limit);
 }
 
 static int32_t is_wanted(const struct sonde_upload_reply *to)
@@ -98,10 +104,11 @@ static int32_t is_wanted(const struct sonde_upload_reply *to)
     return sonde__upload_reply_is_wanted((const struct sonde__upload_reply *)(const void *)to);
 }
 
-void sonde__upload_reply_clear(struct sonde__upload_reply *reply, const _Atomic uint32_t *stop)
+void sonde__upload_reply_clear(struct sonde__upload_reply *reply,
+                               const struct sonde__upload_limit *limit)
 {
     memset(reply, 0, offsetof(struct sonde__upload_reply, body));
-    reply->stop = stop;
+    reply->limit = limit != NULL ? *limit : (struct sonde__upload_limit){.stop = NULL};
     reply->to = (struct sonde_upload_reply){.struct_bytes = sizeof reply->to,
                                             .status = take_status,
                                             .header = take_header,

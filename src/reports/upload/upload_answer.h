@@ -20,10 +20,19 @@
 #define SONDE__UPLOAD_NEED_TEXT 72u  /* hexadecimal digits; our build-ids are shorter */
 #define SONDE__UPLOAD_WHY       192u
 
+/* When to give up. Both may be set. */
+struct sonde__upload_limit {
+    const _Atomic uint32_t *stop; /* != 0: now; null: never */
+    uint64_t until_ns;            /* by now_ns; 0: no limit */
+    uint64_t (*now_ns)(void *ctx);
+    void *ctx;
+};
+bool sonde__upload_is_over(const struct sonde__upload_limit *limit);
+
 struct sonde__upload_reply {
     struct sonde_upload_reply to; /* seen by the transport; must be first */
-    const _Atomic uint32_t *stop; /* != 0: cancel; null: never */
-    int32_t status;               /* 0: none */
+    struct sonde__upload_limit limit;
+    int32_t status; /* 0: none */
     enum sonde_upload_failure failure;
     char why[SONDE__UPLOAD_WHY]; /* of the failure */
     /* of headers, cut; "": absent */
@@ -34,8 +43,9 @@ struct sonde__upload_reply {
     char body[SONDE__UPLOAD_BODY_MAX];
 };
 
-/* Reset before a request. */
-void sonde__upload_reply_clear(struct sonde__upload_reply *reply, const _Atomic uint32_t *stop);
+/* Reset before a request. limit: null: none. */
+void sonde__upload_reply_clear(struct sonde__upload_reply *reply,
+                               const struct sonde__upload_limit *limit);
 bool sonde__upload_reply_is_wanted(const struct sonde__upload_reply *reply);
 
 enum sonde__upload_meaning {

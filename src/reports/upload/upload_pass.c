@@ -237,7 +237,8 @@ static enum sonde_status send_all(struct pass *pass)
 {
     enum sonde_status status = SONDE_OK;
     uint32_t wait_s = UINT32_MAX;
-    while (status == SONDE_OK && !is_set(pass->sender->stop) && !is_set(pass->sender->paused)) {
+    while (status == SONDE_OK && !sonde__upload_is_over(&pass->sender->limit) &&
+           !is_set(pass->sender->paused)) {
         uint32_t address_s = sonde__upload_left_s(&pass->address, now_s(pass));
         struct item *item = next_item(pass, &wait_s);
         if (address_s != 0 && (pass->address.is_asked || !pass->sender->is_hasty)) {

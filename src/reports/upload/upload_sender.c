@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base_math.h"
 #include "base_sized.h"
 #include "base_status.h"
 #include "host_clock.h"
@@ -36,7 +37,14 @@ static uint32_t real_random(void *ctx)
     return value;
 }
 
-const struct sonde__upload_env sonde__upload_real_env = {real_unix_s, real_random, NULL};
+static uint64_t real_now_ns(void *ctx)
+{
+    (void)ctx;
+    return sonde__host_monotonic_ns();
+}
+
+const struct sonde__upload_env sonde__upload_real_env = {real_unix_s, real_random, real_now_ns,
+                                                         NULL};
 
 enum sonde_status sonde__upload_sender_make(const struct sonde_upload_options *options,
                                             const struct sonde__upload_env *env,
@@ -62,6 +70,10 @@ enum sonde_status sonde__upload_sender_make(const struct sonde_upload_options *o
     }
     if (sender.options.timeout_ns == 0) {
         sender.options.timeout_ns = SONDE_UPLOAD_TIMEOUT_NS;
+    }
+    sender.limit = (struct sonde__upload_limit){.now_ns = env->now_ns, .ctx = env->ctx};
+    if (sender.options.within_ns != 0) {
+        sender.limit.until_ns = env->now_ns(env->ctx) + sender.options.within_ns;
     }
     sender.reply = sonde__mem_alloc_zeroed(sizeof *sender.reply);
     sender.verdict = sonde__mem_alloc_zeroed(sizeof *sender.verdict);
@@ -121,6 +133,18 @@ bool sonde__upload_is_allowed(struct sonde__upload_sender *sender, char ret_why[
 static const char *const coding_names[] = {
     [SONDE_UPLOAD_IDENTITY] = NULL, [SONDE_UPLOAD_GZIP] = "gzip", [SONDE_UPLOAD_ZSTD] = "zstd"};
 
+/* A request may take its own limit, and what is left of that for all. */
+static uint64_t timeout_of(const struct sonde__upload_sender *sender)
+{
+    const struct sonde__upload_limit *limit = &sender->limit;
+    uint64_t timeout_ns = sender->options.timeout_ns;
+    if (limit->until_ns == 0) {
+        return timeout_ns;
+    }
+    uint64_t left_ns = sonde__base_minus(limit->until_ns, limit->now_ns(limit->ctx));
+    return sonde__base_max(sonde__base_min(timeout_ns, left_ns), 1);
+}
+
 /* Send one body and set the verdict. Tries the best coding first, then those that the server
  * accepts. */
 static void request(struct sonde__upload_sender *sender, const char *id, const void *body,
@@ -147,9 +171,9 @@ static void request(struct sonde__upload_sender *sender, const char *id, const v
             .headers = lines,
             .body = packed_size != 0 ? packed : body,
             .body_bytes = packed_size != 0 ? packed_size : size,
-            .timeout_ns = sender->options.timeout_ns,
+            .timeout_ns = timeout_of(sender),
         };
-        sonde__upload_reply_clear(sender->reply, sender->stop);
+        sonde__upload_reply_clear(sender->reply, &sender->limit);
         transport->send(transport->ctx, &request, &sender->reply->to);
         sonde__upload_judge(sender->reply, &sender->address, id, coding,
                             sender->env.unix_s(sender->env.ctx), sender->verdict);

@@ -24,6 +24,7 @@
 struct sonde__upload_env {
     int64_t (*unix_s)(void *ctx);
     uint32_t (*random)(void *ctx); /* all 32 bits */
+    uint64_t (*now_ns)(void *ctx); /* of a clock that is never set */
     void *ctx;
 };
 extern const struct sonde__upload_env sonde__upload_real_env;
@@ -33,7 +34,8 @@ struct sonde__upload_sender {
     struct sonde_upload_transport transport;
     struct sonde__upload_address address;
     struct sonde__upload_env env;
-    const _Atomic uint32_t *stop, *paused; /* null: never */
+    const _Atomic uint32_t *paused; /* null: never */
+    struct sonde__upload_limit limit;
     struct sonde__upload_reply *reply;
     struct sonde__upload_verdict *verdict; /* of the last request */
     bool is_hasty;                         /* ignore our own waits once */

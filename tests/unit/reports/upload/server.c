@@ -48,8 +48,13 @@ static void answer(void *ctx, const struct sonde_upload_request *request,
     }
     find_id(server, request);
     server->last_bytes = request->body_bytes;
+    server->last_timeout_ns = request->timeout_ns;
     if (server->on_request != NULL) {
         server->on_request(server);
+    }
+    if (!reply->wanted(reply)) {
+        reply->failed(reply, SONDE_UPLOAD_CANCELLED, NULL);
+        return;
     }
     if (server->poison != NULL && strcmp(server->poison, server->last_id) == 0) {
         answer = (struct server_answer){.status = 500};
@@ -94,17 +99,23 @@ static uint32_t chance(void *ctx)
     return ((const struct server *)ctx)->chance;
 }
 
+static uint64_t now_ns(void *ctx)
+{
+    return ((const struct server *)ctx)->now_ns;
+}
+
 void server_start(struct server *server)
 {
     memset(server, 0, sizeof *server);
     server->now_s = 1790000000;
+    server->now_ns = 5000000000u;
     server->chance = UINT32_MAX / 2;
     server->transport = (struct sonde_upload_transport){.struct_bytes = sizeof server->transport,
                                                         .send = answer,
                                                         .compress = compress,
                                                         .metered = metered,
                                                         .ctx = server};
-    server->env = (struct sonde__upload_env){unix_s, chance, server};
+    server->env = (struct sonde__upload_env){unix_s, chance, now_ns, server};
 }
 
 void server_then(struct server *server, struct server_answer answer)

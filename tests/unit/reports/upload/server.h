@@ -25,6 +25,7 @@ struct server {
     const char *poison; /* an id that always gets a 500 */
     void (*on_request)(struct server *server);
     int64_t now_s;
+    uint64_t now_ns, last_timeout_ns;
     uint32_t chance;
     enum sonde_upload_metered metered;
     size_t compressed_to; /* 0: nothing is compressed */

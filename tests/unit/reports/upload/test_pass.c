@@ -433,3 +433,52 @@ TEST(who_is_asked_before_may_say_no)
     CHECK_EQ(runs_count(".sonde"), 1);
     CHECK_EQ(runs_count(".upload"), 0);
 }
+
+/* --- the time that an app gets when it enters the background --- */
+
+static void take_two_seconds(struct server *server)
+{
+    server->now_ns += 2 * (uint64_t)NS;
+}
+
+static struct sonde_upload_result pass_within(struct server *server, uint64_t within_ns)
+{
+    const struct sonde_upload_options within = {.struct_bytes = sizeof within,
+                                                .within_ns = within_ns};
+    struct sonde__upload_sender sender = server_sender(server, "https://c.example", &within);
+    struct sonde_upload_result result;
+    sender.is_hasty = true;
+    CHECK_OK(sonde__upload_pass(&sender, &result, NULL));
+    sonde__upload_sender_done(&sender);
+    return result;
+}
+
+TEST(what_does_not_fit_the_time_is_sent_another_time)
+{
+    struct server server;
+    server_start(&server);
+    server.on_request = take_two_seconds;
+    for (int32_t pid = 1; pid <= 6; pid++) {
+        add_report(pid);
+    }
+    struct sonde_upload_result result = pass_within(&server, 5 * (uint64_t)NS);
+    CHECK_EQ(server.request_count, 3);
+    CHECK_EQ(server.last_timeout_ns, NS); /* what was left */
+    CHECK_EQ(result.stored, 2);
+    CHECK_EQ(result.later, 1); /* it was cancelled */
+    CHECK_EQ(runs_count(".sonde"), 4);
+    result = pass_within(&server, 0);
+    CHECK_EQ(result.stored, 4);
+    CHECK_EQ(server.last_timeout_ns, SONDE_UPLOAD_TIMEOUT_NS);
+    CHECK_EQ(server.stored_count, 6);
+    CHECK_EQ(server.repeated_count, 0);
+}
+
+TEST(a_request_has_at_most_its_own_time)
+{
+    struct server server;
+    server_start(&server);
+    add_report(1);
+    CHECK_EQ(pass_within(&server, 3600 * (uint64_t)NS).stored, 1);
+    CHECK_EQ(server.last_timeout_ns, SONDE_UPLOAD_TIMEOUT_NS);
+}
