@@ -31,7 +31,7 @@ static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
 
 static bool is_main(const struct sonde__probe_page *page)
 {
-    uint32_t tid = preload_slot != NULL
+    uint64_t tid = preload_slot != NULL
                        ? atomic_load_explicit(&preload_slot->tid, memory_order_relaxed)
                        : preload_own_tid();
     return tid == (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed);

@@ -152,6 +152,29 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_watch_run_loop(struct sonde_er
 SONDE_API void sonde_watch_pause(void);
 SONDE_API void sonde_watch_resume(void);
 
+/* What the system does with an app. The numbers are those of AppState in
+ * proto/sonde/v1/report.proto. */
+enum sonde_app_state {
+    SONDE_APP_UNKNOWN = 0,
+    SONDE_APP_ACTIVE = 1,
+    SONDE_APP_INACTIVE = 2,   /* visible, but it gets no input */
+    SONDE_APP_BACKGROUND = 3, /* it may be suspended, or ended, at any time */
+    SONDE_APP_EXTENSION = 4,  /* it is an app extension: likewise. sonde knows by itself */
+    SONDE_APP_ENDS = 5,       /* it was asked to end */
+};
+
+/* Tell the state of the app, when it changes. Reports have it. In the background no turn, heartbeat
+ * or scope that begins is a stall, because the system suspends the program without notice; the one
+ * that tells it is still watched. If the app is ended in a stall that began in the background, in
+ * an extension, or after ENDS, the next start does not call the stall fatal, and says why.
+ * sonde_watch_run_loop() observes the notifications of UIKit and AppKit, which tell the same; an
+ * app that uses it need not call this.
+ *
+ * Context    any thread; handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/apple/app.m */
+SONDE_API void sonde_watch_app_state(enum sonde_app_state state);
+
 /* The number of threads and scopes stalled now, for a keep-alive message that must be sent only
  * while nothing stalls. At most a quarter of the threshold old. 0 without a watch.
  *

@@ -19,6 +19,7 @@
 #include "base_sized.h"
 #include "base_status.h"
 #include "base_text.h"
+#include "host_life.h"
 #include "host_run.h"
 #include "host_self.h"
 #include "os.h"
@@ -327,6 +328,7 @@ static void fill_session(struct sonde_watch *watch)
     session->stalled = &sonde__api_marks.stalled;
     session->carry = SONDE__WATCH_CARRIES;
     session->pid = watch->pid;
+    session->main_tid = sonde__os_main_tid();
     session->wait = wait_inside;
     watch->is_announced = false;
     session->ctx = watch;
@@ -337,6 +339,9 @@ static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *re
     enum sonde_status status;
     int failed;
     fill_session(watch);
+    if (sonde__host_is_extension()) {
+        sonde_watch_app_state(SONDE_APP_EXTENSION);
+    }
     sonde__api_marks_begin(watch->options.threshold_ns);
     failed = sonde__host_start_thread(&watch->thread, run, watch);
     if (failed != 0) {

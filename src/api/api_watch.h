@@ -19,10 +19,11 @@ enum sonde__api_running {
 };
 
 struct sonde__api_marks {
-    _Atomic uint32_t running; /* enum sonde__api_running */
-    _Atomic uint32_t stalled; /* number of current stalls */
-    _Atomic uint32_t epoch;   /* number of forks that started a watch; slots belong to one */
-    _Atomic uint32_t wanted;  /* 1: a thread has found no free slot since the last sweep */
+    _Atomic uint32_t running;   /* enum sonde__api_running */
+    _Atomic uint32_t stalled;   /* number of current stalls */
+    _Atomic uint32_t epoch;     /* number of forks that started a watch; slots belong to one */
+    _Atomic uint32_t wanted;    /* 1: a thread has found no free slot since the last sweep */
+    _Atomic uint32_t app_state; /* enum sonde_app_state, but ENDS */
     /* Start the watch of a fork child. False: it failed. Keeps errno. */
     bool (*again)(void);
     struct sonde__probe_page page;

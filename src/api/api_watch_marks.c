@@ -19,7 +19,7 @@
 
 struct lease {
     struct sonde__probe_slot *slot; /* null: there was no room */
-    uint32_t tid;
+    uint64_t tid;
     uint32_t epoch; /* of the process; 0: not tried yet */
 };
 
@@ -36,7 +36,7 @@ static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t ep
 {
     struct sonde__probe_slot *slot;
     lease.epoch = epoch;
-    lease.tid = (uint32_t)sonde__os_tid();
+    lease.tid = sonde__os_tid();
     slot = sonde__probe_claim(&sonde__api_marks.page, lease.tid);
     if (slot != NULL) {
         slot->loop.kind = object == RUN_LOOP ? SONDE__PROBE_RUN_LOOP : SONDE__PROBE_MARKS;
@@ -164,6 +164,28 @@ void sonde_watch_resume(void)
     }
 }
 
+/* The turn that enters the background began before that, and is watched: iOS ends an app that takes
+ * too long for it. One that was suspended meanwhile is no stall afterwards. */
+void sonde_watch_app_state(enum sonde_app_state state)
+{
+    struct sonde__probe_page *page = &sonde__api_marks.page;
+    uint64_t now_ns = sonde__host_tick_ns();
+    if (state == SONDE_APP_ENDS) {
+        atomic_store(&page->ends, 1);
+        return;
+    }
+    if (atomic_load(&sonde__api_marks.app_state) == SONDE_APP_EXTENSION) {
+        return; /* it stays one */
+    }
+    uint32_t before = atomic_exchange(&sonde__api_marks.app_state, (uint32_t)state);
+    if (state == SONDE_APP_BACKGROUND && before != SONDE_APP_BACKGROUND) {
+        atomic_store(&page->background_ns, now_ns);
+    } else if (state != SONDE_APP_BACKGROUND && before == SONDE_APP_BACKGROUND) {
+        atomic_store(&page->resumed_ns, now_ns);
+        atomic_store(&page->background_ns, 0);
+    }
+}
+
 uint32_t sonde_watch_stalled(void)
 {
     return atomic_load(&sonde__api_marks.stalled);
@@ -204,7 +226,7 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
     atomic_store(&sonde__api_marks.wanted, 0);
 }
 
-static bool has_ended(uint32_t tid)
+static bool has_ended(uint64_t tid)
 {
     struct sonde__host_thread_look look;
     return tid != 0 && !sonde__host_look_thread(sonde__os_pid(), tid, &look);
@@ -214,7 +236,7 @@ void sonde__api_marks_sweep(void)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        uint32_t tid = atomic_load(&page->slots[i].tid);
+        uint64_t tid = atomic_load(&page->slots[i].tid);
         if (has_ended(tid)) {
             /* order the ended thread's writes before those of the next owner */
             (void)atomic_load_explicit(&page->slots[i].beat, memory_order_acquire);
@@ -223,7 +245,7 @@ void sonde__api_marks_sweep(void)
     }
     for (uint32_t i = 0; i < SONDE__PROBE_SCOPE_THREADS; i++) {
         struct sonde__probe_scoped *thread = &sonde__api_marks.scopes.threads[i];
-        uint32_t tid = atomic_load(&thread->tid);
+        uint64_t tid = atomic_load(&thread->tid);
         if (has_ended(tid)) {
             (void)atomic_load_explicit(&thread->levels[0].beat, memory_order_acquire);
             atomic_compare_exchange_strong(&thread->tid, &tid, 0);

@@ -3,6 +3,7 @@
  * while it changes, so the watch reads without a lock, even if a thread stops in the middle of a
  * change. A text that is changing is left out. */
 #include <sonde/note.h>
+#include <sonde/watch.h>
 
 #include <sched.h>
 #include <stdio.h>
@@ -199,7 +200,9 @@ bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
     copy_text(text, ret_notes->loop_phase);
     const char *mode = sonde__api_run_loop_mode(atomic_load(&slot->tid));
     copy_text(mode, ret_notes->mode);
-    return any || ret_notes->count > 0 || text != NULL || mode[0] != '\0';
+    ret_notes->app_state = atomic_load_explicit(&sonde__api_marks.app_state, memory_order_relaxed);
+    return any || ret_notes->count > 0 || text != NULL || mode[0] != '\0' ||
+           ret_notes->app_state != SONDE_APP_UNKNOWN;
 }
 
 void sonde__api_notes_after_fork(void)

@@ -7,6 +7,7 @@
 
 #include "api_watch.h"
 #include "base_status.h"
+#include "host_app.h"
 #include "host_run_loop.h"
 #include "os.h"
 
@@ -45,6 +46,17 @@ static void on_activity(enum sonde__host_activity activity, const char *mode)
     }
 }
 
+static void on_state(uint32_t state)
+{
+    sonde_watch_app_state((enum sonde_app_state)state);
+}
+
+static enum sonde_status observe(void)
+{
+    enum sonde_status status = sonde__host_run_loop_observe(on_activity);
+    return status == SONDE_OK ? sonde__host_app_observe(on_state) : status;
+}
+
 const char *sonde__api_run_loop_mode(uint64_t tid)
 {
     const char *mode = atomic_load_explicit(&mode_now, memory_order_acquire);
@@ -54,7 +66,7 @@ const char *sonde__api_run_loop_mode(uint64_t tid)
 enum sonde_status sonde_watch_run_loop(struct sonde_error *ret_error)
 {
     pthread_mutex_lock(&lock);
-    enum sonde_status status = is_observed ? SONDE_OK : sonde__host_run_loop_observe(on_activity);
+    enum sonde_status status = is_observed ? SONDE_OK : observe();
     is_observed = status == SONDE_OK;
     pthread_mutex_unlock(&lock);
     if (status == SONDE_UNSUPPORTED) {

@@ -9,7 +9,7 @@
 
 struct lease {
     struct sonde__probe_scoped *thread; /* null: there was no room */
-    uint32_t tid;
+    uint64_t tid;
     uint32_t epoch; /* as for marks; 0: not tried yet */
     uint32_t depth; /* open scopes of this thread */
 };
@@ -18,7 +18,7 @@ static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")
 
 static __attribute__((noinline)) struct sonde__probe_scoped *take_place(uint32_t epoch)
 {
-    uint32_t tid = (uint32_t)sonde__os_tid();
+    uint64_t tid = sonde__os_tid();
     if (lease.epoch != epoch || lease.tid != tid) {
         lease.depth = 0;
     }

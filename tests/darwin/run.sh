@@ -182,7 +182,9 @@ find "$objects/src/CMakeFiles" -name '*.o' -print0 | xargs -0 llvm-ar-19 rcs "$o
 unit=$here/../unit
 folders=$(find "$here/../../src" -type d ! -name linux ! -name darwin -printf '-I%p ')
 
-# the watch inside a program
+# the watch inside a program; crash reporters have the handlers of signals and the ports of exceptions
+no_handlers() { ! llvm-nm-19 --undefined-only --format=just-symbols "$out/all.a" | grep -xE '_(sigaction|signal|bsd_signal|sigaltstack|sigset|.*_exception_ports)'; }
+case_ 'no function takes signals or exceptions' 0 '' no_handlers
 each_way "$ways" 'loops that mark their waits and stall' '0 mistakes' "$calls" \
     "$out/all.a -undefined dynamic_lookup" stalls.c workers.c
 "$here/build.sh" "$arch" "$out" "$headers" CoreFoundation '-O1 -fno-optimize-sibling-calls -D_FORTIFY_SOURCE=0' \
@@ -191,6 +193,8 @@ each_way "$ways" 'loops that mark their waits and stall' '0 mistakes' "$calls" \
 export SONDE_COREFOUNDATION="$out/CoreFoundation"
 each_way "$ways" 'the main run loop stalls, in its modes' '0 mistakes' "$calls" \
     "$out/all.a -undefined dynamic_lookup" runloop.c workers.c
+each_way "$ways" 'no stall: a debugger, the background, a suspended process' '0 mistakes' "$calls" \
+    "$out/all.a -undefined dynamic_lookup" guards.c workers.c
 
 # programs in Objective-C
 each_way "$ways" 'a method that spins and a block with what it holds' '0 mistakes' "$calls -fobjc-arc" \
@@ -362,19 +366,55 @@ for level in -O0 -O2; do
 done
 
 # each also without optimization, and with the older format of fixups
-# A report's way out of an app that is killed: live file, next start, transport, names of the dSYM
-send_and_name() {
+# A report's way out of an app that is killed in a stall: live file, next start, transport, names of the dSYM
+killed_and_sent() { # HOW PROGRAM [NEXT]: NEXT is the program at the next start
     rm -rf "$out/sent.spool" "$out/sent.report"
-    run sent "$out/sent.spool" die
-    [ $? = 137 ] && run sent "$out/sent.spool" send "$out/sent.report" &&
-        python3 "$here/sent.py" "$SONDE_CLI" "$out/sent.report" "$out/sent.dSYM" innermost save_all main
+    run "$2" "$out/sent.spool" die "$1"
+    [ $? = 137 ] && run "${3:-$2}" "$out/sent.spool" send "$out/sent.report"
+}
+send_and_name() {
+    killed_and_sent '' sent && python3 "$here/sent.py" "$SONDE_CLI" "$out/sent.report" "$out/sent.dSYM" spin parse_mail answer_input die main
+}
+not_blamed() { # WHY HOW PROGRAM [NEXT]: it is open, not fatal, and the report says why
+    why=$1
+    shift
+    killed_and_sent "$@" && "$SONDE_CLI" show "$out/sent.report" >"$out/sent.txt" && cat "$out/sent.txt" &&
+        grep -q 'stall 1: .* and not over' "$out/sent.txt" && grep -q "not known to be the reason: $why" "$out/sent.txt"
+}
+sent() { # NAME FLAGS
+    mkdir -p "$(dirname "$out/$1")"
+    "$here/build.sh" "$arch" "$out" "$headers" "$1" "$2 -g -fno-optimize-sibling-calls" \
+        "$out/all.a -undefined dynamic_lookup" "$here/programs/sent.c" || { echo "not ok sent is built"; exit 1; }
 }
 for flags in -O1 "-O1 -fomit-frame-pointer"; do
-    "$here/build.sh" "$arch" "$out" "$headers" sent "$flags -g -fno-optimize-sibling-calls -D_GNU_SOURCE -Wno-missing-field-initializers $folders" \
-        "$out/all.a -undefined dynamic_lookup" "$here/programs/sent.c" && rm -rf "$out/sent.dSYM" &&
-        dsymutil-19 "$out/sent" -o "$out/sent.dSYM" && llvm-strip-19 "$out/sent" || { echo "not ok sent is built"; exit 1; }
-    case_ "a stall is saved, killed, finished, sent and named: $flags" 0 '3 frames as llvm-symbolizer has them' send_and_name
+    sent sent "$flags" && rm -rf "$out/sent.dSYM" &&
+        dsymutil-19 "$out/sent" -o "$out/sent.dSYM" && llvm-strip-19 "$out/sent" || { echo "not ok sent has a dSYM"; exit 1; }
+    case_ "a stall is saved, killed, finished, sent and named: $flags" 0 'frames as llvm-symbolizer has them' send_and_name
 done
+mkdir -p "$out/Mail.appex" "$out/updated"
+cp "$out/sent" "$out/Mail.appex/sent"
+sent updated-sent '-O1 -DUPDATED' && mv "$out/updated-sent" "$out/updated/sent"
+case_ 'killed in the background: not fatal' 0 'in the background' not_blamed 'it was in the background' background sent
+case_ 'killed after it was asked to end: not fatal' 0 'asked to end' not_blamed 'it was asked to end' asked sent
+case_ 'killed with a debugger: not fatal' 0 'debugger' not_blamed 'a debugger was attached' attached sent
+case_ 'an extension is killed: not fatal' 0 'extension' not_blamed 'it is an app extension' '' Mail.appex/sent
+SIM_MEMORY_LEFT=20; export SIM_MEMORY_LEFT
+case_ 'killed with little memory left: not fatal' 0 'memory' not_blamed 'its memory was short' '' sent
+SIM_MEMORY_LEFT=2000
+case_ 'killed with memory left: fatal' 0 'frames as llvm-symbolizer has them' send_and_name
+unset SIM_MEMORY_LEFT
+case_ 'the app is updated after a stall: not fatal' 0 'updated' not_blamed 'the program was updated' '' sent updated/sent
+after_restart() { # WHY [SYSTEM]
+    rm -rf "$out/sent.spool" "$out/sent.report"
+    run sent "$out/sent.spool" die ''
+    [ $? = 137 ] && (SIM_BOOT=two SIM_SYSTEM=${2:-$SIM_SYSTEM}; run sent "$out/sent.spool" send "$out/sent.report") &&
+        "$SONDE_CLI" show "$out/sent.report" | tee "$out/sent.txt" && grep -q "not known to be the reason: $1" "$out/sent.txt"
+}
+SIM_BOOT=one; export SIM_BOOT
+case_ 'the machine is restarted after a stall: not fatal' 0 'restarted' after_restart 'the machine was restarted'
+SIM_SYSTEM=14.0; export SIM_SYSTEM
+case_ 'the system is updated after a stall: not fatal' 0 'updated' after_restart 'the system was updated' 14.1
+unset SIM_BOOT SIM_SYSTEM
 
 # Network.framework, and the one of older systems
 "$here/build.sh" "$arch" "$out" "$headers" Network -O1 '-dylib -install_name /System/Library/Frameworks/Network.framework/Network' \

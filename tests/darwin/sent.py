@@ -19,7 +19,7 @@ told = json.loads(run(sonde, "symbolize", "--json", "--no-cache", "--symbols", o
 uuid = re.search(r"UUID: (\S+)", run("llvm-dwarfdump-19", "--uuid", dsym))[1].replace("-", "").lower()
 image = next(i["id"] for i in told["images"] if i["build_id"] == uuid)
 stall = told["stalls"][0]
-assert stall["fatal"] and stall["open"], stall
+assert stall["fatal"] and stall["open"] and stall["main"] and stall["app_state"] == "active", stall
 frames = [f for f in stall["stacks"][0]["frames"] if f["image"] == image]
 assert [f["function"] for f in frames][: len(functions)] == functions, frames
 binary = os.path.join(dsym, "Contents/Resources/DWARF", os.path.basename(dsym)[: -len(".dSYM")])

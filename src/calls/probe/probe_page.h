@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 15u
+#define SONDE__PROBE_VERSION 17u
 /* Threads that wait in poll, epoll and the like at the same time. The largest program of our
  * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -97,15 +97,14 @@ struct sonde__probe_long {
 
 struct sonde__probe_slot {
     /* The fields that each turn of a known loop reads and writes, in one cache line. */
-    _Alignas(128) _Atomic uint32_t tid; /* 0: free */
+    _Alignas(128) _Atomic uint64_t tid; /* 0: free; Darwin's have 64 bits */
     uint32_t entered;       /* a wait is being recorded: a handler must not record one */
-    uint32_t yield_waits;   /* of a rival, since the loop's last turn that counts */
     _Atomic uint32_t stamp; /* enum sonde__probe_stamp; the next wait sets it back to NONE */
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
     _Atomic int64_t long_ns;   /* turns of at least this length are kept; INT64_MAX: none */
-    uint32_t walks;            /* waits whose path was asked for */
+    uint32_t yield_waits;      /* of a rival, since the loop's last turn that counts */
     uint32_t asked;    /* turns since the loop last waited; in these it polled without waiting */
     uint64_t known_sp; /* loop.sp, once learning is over; 0 before */
     /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
@@ -125,6 +124,7 @@ struct sonde__probe_slot {
     uint32_t measured;   /* 1: it is */
     uint64_t site_turns; /* turns that began at another wait of the loop's level */
     uint32_t waits;      /* waits recorded, as a clock for the candidates */
+    uint32_t walks;      /* waits whose path was asked for */
     uint32_t lock_waits; /* for a lock of a language's runtime, which are not recorded */
     uint32_t rival;      /* index of that rival */
     uint64_t rival_ns;   /* since when */
@@ -164,6 +164,10 @@ struct sonde__probe_page {
     _Atomic uint32_t finished;   /* 1: the supervisor has written everything */
     _Atomic uint32_t paused;     /* > 0: paused, no turn is a stall */
     _Atomic uint64_t resumed_ns; /* turns that began before this time are not stalls */
+    /* Turns that began after it are not, because the system may suspend the program; 0: it may
+     * not. */
+    _Atomic uint64_t background_ns;
+    _Atomic uint32_t ends; /* 1: the program was asked to end */
     _Atomic uint64_t slots_lost;
     _Atomic int64_t long_ns; /* for slots claimed from now on; 0: no turns are kept */
     uint32_t follows; /* enum sonde__probe_follows: more than NONE: a struct sonde__probe_follow

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static void reset_levels(struct sonde__probe_scoped *thread, uint32_t tid)
+static void reset_levels(struct sonde__probe_scoped *thread, uint64_t tid)
 {
     for (unsigned i = 0; i < SONDE__PROBE_SCOPE_LEVELS; i++) {
         struct sonde__probe_slot *slot = &thread->levels[i];
@@ -21,7 +21,7 @@ static void reset_levels(struct sonde__probe_scoped *thread, uint32_t tid)
 }
 
 struct sonde__probe_scoped *sonde__probe_claim_scopes(struct sonde__probe_scopes *scopes,
-                                                      uint32_t tid)
+                                                      uint64_t tid)
 {
     struct sonde__probe_scoped *taken = NULL;
     for (unsigned i = 0; i < SONDE__PROBE_SCOPE_THREADS && taken == NULL; i++) {
@@ -30,7 +30,7 @@ struct sonde__probe_scoped *sonde__probe_claim_scopes(struct sonde__probe_scopes
     }
     for (unsigned i = 0; i < SONDE__PROBE_SCOPE_THREADS && taken == NULL; i++) {
         struct sonde__probe_scoped *thread = &scopes->threads[i];
-        uint32_t expected = 0;
+        uint64_t expected = 0;
         if (atomic_load_explicit(&thread->tid, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong(&thread->tid, &expected, tid)) {
             taken = thread;
@@ -48,7 +48,7 @@ void sonde__probe_reset_scopes(struct sonde__probe_scopes *scopes, bool forget_t
 {
     for (unsigned i = 0; i < SONDE__PROBE_SCOPE_THREADS; i++) {
         struct sonde__probe_scoped *thread = &scopes->threads[i];
-        uint32_t tid = atomic_load(&thread->tid);
+        uint64_t tid = atomic_load(&thread->tid);
         if (tid != 0) {
             reset_levels(thread, forget_threads ? 0 : tid);
         }

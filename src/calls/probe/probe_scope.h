@@ -21,7 +21,7 @@
 #define SONDE__PROBE_SCOPE_LEVELS 8u
 
 struct sonde__probe_scoped {
-    _Alignas(128) _Atomic uint32_t tid;                         /* 0: free */
+    _Alignas(128) _Atomic uint64_t tid;                         /* 0: free */
     struct sonde__probe_slot levels[SONDE__PROBE_SCOPE_LEVELS]; /* outermost first; loop.object: the
                                                                    label; long_ns: the limit */
 };
@@ -38,7 +38,7 @@ struct sonde__probe_scopes {
 /* The place of thread `tid`: its old one, else a free one, with all levels idle. Null: all are
  * taken (counted). */
 struct sonde__probe_scoped *sonde__probe_claim_scopes(struct sonde__probe_scopes *scopes,
-                                                      uint32_t tid);
+                                                      uint64_t tid);
 /* All levels idle, and all threads forgotten. Context: nobody else uses them. */
 void sonde__probe_reset_scopes(struct sonde__probe_scopes *scopes, bool forget_threads);
 

@@ -48,7 +48,7 @@ static struct sonde__probe_slot *take_slot(const struct sonde__probe_page *page,
     return slot;
 }
 
-struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint32_t tid)
+struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint64_t tid)
 {
     /* A slot with this number belongs to a dead thread whose number was reused. */
     for (unsigned i = 0; i < SONDE__PROBE_SLOTS; i++) {
@@ -59,7 +59,7 @@ struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uin
     }
     for (unsigned i = 0; i < SONDE__PROBE_SLOTS; i++) {
         struct sonde__probe_slot *slot = &page->slots[i];
-        uint32_t expected = 0;
+        uint64_t expected = 0;
         if (atomic_load_explicit(&slot->tid, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(&slot->tid, &expected, tid,
                                                     memory_order_acq_rel, memory_order_relaxed)) {

@@ -114,7 +114,7 @@ enum sonde__probe_turn {
 };
 
 /* The slot of thread `tid`: its old one, else a free one. Null: all are taken (counted). */
-struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint32_t tid);
+struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint64_t tid);
 
 /* Is there no loop yet, or one that has turned and waited too little to be sure of? */
 bool sonde__probe_is_young(const struct sonde__probe_slot *slot);

@@ -37,7 +37,7 @@ struct sonde__record {
     struct seen *seen; /* by number; null: not kept */
     uint64_t (*now_ns)(void);
     uint32_t threads; /* that have a number; more than there are numbers: the others, too */
-    uint32_t tids[SONDE__RECORD_THREADS];
+    uint64_t tids[SONDE__RECORD_THREADS];
     struct sonde__record_images images; /* null until they are looked at */
 };
 
@@ -370,7 +370,7 @@ static __attribute__((noinline)) uint64_t number_thread(struct sonde__record *re
     uint32_t number = __atomic_fetch_add(&record->threads, 1, __ATOMIC_RELAXED);
     uint64_t bit = SONDE__RECORD_OTHER_THREADS;
     if (number < SONDE__RECORD_THREADS) {
-        __atomic_store_n(&shown->tids[number], (uint32_t)sonde__os_tid(), __ATOMIC_RELAXED);
+        __atomic_store_n(&shown->tids[number], sonde__os_tid(), __ATOMIC_RELAXED);
         bit = (uint64_t)1 << number;
     } else { /* the counter must not wrap */
         __atomic_store_n(&record->threads, SONDE__RECORD_THREADS, __ATOMIC_RELAXED);

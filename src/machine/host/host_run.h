@@ -150,7 +150,7 @@ void sonde__host_system_name(char *ret_text, size_t capacity);
 /* A thread's state in /proc. */
 struct sonde__host_thread_look {
     char state;        /* R S D T t Z ... */
-    int32_t tracer;    /* 0: none, or a thread of this process */
+    int32_t tracer;    /* 0: none, or a thread of this process; its own pid: not known which */
     bool confined;     /* under a seccomp filter that does not apply to us */
     uint64_t switches; /* voluntary and involuntary */
     uint64_t voluntary;

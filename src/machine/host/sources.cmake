@@ -12,6 +12,7 @@ set(sources
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
     ${SONDE_PORT}/host_apart.c
+    ${SONDE_PORT}/host_app.c
     ${SONDE_PORT}/host_blocks.c
     ${SONDE_PORT}/host_attend.c
     ${SONDE_PORT}/host_clock.c
@@ -24,6 +25,7 @@ set(sources
     ${SONDE_PORT}/host_folder_port.c
     ${SONDE_PORT}/host_identity.c
     ${SONDE_PORT}/host_library_names.c
+    ${SONDE_PORT}/host_life.c
     ${SONDE_PORT}/host_limit.c
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
@@ -56,8 +58,8 @@ set(sources
 )
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-    list(APPEND sources darwin/host_alone.c darwin/host_blocks.c darwin/host_claim.c darwin/host_clock.c darwin/host_device.c
-        darwin/host_file_port.c darwin/host_folder_port.c darwin/host_library_names.c darwin/host_loader.c darwin/host_look.c
+    list(APPEND sources darwin/host_alone.c darwin/host_app.c darwin/host_blocks.c darwin/host_claim.c darwin/host_clock.c darwin/host_device.c
+        darwin/host_file_port.c darwin/host_folder_port.c darwin/host_library_names.c darwin/host_life.c darwin/host_loader.c darwin/host_look.c
         darwin/host_memory_port.c darwin/host_network.c darwin/host_nsthread.c darwin/host_objc.c darwin/host_ports.c
         darwin/host_process.c darwin/host_program.c darwin/host_run.c darwin/host_run_loop.c darwin/host_scratch.c darwin/host_shared.c darwin/host_self.c
         darwin/host_stream.c darwin/host_thread.c)

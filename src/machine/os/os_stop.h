@@ -48,6 +48,17 @@ struct sonde__os_stop_text {
 /* The thread may run meanwhile. Returns OK | ABSENT | OS. */
 SONDE_NODISCARD enum sonde_status sonde__os_stop_describe(const struct sonde__os_stop *stop,
                                                           struct sonde__os_stop_text *ret_text);
+/* What a thread works for, and how much that matters to the user. */
+struct sonde__os_stop_purpose {
+    char queue[64]; /* the label of the dispatch queue; "": none, or not known */
+    uint8_t qos;    /* enum Qos of proto/sonde/v1/report.proto, as requested; 0: not known */
+};
+/* libpthread's handle of a thread that is not stopped, for _qos(): this may take a lock. 0: none.
+ */
+uint64_t sonde__os_stop_handle(const struct sonde__os_stop *stop);
+/* The quality of service of a stopped thread: its handle cannot end meanwhile. */
+uint8_t sonde__os_stop_qos(uint64_t handle);
+
 /* The label of the dispatch queue that the thread works for, which is stopped, or the calling one.
  * NUL-terminated, cut to fit (also within a character); "": it works for none, or that is not
  * known. */

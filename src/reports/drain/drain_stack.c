@@ -534,6 +534,7 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     if (thread->queue[0] != '\0') {
         ret_thread->queue = sonde__report_string(drain->report, thread->queue);
     }
+    ret_thread->qos = thread->qos;
     ret_thread->state = (uint8_t)thread->letter;
     ret_thread->main = thread->main;
     ret_thread->process = sonde__report_process_count(drain->report) != 0;

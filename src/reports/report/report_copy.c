@@ -195,6 +195,7 @@ static uint32_t copy_process(struct sonde__report_copy *copy, uint32_t id)
     }
     process.executable = copy_text(copy, process.executable);
     process.parent = 0;
+    process.boot = process.program = 0; /* of a live file only */
     return sonde__report_add_process(copy->to, &process);
 }
 
@@ -265,6 +266,7 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
     }
     stall.process = copy_process(copy, stall.process);
     stall.phase = copy_phase(copy, stall.phase);
+    stall.doubts = 0;
     *ret_stall = stall;
     return true;
 }

@@ -52,6 +52,7 @@ static void take_values(struct sonde__report_stall *to, const struct sonde__repo
     TAKE(loop_phase);
     TAKE(mode);
     TAKE(app_state);
+    to->doubts |= part->doubts;
     to->open = part->open;
     to->load = part->load.measured_ns != 0 ? part->load : to->load;
     to->sample_count += part->sample_count;

@@ -238,6 +238,15 @@ void sonde__report_put_json_frames(struct sonde__json *j, const struct sonde__re
     sonde__json_close(j);
 }
 
+void sonde__report_json_purpose(struct sonde__json *j, const struct sonde__report *report,
+                                uint32_t qos, uint32_t queue)
+{
+    if (qos != 0) {
+        sonde__json_string(j, "qos", SONDE__JSON_PICK(qualities, qos));
+    }
+    sonde__report_json_text(j, "queue", report, queue);
+}
+
 void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report *report,
                                const struct sonde__report_thread *t)
 {
@@ -247,10 +256,7 @@ void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report
     sonde__report_json_text(j, "name", report, t->name);
     sonde__json_bool(j, "main", t->main);
     sonde__report_json_process(j, report, t->process);
-    if (t->qos != 0) {
-        sonde__json_string(j, "qos", SONDE__JSON_PICK(qualities, t->qos));
-    }
-    sonde__report_json_text(j, "queue", report, t->queue);
+    sonde__report_json_purpose(j, report, t->qos, t->queue);
     sonde__json_string(j, "state", state);
     sonde__report_json_syscall(j, report, t->syscall);
     sonde__report_json_text(j, "waits_for", report, t->detail);

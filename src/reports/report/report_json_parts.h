@@ -30,6 +30,9 @@ void sonde__report_json_process(struct sonde__json *j, const struct sonde__repor
 /* The members of a frame itself, without inlined calls or tail calls. */
 void sonde__report_json_frame(struct sonde__json *j, const struct sonde__report *report,
                               const struct sonde__report_frame *frame);
+/* What a thread works for, if that is known: members "qos" and "queue". */
+void sonde__report_json_purpose(struct sonde__json *j, const struct sonde__report *report,
+                                uint32_t qos, uint32_t queue);
 void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report *report,
                                const struct sonde__report_thread *thread);
 void sonde__report_json_waits(struct sonde__json *j, const struct sonde__report *report,

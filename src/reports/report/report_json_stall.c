@@ -56,6 +56,7 @@ static void put_sample(struct sonde__json *j, const struct sonde__report *report
     sonde__report_json_text(j, "waits_for", report, s->detail);
     sonde__json_string(j, "captured_by",
                        SONDE__JSON_PICK(sonde__report_captured_by, s->captured_by));
+    sonde__report_json_purpose(j, report, s->qos, s->queue);
     sonde__json_close(j);
 }
 

@@ -105,7 +105,8 @@ static MESSAGE(node);
 static const struct sonde__field process[] = {
     {NUMBER(1, process, pid)},         {NUMBER(2, process, parent)},
     {NUMBER(3, process, parent_pid)},  {FIELD(4, STRING, process, executable)},
-    {NUMBER(5, process, start_ticks)},
+    {NUMBER(5, process, start_ticks)}, {NUMBER(6, process, boot)},
+    {NUMBER(7, process, program)},
 };
 static MESSAGE(process);
 
@@ -145,7 +146,8 @@ static const struct sonde__field sample[] = {
     {NUMBER(5, sample, phase)},         {NUMBER(6, sample, captured_by)},
     {NUMBER(7, sample, syscall)},       {FIELD(8, STRING, sample, detail)},
     {NUMBER(9, sample, tid)},           {NUMBER(10, sample, process)},
-    {NUMBER(11, sample, script_stack)},
+    {NUMBER(11, sample, script_stack)}, {NUMBER(12, sample, qos)},
+    {FIELD(13, STRING, sample, queue)},
 };
 static MESSAGE(sample);
 
@@ -220,6 +222,7 @@ static const struct sonde__field stall[] = {
     {FIELD(27, MESSAGE, stall, load), .elements = &sonde__message_load},
     {ARRAY(28, MESSAGES, stall, annotations, annotation_count),
      .elements = &sonde__message_annotation, BOUND(SONDE__REPORT_ANNOTATIONS_MAX, details)},
+    {NUMBER(29, stall, doubts)},
 };
 static MESSAGE(stall);
 

@@ -132,6 +132,22 @@ enum sonde__report_stall_kind {
     SONDE__REPORT_STALL_SCOPE,
 };
 
+/* What the system did with an app, as in the schema. */
+enum sonde__report_app_state {
+    SONDE__REPORT_APP_UNKNOWN,
+    SONDE__REPORT_APP_ACTIVE,
+    SONDE__REPORT_APP_INACTIVE,
+    SONDE__REPORT_APP_BACKGROUND,
+    SONDE__REPORT_APP_EXTENSION,
+};
+
+/* Why the end of a program in a stall may have another cause, as in the schema. */
+enum sonde__report_doubt {
+    SONDE__REPORT_DOUBT_DEBUGGER = 1,
+    SONDE__REPORT_DOUBT_MEMORY = 2,
+    SONDE__REPORT_DOUBT_ENDS = 4,
+};
+
 enum sonde__report_loop {
     SONDE__REPORT_LOOP_UNKNOWN,
     SONDE__REPORT_LOOP_EPOLL,
@@ -211,8 +227,10 @@ struct sonde__report_process {
     int32_t pid;
     uint32_t parent; /* process id, smaller than its own; 0: not in the report */
     int32_t parent_pid;
-    uint32_t executable;  /* string id */
-    uint64_t start_ticks; /* since boot; identifies a process together with the pid */
+    uint32_t executable;    /* string id */
+    uint64_t start_ticks;   /* since boot; identifies a process together with the pid */
+    uint64_t boot, program; /* in a live file, hashes: of the boot, of the program's build; 0: not
+                               known */
 };
 
 /* A part of the run. It lasts until the next one of the same process begins. */
@@ -311,6 +329,7 @@ struct sonde__report_sample {
     uint32_t detail;
     int64_t tid; /* of a sample outside stalls */
     uint32_t process, script_stack;
+    uint32_t qos, queue; /* as of a thread */
 };
 
 /* Time of a stall that no sample covers. */
@@ -380,7 +399,8 @@ struct sonde__report_stall {
     uint32_t kind;  /* enum sonde__report_stall_kind */
     bool fatal;     /* the program was killed during it; if `open` too, so was the watch */
     uint32_t loop_phase, mode; /* string ids */
-    uint32_t app_state;        /* as in the schema */
+    uint32_t app_state;        /* enum sonde__report_app_state */
+    uint32_t doubts;           /* in a live file: enum sonde__report_doubt bits */
     struct sonde__report_load load;
     const struct sonde__report_annotation *annotations; /* each key at most once */
     uint32_t annotation_count;

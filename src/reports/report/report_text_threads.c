@@ -106,23 +106,29 @@ static void put_state(struct sonde__report_out *out, const struct sonde__report 
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
 }
 
-/* The process, if it is not the header's, and the thread's purpose. */
-static void put_purpose(struct sonde__report_out *out, const struct sonde__report *report,
-                        const struct sonde__report_thread *thread)
+void sonde__report_put_purpose(struct sonde__report_out *out, const struct sonde__report *report,
+                               uint32_t qos, uint32_t queue)
 {
     static const char *const qualities[] = {"",           "user interactive", "user initiated",
                                             "default",    "utility",          "background",
                                             "maintenance"};
+    if (queue != 0) {
+        sonde__report_out_print(out, "  queue %s", sonde__report_text(report, queue));
+    }
+    if (qos != 0 && qos < sizeof qualities / sizeof *qualities) {
+        sonde__report_out_print(out, "  QoS %s", qualities[qos]);
+    }
+}
+
+/* The process, if it is not the header's, and the thread's purpose. */
+static void put_purpose(struct sonde__report_out *out, const struct sonde__report *report,
+                        const struct sonde__report_thread *thread)
+{
     int32_t pid = sonde__report_pid(report, thread->process);
     if (pid != sonde__report_header(report)->pid) {
         sonde__report_out_print(out, "  process %d", pid);
     }
-    if (thread->queue != 0) {
-        sonde__report_out_print(out, "  queue %s", sonde__report_text(report, thread->queue));
-    }
-    if (thread->qos != 0 && thread->qos < sizeof qualities / sizeof *qualities) {
-        sonde__report_out_print(out, "  QoS %s", qualities[thread->qos]);
-    }
+    sonde__report_put_purpose(out, report, thread->qos, thread->queue);
 }
 
 static void put_disturbance(struct sonde__report_out *out,

@@ -169,6 +169,27 @@ void sonde__report_put_named_phase(struct sonde__report_out *out,
         phase->consent < sizeof consents / sizeof *consents ? consents[phase->consent] : "");
 }
 
+/* What the thread worked for: that of the first samples, and each other one, up to a limit. */
+static void put_purposes(struct sonde__report_out *out, const struct sonde__report *report,
+                         const struct sonde__report_stall *stall)
+{
+    uint32_t left = 3;
+    for (uint32_t i = 0; i < stall->sample_count && left > 0; i++) {
+        const struct sonde__report_sample *sample = &stall->samples[i];
+        uint32_t k = 0;
+        while (k < i &&
+               (stall->samples[k].queue != sample->queue || stall->samples[k].qos != sample->qos)) {
+            k++;
+        }
+        if (k == i && (sample->queue != 0 || sample->qos != 0)) {
+            sonde__report_out_str(out, left == 3 ? "  worked for" : "        and ");
+            sonde__report_put_purpose(out, report, sample->qos, sample->queue);
+            sonde__report_out_str(out, "\n");
+            left--;
+        }
+    }
+}
+
 void sonde__report_put_circumstances(struct sonde__report_out *out,
                                      const struct sonde__report *report,
                                      const struct sonde__report_stall *stall)
@@ -189,6 +210,7 @@ void sonde__report_put_circumstances(struct sonde__report_out *out,
     if (stall->app_state != 0 && stall->app_state < sizeof states / sizeof *states) {
         sonde__report_out_print(out, "  app was   %s\n", states[stall->app_state]);
     }
+    put_purposes(out, report, stall);
     for (uint32_t i = 0; i < stall->annotation_count; i++) {
         sonde__report_out_str(out, "  noted     ");
         sonde__report_out_text(out, sonde__report_text(report, stall->annotations[i].key));

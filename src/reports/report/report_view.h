@@ -122,6 +122,9 @@ void sonde__report_put_function(struct sonde__report_out *out, const struct sond
 #define SONDE__REPORT_MARK_INLINED "[inlined]"
 /* The line for tail calls that several paths explain; UINT32_MAX: unlimited. */
 void sonde__report_put_tail_ways(struct sonde__report_out *out, uint32_t ways);
+/* "  queue LABEL  QoS CLASS", as far as it is known. */
+void sonde__report_put_purpose(struct sonde__report_out *out, const struct sonde__report *report,
+                               uint32_t qos, uint32_t queue);
 /* ` "worker"` for a string id; nothing for 0. */
 void sonde__report_put_thread_name(struct sonde__report_out *out,
                                    const struct sonde__report *report, uint32_t name);

@@ -15,6 +15,7 @@
 #include "report_fingerprint.h"
 #include "report_phase.h"
 #include "report_write.h"
+#include "spool_blame.h"
 
 enum sonde_status sonde__spool_read(int32_t fd, struct sonde__report **ret_report,
                                     struct sonde__report_loss *ret_loss,
@@ -31,6 +32,8 @@ enum sonde_status sonde__spool_read(int32_t fd, struct sonde__report **ret_repor
     sonde__mem_free(bytes);
     return status;
 }
+
+#define MS 1000000u
 
 /* --- the new report --- */
 
@@ -117,6 +120,21 @@ static bool has_stall(const struct sonde__report *report, const struct sonde__re
     return false;
 }
 
+/* The program has ended in this stall: because of it? */
+static void blame(struct run *run, struct sonde__report_stall *stall, uint32_t index)
+{
+    char note[256];
+    const char *other = sonde__spool_other_cause(run->live, sonde__report_stall(run->live, index));
+    stall->fatal = other == NULL;
+    if (other != NULL) {
+        snprintf(note, sizeof note,
+                 "the program ended in the stall after %llu ms, which is not known to be the "
+                 "reason: %s",
+                 (unsigned long long)(stall->begin_ns / MS), other);
+        sonde__report_add_note(run->report, note);
+    }
+}
+
 static enum sonde_status copy_stalls(struct run *run)
 {
     struct sonde__report_copy *copy;
@@ -131,7 +149,9 @@ static enum sonde_status copy_stalls(struct run *run)
             status = SONDE_MEMORY;
             break;
         }
-        stall.fatal = stall.open && run->is_gone;
+        if (stall.open && run->is_gone) {
+            blame(run, &stall, i);
+        }
         sonde__report_add_stall(run->report, &stall);
         run->recovered++;
     }

@@ -13,10 +13,12 @@
 #include "os_stop.h"
 
 struct sonde__stopped {
-    struct sonde__os_stop stop; /* given */
-    struct sonde_stack stack;   /* prepared by sonde_stack_init() */
-    enum sonde_status status;   /* OK | ABSENT (it has ended) | USAGE (the calling thread) | OS */
-    bool is_stopped;            /* private */
+    struct sonde__os_stop stop;             /* given */
+    struct sonde_stack stack;               /* prepared by sonde_stack_init() */
+    struct sonde__os_stop_purpose *purpose; /* to be read at the same moment; null: it is not */
+    enum sonde_status status; /* OK | ABSENT (it has ended) | USAGE (the calling thread) | OS */
+    uint64_t handle;          /* private, as is the next one */
+    bool is_stopped;
 };
 
 /* The threads run again when this returns, whatever failed. */

@@ -58,6 +58,7 @@ struct sonde__thread {
     bool main;      /* tid == pid */
     char name[32];  /* NUL-terminated; may be "" */
     char queue[64]; /* label of the dispatch queue that it works for; "": none, or not known */
+    uint8_t qos;    /* enum Qos of proto/sonde/v1/report.proto; 0: not known */
 };
 
 /* How a stack's registers were obtained. */
@@ -84,6 +85,8 @@ struct sonde__capture {
     uint64_t pause_ns; /* how long this stopped the thread; 0: it did not */
     bool early;        /* this ended a call of the thread early */
     struct sonde__regs regs;
+    char queue[64];               /* as of a thread, where a capture shows it; else "" */
+    uint8_t qos;                  /* likewise; else 0 */
     char waits_for[160];          /* what its call waits for (target_sample.h), or "" */
     char note[SONDE__NOTE_BYTES]; /* what failed, and why; "" if nothing did */
 };

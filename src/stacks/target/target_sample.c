@@ -55,6 +55,11 @@ void sonde__sample_describe_call(struct sonde__target *target, struct sonde__sam
 /* It may have woken up since it was listed. */
 static void take_state(struct sonde__sample *sample)
 {
+    const struct sonde__capture *capture = &sample->capture;
+    if (capture->queue[0] != '\0') {
+        memcpy(sample->thread.queue, capture->queue, sizeof sample->thread.queue);
+    }
+    sample->thread.qos = capture->qos != 0 ? capture->qos : sample->thread.qos;
     if (sample->capture.letter != 0) {
         sample->thread.letter = sample->capture.letter;
         sample->thread.state = (uint8_t)sonde__target_thread_state(sample->capture.letter);

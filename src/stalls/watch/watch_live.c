@@ -5,6 +5,7 @@
 
 #include "cause.h"
 #include "drain_stack.h"
+#include "host_life.h"
 #include "report_write.h"
 #include "spool_session.h"
 #include "target.h"
@@ -29,7 +30,8 @@ struct sonde__watch_live {
     bool has_failed; /* no memory; no more is written */
 };
 
-struct sonde__report *sonde__watch_live_report(const struct sonde__report *like)
+static struct sonde__report *make_report(const struct sonde__report *like, uint64_t boot,
+                                         uint64_t program)
 {
     struct sonde__report *report;
     if (sonde__report_create(&report) != SONDE_OK) {
@@ -38,14 +40,23 @@ struct sonde__report *sonde__watch_live_report(const struct sonde__report *like)
     sonde__report_set_header(report, sonde__report_header(like));
     struct sonde__report_process process = *sonde__report_process(like, 1);
     process.executable = sonde__report_string(report, sonde__report_text(like, process.executable));
+    process.boot = boot;
+    process.program = program;
     (void)sonde__report_add_process(report, &process);
     return report;
+}
+
+struct sonde__report *sonde__watch_live_report(const struct sonde__report *like)
+{
+    return make_report(like, 0, 0);
 }
 
 /* Empty the file, and create its writer. */
 static bool begin_file(struct sonde__watch_live *live, const struct sonde__report *like)
 {
-    struct sonde__report *report = sonde__watch_live_report(like);
+    bool is_own = sonde__report_process(like, 1)->pid == sonde__os_pid();
+    struct sonde__report *report =
+        make_report(like, sonde__host_boot(), is_own ? sonde__host_program() : 0);
     struct sonde__report_writer *writer = NULL;
     if (report == NULL || sonde__report_writer_create(NULL, sonde__spool_stream_write,
                                                       &live->spool->live, &writer) != SONDE_OK) {
@@ -115,6 +126,7 @@ make_samples(struct sonde__watch_session *s, const struct sonde__watch_stall *st
         sonde__watch_to_sample(from, &samples[i - first]);
         samples[i - first].stack = stack_of(s, &from->sample, &samples[i - first].script_stack);
         samples[i - first].detail = text_id(s->live, from->sample.capture.waits_for);
+        samples[i - first].queue = text_id(s->live, from->sample.thread.queue);
     }
     return samples;
 }
@@ -179,6 +191,18 @@ static struct sonde__report_wait *make_waits(struct sonde__watch_session *s,
     return waits;
 }
 
+/* Of the program now: what could end it, beside the stall. */
+static uint32_t doubts_of(const struct sonde__watch_session *s,
+                          const struct sonde__watch_loop *loop)
+{
+    bool is_own = s->waiter == NULL;
+    return (loop->latest.tracer != 0 ? SONDE__REPORT_DOUBT_DEBUGGER : 0u) |
+           (is_own && sonde__host_is_short_of_memory() ? SONDE__REPORT_DOUBT_MEMORY : 0u) |
+           (atomic_load_explicit(&s->page->ends, memory_order_relaxed) != 0
+                ? SONDE__REPORT_DOUBT_ENDS
+                : 0u);
+}
+
 static struct sonde__report_stall part_of(const struct sonde__watch_session *s,
                                           const struct sonde__watch_loop *loop,
                                           uint64_t duration_ns)
@@ -190,6 +214,7 @@ static struct sonde__report_stall part_of(const struct sonde__watch_session *s,
         .tid = (int64_t)loop->tid,
         .process = 1,
         .open = true,
+        .doubts = doubts_of(s, loop),
     };
 }
 
@@ -236,6 +261,7 @@ static void write_samples(struct sonde__watch_session *s, struct sonde__watch_lo
         loop->live_uncovered = stall->uncovered_count;
     }
     write_part(s, part);
+    loop->live_doubts |= part->doubts;
     part->uncovered = NULL;
     part->samples = NULL;
     loop->live_ns = part->duration_ns;
@@ -270,12 +296,16 @@ void sonde__watch_live_begin(struct sonde__watch_session *s, struct sonde__watch
     part.kind = loop->kind;
     part.loop_detail = text_id(live, loop->scope);
     part.loop_turns = loop->turns > 0 ? loop->turns - 1 : 0;
-    part.main = (int32_t)loop->tid == s->pid;
+    part.main = sonde__watch_is_main(s, loop->tid);
     part.sampler = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0;
+    if (stall->count > 0) {
+        part.sampler =
+            sonde__watch_way_of((uint8_t)part.sampler, &stall->samples[stall->count - 1].sample);
+    }
     struct sonde__report_annotation annotations[SONDE__WATCH_NOTES_MAX];
     sonde__watch_to_notes(stall->notes, s->begin_ns, live->report, annotations, &part);
     loop->is_live = true;
-    loop->live_samples = loop->live_uncovered = 0;
+    loop->live_samples = loop->live_uncovered = loop->live_doubts = 0;
     write_samples(s, loop, &part);
     free(threads);
     free(waits);
@@ -293,6 +323,16 @@ void sonde__watch_live_go_on(struct sonde__watch_session *s, struct sonde__watch
     part.cpu_ns = loop->account.turn_cpu_ns;
     part.runqueue_ns = loop->account.turn_runqueue_ns;
     write_samples(s, loop, &part);
+}
+
+void sonde__watch_live_doubt(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    if (is_off(s) || !loop->is_live || (doubts_of(s, loop) & ~loop->live_doubts) == 0) {
+        return;
+    }
+    const struct sonde__report_stall part = part_of(s, loop, loop->live_ns);
+    loop->live_doubts |= part.doubts;
+    write_part(s, &part);
 }
 
 void sonde__watch_live_end(struct sonde__watch_session *s, struct sonde__watch_loop *loop,

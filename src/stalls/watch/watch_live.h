@@ -25,10 +25,12 @@ void sonde__watch_live_destroy(struct sonde__watch_live *live);
  *
  *   _begin      it has begun
  *   _go_on      it has another sample, or its last one continues
+ *   _doubt      nothing new of it; but something else may end the program from now on
  *   _end        it has ended, and goes to the writer
  *   _take_back  it was no stall */
 void sonde__watch_live_begin(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_go_on(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
+void sonde__watch_live_doubt(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 void sonde__watch_live_end(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
                            uint64_t duration_ns, bool open);
 void sonde__watch_live_take_back(struct sonde__watch_session *session,

@@ -92,13 +92,24 @@ static bool read_status(struct sonde__watch_session *s, struct sonde__watch_loop
     return sonde__host_look_thread(s->pid, loop->tid, ret);
 }
 
+/* Once, to the program that watches itself: it may be run from an IDE, always. */
+static void tell_of_debugger(struct sonde__watch_session *s,
+                             const struct sonde__host_thread_look *look)
+{
+    if (s->waiter == NULL && look->tracer != 0 && !s->debugger_printed) {
+        s->debugger_printed = true;
+        sonde__watch_print(s->writer, "a debugger is attached: while it is, its stops cannot be "
+                                      "told apart from stalls, and none is reported");
+    }
+}
+
 /* Look at the loop's thread, unless it has been idle since the last look. False: nothing is
  * known. */
 static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                            struct sonde__watch_look *look, struct sonde__host_thread_look *ret)
 {
     uint64_t turns = atomic_load_explicit(&loop->slot->turns, memory_order_relaxed);
-    uint32_t tid = loop->tid;
+    uint64_t tid = loop->tid;
     if (!look->busy && loop->decision.phase == SONDE__WATCH_IDLE && turns == loop->turns_seen) {
         return false;
     }
@@ -133,6 +144,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     if (ret->state == 'T' || ret->state == 't' || ret->tracer != 0) {
         look->held = true;
         loop->held_ns = look->now_ns;
+        tell_of_debugger(s, ret);
     }
     return true;
 }
@@ -260,7 +272,7 @@ static void note_stir(struct sonde__watch_session *s, struct sonde__watch_loop *
 /* The slot has another thread, or none, since the last look. A number may be given again, so
  * nothing stays open that was opened by it. */
 static void change_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                          uint32_t tid)
+                          uint64_t tid)
 {
     sonde__watch_live_take_back(s, loop);
     sonde__watch_stall_done(&loop->stall);
@@ -281,7 +293,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     struct sonde__watch_decision *d = &loop->decision;
     struct sonde__host_thread_look thread;
     const uint64_t former_ns = d->since_ns;
-    uint32_t tid = atomic_load_explicit(&slot->tid, memory_order_acquire);
+    uint64_t tid = atomic_load_explicit(&slot->tid, memory_order_acquire);
     uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_acquire);
     if (tid != loop->tid) {
         change_thread(s, loop, tid);

@@ -8,7 +8,7 @@
 /* Count a turn that may have been a stall of up to most_ns, and is not reported. */
 void sonde__watch_count_unsure(struct sonde__watch_session *session, uint64_t most_ns);
 /* Say how long a stall may have lasted if it is not sure that it lasted only so long. */
-void sonde__watch_print_most(struct sonde__watch_session *session, uint32_t tid, uint64_t lasted_ns,
+void sonde__watch_print_most(struct sonde__watch_session *session, uint64_t tid, uint64_t lasted_ns,
                              uint64_t most_ns);
 
 #endif

@@ -25,6 +25,7 @@ void sonde__watch_to_notes(const struct sonde__watch_notes *notes, uint64_t begi
     if (notes->mode[0] != '\0') {
         stall->mode = sonde__report_string(report, notes->mode);
     }
+    stall->app_state = notes->app_state;
     if (notes->phase[0] != '\0' || notes->consent != SONDE__REPORT_CONSENT_UNKNOWN) {
         const struct sonde__report_named_phase phase = {
             .name = sonde__report_string(report, notes->phase),

@@ -26,6 +26,7 @@ struct sonde__watch_notes {
     uint64_t phase_ns;                    /* when it began, by the monotonic clock */
     char loop_phase[SONDE__WATCH_PHASE_BYTES];
     char mode[SONDE__WATCH_PHASE_BYTES]; /* of a run loop; "": none, or not known */
+    uint32_t app_state;                  /* enum sonde__report_app_state */
 };
 
 /* Add the notes to a stall's message. Strings and the named phase go into the report; `annotations`

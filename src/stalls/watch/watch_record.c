@@ -26,6 +26,7 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_names *name
         sonde__watch_to_sample(&stall->samples[i], &samples[i]);
         samples[i].stack = sonde__watch_resolve(names, from, &samples[i].script_stack);
         samples[i].detail = text_id(report, from->capture.waits_for);
+        samples[i].queue = text_id(report, from->thread.queue);
     }
     return samples;
 }

@@ -77,12 +77,12 @@ static const char *name_of(const struct sonde__watch_stall *stall, uint64_t tid)
 }
 
 static void put_release(struct sonde__cause *cause, const struct sonde__watch_stall *stall,
-                        uint32_t tid)
+                        uint64_t tid)
 {
     const char *name = name_of(stall, tid);
     size_t used = strlen(cause->owner);
-    snprintf(cause->owner + used, sizeof cause->owner - used, "%suntil thread %u%s%s%s went on",
-             used > 0 ? ", " : "", (unsigned)tid, name[0] != '\0' ? " (" : "", name,
+    snprintf(cause->owner + used, sizeof cause->owner - used, "%suntil thread %llu%s%s%s went on",
+             used > 0 ? ", " : "", (unsigned long long)tid, name[0] != '\0' ? " (" : "", name,
              name[0] != '\0' ? ")" : "");
 }
 

@@ -26,6 +26,7 @@ void sonde__watch_to_sample(const struct sonde__watch_sample *from,
         .phase = phase_of(sample),
         .captured_by = sample->capture.by,
         .syscall = sample->capture.syscall + 1,
+        .qos = sample->thread.qos,
     };
 }
 

@@ -116,9 +116,9 @@ static void watch_watchdog(struct sonde__watch_session *s)
         loop->warned_ns = d->since_ns;
         sonde__watch_print(
             s->writer,
-            "thread %u has not been back in its loop for %llu ms; the watchdog of the "
+            "thread %llu has not been back in its loop for %llu ms; the watchdog of the "
             "service allows %llu ms",
-            (unsigned)loop->tid, (unsigned long long)(d->counted_ns / MS),
+            (unsigned long long)loop->tid, (unsigned long long)(d->counted_ns / MS),
             (unsigned long long)(s->watchdog_ns / MS));
         if (s->sampler != NULL) {
             show_stacks(s, "watchdog");

@@ -35,7 +35,7 @@ struct sonde__watch_loop {
     struct sonde__watch_stall stall;
     uint32_t kind;         /* enum sonde__report_stall_kind */
     uint64_t threshold_ns; /* of its stalls */
-    uint32_t tid;          /* its thread */
+    uint64_t tid;          /* its thread */
     /* when this turn was looked at first: */
     uint64_t first_ns;
     struct sonde__host_thread_look first;
@@ -79,6 +79,7 @@ struct sonde__watch_loop {
     bool is_live;
     uint32_t live_samples, live_uncovered; /* how many of this stall are there */
     uint64_t live_ns;                      /* its duration there */
+    uint32_t live_doubts;                  /* enum sonde__report_doubt bits there */
 };
 
 struct sonde__watch_session {
@@ -98,6 +99,7 @@ struct sonde__watch_session {
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;
+    uint64_t main_tid; /* the program's main thread; 0: its number is the pid */
     /* Waits for an event, at most timeout_ns. Returns SONDE__HOST_ bits; see sonde__host_wait(). */
     uint32_t (*wait)(struct sonde__watch_session *session, uint64_t timeout_ns, bool sleeping);
     struct sonde__host_waiter *waiter; /* the supervisor's */
@@ -116,6 +118,7 @@ struct sonde__watch_session {
     bool is_announced; /* all looks since the last short wait saw none, and one would wake us */
     uint64_t sampler_retry_ns; /* when to try again to read the program */
     bool sampler_printed;
+    bool debugger_printed; /* it was said that one is attached */
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     uint64_t marked_ns;    /* stirred_ns at the last check of it that was left out */
     bool replaced;         /* the program has executed another one */
@@ -174,10 +177,18 @@ struct sonde__watch_session {
     uint32_t used; /* slots that have had a thread: the probe takes the first free one */
 };
 
-/* Is a turn that began at since_ns not watched, because the program paused the watch? */
+static inline bool sonde__watch_is_main(const struct sonde__watch_session *s, uint64_t tid)
+{
+    return tid == (s->main_tid != 0 ? s->main_tid : (uint64_t)s->pid);
+}
+
+/* Is a turn that began at since_ns not watched, because the program paused the watch, or was in the
+ * background? */
 static inline bool sonde__watch_is_paused(const struct sonde__watch_session *s, uint64_t since_ns)
 {
-    return atomic_load_explicit(&s->page->paused, memory_order_acquire) != 0 ||
+    uint64_t background_ns = atomic_load_explicit(&s->page->background_ns, memory_order_acquire);
+    return (background_ns != 0 && since_ns > background_ns) ||
+           atomic_load_explicit(&s->page->paused, memory_order_acquire) != 0 ||
            since_ns < atomic_load_explicit(&s->page->resumed_ns, memory_order_relaxed);
 }
 

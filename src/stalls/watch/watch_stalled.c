@@ -76,7 +76,7 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
         .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
         .loop = {.kind = wait->kind},
         .tid = loop->tid,
-        .main = (int32_t)loop->tid == s->pid,
+        .main = sonde__watch_is_main(s, loop->tid),
         .kind = loop->kind,
         .open = open && !s->killed,
         .killed = open && s->killed,
@@ -139,8 +139,8 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
     note_program(s, loop, &loop->stall);
     atomic_store(&s->page->unfinished, 1);
     if (s->options.verbose) {
-        sonde__watch_print(s->writer, "thread %u has not been back in its loop for %llu ms",
-                           (unsigned)loop->tid,
+        sonde__watch_print(s->writer, "thread %llu has not been back in its loop for %llu ms",
+                           (unsigned long long)loop->tid,
                            (unsigned long long)(loop->decision.counted_ns / MS));
     }
     if (s->sampler != NULL) {
@@ -200,8 +200,9 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     const struct sonde__watch_decision *d = &loop->decision;
     bool replaced = loop->slot->loop_changes != loop->loop_changes;
     if (replaced || has_left(s, loop, open)) {
-        sonde__watch_print(s->writer, "thread %u: %s; what looked like a stall of %llu ms was none",
-                           (unsigned)loop->tid,
+        sonde__watch_print(s->writer,
+                           "thread %llu: %s; what looked like a stall of %llu ms was none",
+                           (unsigned long long)loop->tid,
                            replaced ? "another wait proved to be its loop" : "it has left its loop",
                            (unsigned long long)(duration_ns / MS));
         sonde__watch_live_take_back(s, loop);
@@ -261,6 +262,7 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
     struct sonde__watch_decision *d = &loop->decision;
     switch (action) {
     case SONDE__WATCH_NOTHING:
+        sonde__watch_live_doubt(s, loop);
         return;
     case SONDE__WATCH_SAMPLE:
     case SONDE__WATCH_BEGIN:

@@ -354,3 +354,49 @@ void CFRunLoopAddTimer(void *of, item timer, CFStringRef mode)
     (void)of;
     add(timer, mode);
 }
+
+/* --- the local notification centre --- */
+
+enum { LISTENERS_MAX = 32 };
+typedef void listener(void *centre, void *observer, CFStringRef name, const void *object,
+                      const void *info);
+static struct {
+    void *observer;
+    listener *called;
+    CFStringRef name;
+} listeners[LISTENERS_MAX];
+static unsigned listener_count;
+static int local_centre; /* its address is the centre */
+
+void *CFNotificationCenterGetLocalCenter(void);
+void *CFNotificationCenterGetLocalCenter(void)
+{
+    return &local_centre;
+}
+
+void CFNotificationCenterAddObserver(void *centre, void *observer, listener *called,
+                                     CFStringRef name, const void *object, long suspension);
+void CFNotificationCenterAddObserver(void *centre, void *observer, listener *called,
+                                     CFStringRef name, const void *object, long suspension)
+{
+    (void)suspension;
+    if (centre != &local_centre || object != NULL || listener_count == LISTENERS_MAX) {
+        abort();
+    }
+    listeners[listener_count].observer = observer;
+    listeners[listener_count].called = called;
+    listeners[listener_count++].name = CFRetain(name);
+}
+
+void CFNotificationCenterPostNotification(void *centre, CFStringRef name, const void *object,
+                                          const void *info, unsigned char immediately);
+void CFNotificationCenterPostNotification(void *centre, CFStringRef name, const void *object,
+                                          const void *info, unsigned char immediately)
+{
+    (void)immediately;
+    for (unsigned i = 0; i < listener_count; i++) {
+        if (strcmp(listeners[i].name->text, name->text) == 0) {
+            listeners[i].called(centre, listeners[i].observer, name, object, info);
+        }
+    }
+}

@@ -3,14 +3,15 @@
  * run, each with the stack, the step of the loop and its mode; and none for a loop that waits, or
  * for a nested run that turns. Before CoreFoundation is loaded, a status says that it is missing.
  * Other stalls, of a loaded machine, are not looked at. */
-#include <dlfcn.h>
-#include <stdlib.h>
+#include <dispatch/dispatch.h>
+#include <pthread/qos.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sonde/thread.h>
 #include <sonde/watch.h>
 
+#include "loop.h"
 #include "workers.h"
 
 enum { TOLD_MAX = 64, TEXT_MAX = 4096, ATTEMPTS = 6 };
@@ -47,46 +48,12 @@ static int has(const char *function, const char *step)
     return 0;
 }
 
-/* --- CoreFoundation --- */
-
-static struct {
-    int32_t (*run)(const void *mode, double seconds, unsigned char after_source);
-    void *(*get_main)(void);
-    void *(*make_source)(const void *allocator, long order, void *context);
-    void (*add_source)(void *loop, void *source, const void *mode);
-    void (*signal)(void *source);
-    void *(*make_timer)(const void *allocator, double due, double interval, unsigned long flags,
-                        long order, void (*call)(void *timer, unsigned long unused, void *info),
-                        void *context);
-    void (*add_timer)(void *loop, void *timer, const void *mode);
-    double (*now)(void);
-    void *(*make_string)(const void *allocator, const char *text, uint32_t encoding);
-    const void *const *common, *const *standard;
-} cf;
 static void *tracking;
-
-static void *get(const char *name)
-{
-    void *found = dlsym(RTLD_DEFAULT, name);
-    CHECK(found != NULL);
-    return found;
-}
 
 static void load(void)
 {
-    CHECK(dlopen(getenv("SONDE_COREFOUNDATION"), RTLD_NOW) != NULL);
-    *(void **)&cf.run = get("CFRunLoopRunInMode");
-    *(void **)&cf.get_main = get("CFRunLoopGetMain");
-    *(void **)&cf.make_source = get("CFRunLoopSourceCreate");
-    *(void **)&cf.add_source = get("CFRunLoopAddSource");
-    *(void **)&cf.signal = get("CFRunLoopSourceSignal");
-    *(void **)&cf.make_timer = get("CFRunLoopTimerCreate");
-    *(void **)&cf.add_timer = get("CFRunLoopAddTimer");
-    *(void **)&cf.now = get("CFAbsoluteTimeGetCurrent");
-    *(void **)&cf.make_string = get("CFStringCreateWithCString");
-    cf.common = get("kCFRunLoopCommonModes");
-    cf.standard = get("kCFRunLoopDefaultMode");
-    tracking = cf.make_string(NULL, TRACKING, 0x08000100);
+    CHECK(load_loop());
+    tracking = cf.make_string(NULL, TRACKING, UTF8);
 }
 
 /* --- what the loop calls --- */
@@ -113,10 +80,22 @@ HANDLER(slow_timer)
 HANDLER(slow_tracking)
 HANDLER(slow_after)
 
+static void parse(void *unused)
+{
+    (void)unused;
+    slow_input_inside();
+    sum++;
+}
+
 static void slow_input(void *info)
 {
+    static dispatch_queue_t queue;
     (void)info;
-    slow_input_inside();
+    if (queue == NULL) {
+        queue = dispatch_queue_create("mail", NULL);
+    }
+    dispatch_sync_f(queue, NULL, parse);
+    sum++;
 }
 
 static void slow_timer(void *timer, unsigned long unused, void *info)
@@ -141,24 +120,15 @@ __attribute__((noinline)) static void track(void *info)
     (void)info;
 }
 
-static void add_source(void (*perform)(void *info))
-{
-    void *context[10] = {0};
-    *(void (**)(void *)) & context[9] = perform;
-    void *source = cf.make_source(NULL, 0, context);
-    cf.add_source(cf.get_main(), source, *cf.common);
-    cf.signal(source);
-}
-
 static void run_all(void)
 {
     cf.run(*cf.standard, 0.1, 0);
-    add_source(slow_input);
+    add_input(slow_input);
     cf.run(*cf.standard, 0.3, 0);
     cf.add_timer(cf.get_main(), cf.make_timer(NULL, cf.now() + 0.1, 0, 0, 0, slow_timer, NULL),
                  *cf.common);
     cf.run(*cf.standard, 1.0, 0);
-    add_source(track);
+    add_input(track);
     cf.run(*cf.standard, 0.3, 0);
     cf.run(*cf.standard, 1.0, 0); /* and waits */
 }
@@ -183,6 +153,7 @@ static struct sonde_watch *start(void)
 int main(void)
 {
     struct sonde_error error = {0};
+    CHECK(pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0) == 0);
     struct sonde_watch *watch = start();
     CHECK(sonde_watch_run_loop(&error) == SONDE_UNSUPPORTED);
     CHECK(strstr(error.what, "CoreFoundation is not loaded") != NULL);
@@ -197,7 +168,11 @@ int main(void)
     sonde_watch_stop(watch);
     CHECK(all_are_told());
     CHECK(has("slow_input_inside", "run loop of the main thread"));
+    CHECK(has("slow_input_inside", "  worked for  queue mail  QoS user interactive\n"));
+    CHECK(has("slow_timer_inside", "  worked for  QoS user interactive\n"));
+    CHECK(sim_labels_while_running == 0);
     CHECK(!has("sleep_until", NULL) && !has("main ← start", NULL) && !has(" usleep+", NULL));
+    CHECK(sim_handlers == 0); /* crash reporters keep theirs */
     CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
     for (unsigned i = 0; i < count && mistakes != 0; i++) {
         printf("%s\n", told[i]);

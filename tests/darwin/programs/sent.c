@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A report's way out of an app: a stall in a live file, SIGKILL, the next start, a transport.
+/* A report's way out of an app: a stall of its run loop, seen by the watch, SIGKILL in it, the next
+ * start, a transport.
  *
- *     sent FOLDER die          write a stall of this stack into a live file, and be killed
- *     sent FOLDER send FILE    finish the run of the killed program, and send its report to FILE */
+ *     sent FOLDER die HOW      stall, and be killed. HOW: "" or what else could be the reason:
+ *                              background, asked, attached (a debugger)
+ *     sent FOLDER send FILE    start a watch, which finishes the run; send its report to FILE
+ *
+ * UPDATED: another build of the program. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <sonde/image.h>
-#include <sonde/stack.h>
 #include <sonde/upload.h>
+#include <sonde/watch.h>
 
-#include "host_folder.h"
-#include "host_process.h"
-#include "host_run.h"
-#include "report_write.h"
-#include "spool_finish.h"
-#include "spool_session.h"
+#include "loop.h"
 
-enum { FRAMES = 32, MS = 1000000 };
-#define BEGIN_NS 1700000000000000000u
+extern int sim_traced;
+
+#if defined(UPDATED)
+#    define BUILD "the next build"
+#else
+#    define BUILD "the same build"
+#endif
+#define THRESHOLD_NS 150000000u
+#define LIMIT_S      60u /* the program is killed before */
+
+static const char *how;
+static volatile uint64_t sum;
 
 static int fail(const char *what)
 {
@@ -31,101 +40,61 @@ static int fail(const char *what)
 
 /* --- the run that is killed --- */
 
-struct search {
-    struct sonde__report *report;
-    uint64_t pc;
-    uint8_t how;
-    uint32_t frame;
-};
-
-static int add_frame(void *ctx, const struct sonde_image *image)
+static void be_killed(void *ctx, const struct sonde_stall *stall)
 {
-    struct search *search = ctx;
-    struct sonde__report_image record = {
-        .path = sonde__report_string(search->report, image->path),
-        .build_id.size = image->build_id_size,
-    };
-    memcpy(record.build_id.bytes, image->build_id, image->build_id_size);
-    search->frame = sonde__report_add_frame(
-        search->report,
-        &(struct sonde__report_frame){.image = sonde__report_add_image(search->report, &record),
-                                      .offset = search->pc - image->bias,
-                                      .how = search->how});
-    return 0;
+    (void)ctx;
+    if (stall->duration_ns >= THRESHOLD_NS) {
+        sim_traced = strcmp(how, "attached") == 0;
+        usleep(400000); /* more samples */
+        kill(getpid(), SIGKILL);
+    }
 }
 
-static uint32_t add_stack(struct sonde__report *report, const struct sonde_stack *stack)
+__attribute__((noinline)) static void spin(void)
 {
-    uint32_t node = 0;
-    for (uint32_t i = stack->count; i-- > 0;) {
-        struct search search = {report, stack->pcs[i], stack->how[i], 0};
-        if (sonde_image_find(stack->pcs[i], add_frame, &search) == SONDE_OK && search.frame != 0) {
-            node = sonde__report_add_node(report, node, search.frame);
-        }
+    uint64_t end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + LIMIT_S * 1000000000ull;
+    while (clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < end) {
+        sum++;
     }
-    return node;
 }
 
-static int write_stall(const char *folder, const struct sonde_stack *stack)
+__attribute__((noinline)) static void parse_mail(void)
 {
-    struct sonde__spool_session session;
-    struct sonde__report *live;
-    struct sonde__report_writer *writer;
-    if (sonde__spool_begin(folder, getpid(), true, &session, NULL) != SONDE_OK ||
-        session.live_fd < 0 || sonde__report_create(&live) != SONDE_OK) {
-        return fail("the run's files");
+    spin();
+    sum++;
+}
+
+static void answer_input(void *info)
+{
+    (void)info;
+    if (strcmp(how, "background") == 0) {
+        post_event("UIApplicationDidEnterBackgroundNotification");
+    } else if (strcmp(how, "asked") == 0) {
+        post_event("UIApplicationWillTerminateNotification");
     }
-    sonde__report_set_header(live, &(struct sonde__report_header){.kind = SONDE__REPORT_WATCH,
-                                                                  .tool = "sent",
-                                                                  .executable = "sent",
-                                                                  .pid = getpid(),
-                                                                  .time_unix_ns = BEGIN_NS,
-                                                                  .report_id = "5e17",
-                                                                  .threshold_ns = 250 * MS});
-    (void)sonde__report_add_process(
-        live, &(struct sonde__report_process){.pid = getpid(),
-                                              .start_ticks = sonde__host_process_start(getpid())});
-    const struct sonde__report_sample sample = {.weight_ns = 300 * MS,
-                                                .stack = add_stack(live, stack)};
-    const struct sonde__report_stall stall = {.begin_ns = MS,
-                                              .duration_ns = 300 * MS,
-                                              .tid = 1,
-                                              .process = 1,
-                                              .open = true,
-                                              .samples = &sample,
-                                              .sample_count = 1};
-    if (sonde__report_writer_create(NULL, sonde__spool_stream_write, &session.live, &writer) !=
-            SONDE_OK ||
-        sonde__report_writer_growing(writer, live, &stall) != SONDE_OK) {
-        return fail("the live file");
+    parse_mail();
+    sum++;
+}
+
+__attribute__((noinline)) static int die(const char *folder)
+{
+    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                                .threshold_ns = THRESHOLD_NS,
+                                                .on_begin = be_killed,
+                                                .spool = folder};
+    struct sonde_watch *watch;
+    if (!load_loop() || sonde_watch_start(&options, &watch, NULL) != SONDE_OK ||
+        sonde_watch_run_loop(NULL) != SONDE_OK) {
+        return fail("the watch");
     }
-    kill(getpid(), SIGKILL);
+    post_event("UIApplicationDidBecomeActiveNotification");
+    cf.run(*cf.standard, 0.1, 0);
+    add_input(answer_input);
+    cf.run(*cf.standard, LIMIT_S, 0);
     return fail("to be killed");
 }
 
-__attribute__((noinline)) static int innermost(const char *folder)
-{
-    uint64_t pcs[FRAMES];
-    uint8_t how[FRAMES];
-    struct sonde_stack stack = {.pcs = pcs, .how = how, .capacity = FRAMES};
-    if (sonde_stack_capture(&stack, 0) != SONDE_OK) {
-        return fail("the capture");
-    }
-    return write_stall(folder, &stack) + 1;
-}
-
-__attribute__((noinline)) static int save_all(const char *folder)
-{
-    return innermost(folder) + 1;
-}
-
 /* --- the next start --- */
-
-static void count_fatal(void *ctx, const struct sonde__spool_finished *finished)
-{
-    const struct sonde__report_stall *stall = sonde__report_stall(finished->report, 0);
-    *(unsigned *)ctx += finished->recovered == 1 && stall->fatal;
-}
 
 /* What is "sent" is the file's contents. */
 static void post(void *ctx, const struct sonde_upload_request *request,
@@ -133,7 +102,7 @@ static void post(void *ctx, const struct sonde_upload_request *request,
 {
     static const char version[] = "Sonde-Protocol: 1";
     int fd = open(ctx, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || !sonde__host_write_all(fd, request->body, request->body_bytes)) {
+    if (fd < 0 || write(fd, request->body, request->body_bytes) != (ssize_t)request->body_bytes) {
         reply->failed(reply, SONDE_UPLOAD_UNREACHABLE, "the file");
         return;
     }
@@ -142,34 +111,33 @@ static void post(void *ctx, const struct sonde_upload_request *request,
     reply->status(reply, 201);
 }
 
-static int send_all(const char *path, char *file)
+static int send_all(const char *folder, char *file)
 {
-    unsigned fatal = 0;
-    const struct sonde__spool_finishing how = {.each = count_fatal, .ctx = &fatal};
+    const struct sonde_watch_options watching = {.struct_bytes = sizeof watching, .spool = folder};
     const struct sonde_upload_transport transport = {
         .struct_bytes = sizeof transport, .send = post, .ctx = file};
     const struct sonde_upload_options options = {.struct_bytes = sizeof options,
-                                                 .folder = path,
+                                                 .folder = folder,
                                                  .to = "https://collector.example/",
                                                  .transport = &transport};
     struct sonde_upload_result result = {.struct_bytes = sizeof result};
-    int32_t folder;
-    if (sonde__host_folder_open(path, false, &folder, NULL) != SONDE_OK ||
-        sonde__spool_finish(folder, &how) != SONDE_OK || fatal != 1) {
-        return fail("to finish the killed run");
+    struct sonde_watch *watch;
+    if (sonde_watch_start(&watching, &watch, NULL) != SONDE_OK) {
+        return fail("the next watch");
     }
-    sonde__host_close(folder);
+    sonde_watch_stop(watch);
     if (sonde_upload_now(&options, &result, NULL) != SONDE_OK || result.stored != 1) {
         return fail("to send");
     }
-    printf("sent\n");
+    printf("sent by %s\n", BUILD);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[2], "die") == 0) {
-        return save_all(argv[1]) + 1;
+    if (argc == 4 && strcmp(argv[2], "die") == 0) {
+        how = argv[3];
+        return die(argv[1]);
     }
     if (argc == 4 && strcmp(argv[2], "send") == 0) {
         return send_all(argv[1], argv[3]);

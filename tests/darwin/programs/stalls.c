@@ -141,6 +141,7 @@ int main(void)
     check_told(find((uint64_t)(uintptr_t)tid, "waiting_handler"), "blocked  usleep");
     CHECK(find(sonde_thread_self(), "waiting_handler") == NULL);
     CHECK(begun >= 2 && sonde_watch_stalled() == 0);
+    CHECK(sim_handlers == 0);
     CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
 
     count = 0;

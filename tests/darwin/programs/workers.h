@@ -15,6 +15,10 @@
 
 /* of the simulated libSystem */
 extern int64_t sim_port_references, sim_lists, sim_reads_left;
+/* handlers of signals and exceptions that were installed: sim/handlers.c */
+extern uint64_t sim_handlers;
+/* labels and classes of threads that ran: sim/dispatch.c */
+extern uint64_t sim_labels_while_running;
 extern uint64_t sim_calls, sim_maps_while_suspended, sim_allocations_while_suspended;
 extern uint32_t sim_suspended;
 extern kern_return_t sim_suspend_result, sim_state_result, sim_list_result;

@@ -3,6 +3,7 @@
  * where the kernel tells debuggers (dispatch_qaddr). Labels are not copied, so that tests can have
  * them where they want. Nothing is asynchronous. */
 #include <dispatch/dispatch.h>
+#include <pthread/qos.h>
 #include <stdlib.h>
 
 #include "sim.h"
@@ -21,7 +22,8 @@ dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t 
     return queue;
 }
 
-/* Labels of queues that a running thread might leave, and free. */
+/* Labels of queues that a running thread might leave, and free; and classes of service of threads
+ * that may end meanwhile. */
 uint64_t sim_labels_while_running;
 extern uint32_t sim_suspended;
 
@@ -52,4 +54,21 @@ void sim_set_queue(void *queue);
 void sim_set_queue(void *queue)
 {
     sim_thread_of(pthread_self())->queue = queue;
+}
+
+/* <pthread/qos.h>: as Apple's, this reads the thread's memory without a lock. */
+int pthread_get_qos_class_np(pthread_t thread, qos_class_t *ret_class, int *ret_priority)
+{
+    const struct sim_thread *of = sim_thread_of(thread);
+    sim_labels_while_running += of != sim_thread_of(pthread_self()) && sim_suspended == 0;
+    *ret_class = (qos_class_t)of->qos;
+    *ret_priority = 0;
+    return 0;
+}
+
+int pthread_set_qos_class_self_np(qos_class_t class, int priority)
+{
+    (void)priority;
+    sim_thread_of(pthread_self())->qos = (uint32_t) class;
+    return 0;
 }

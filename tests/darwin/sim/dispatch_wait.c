@@ -52,7 +52,7 @@ intptr_t dispatch_semaphore_wait(dispatch_semaphore_t semaphore, dispatch_time_t
             return 1;
         }
         if (value == 0) {
-            host_sleep(&semaphore->value, 0, until - now);
+            sim_sleep(&semaphore->value, 0, until - now);
         }
     }
 }

@@ -23,6 +23,7 @@ struct head {
     uint64_t address; /* behind it; 0: freed */
     struct zone *zone;
     struct head *next, **link; /* among those of its zone */
+    void *block;               /* of the host's heap */
 };
 
 struct zone {
@@ -96,7 +97,7 @@ static void *begin(struct zone *zone, void *block, size_t size)
         return 0;
     }
     pthread_mutex_lock(&zone->mutex);
-    *head = (struct head){size, (uint64_t)(head + 1), zone, zone->first, &zone->first};
+    *head = (struct head){size, (uint64_t)(head + 1), zone, zone->first, &zone->first, block};
     if (zone->first != 0) {
         zone->first->link = &head->next;
     }
@@ -176,6 +177,19 @@ void *malloc(size_t size)
     return malloc_zone_malloc(&default_zone.public, size);
 }
 
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    char *block = host_malloc(size + alignment + sizeof(struct head));
+    uint64_t end = (uint64_t)block + sizeof(struct head) + alignment - 1;
+    struct head *head = (struct head *)(end / alignment * alignment) - 1;
+    note_heap();
+    if (block == 0 || begin(&default_zone, head, size) == 0) {
+        return 0;
+    }
+    head->block = block;
+    return head + 1;
+}
+
 void *calloc(size_t count, size_t size)
 {
     size_t all;
@@ -196,7 +210,7 @@ void free(void *block)
         }
         head->address = 0;
         pthread_mutex_unlock(&zone->mutex);
-        host_free(head);
+        host_free(head->block);
     }
 }
 

@@ -65,7 +65,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
         abort(); /* it would wait for itself */
     }
     while (__atomic_exchange_n(&lock->state, AWAITED, __ATOMIC_ACQUIRE) != FREE) {
-        host_sleep(&lock->state, AWAITED, FOREVER_NS);
+        sim_sleep(&lock->state, AWAITED, FOREVER_NS);
     }
     return own(mutex);
 }
@@ -122,7 +122,7 @@ int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restr
 {
     uint32_t seen = __atomic_load_n(word_of(condition), __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(mutex);
-    host_sleep(word_of(condition), seen, FOREVER_NS);
+    sim_sleep(word_of(condition), seen, FOREVER_NS);
     return pthread_mutex_lock(mutex);
 }
 
@@ -133,7 +133,7 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     uint64_t now = clock_gettime_nsec_np(CLOCK_REALTIME);
     uint64_t end = (uint64_t)until->tv_sec * 1000000000u + (uint64_t)until->tv_nsec;
     pthread_mutex_unlock(mutex);
-    host_sleep(word_of(condition), seen, end > now ? end - now : 0);
+    sim_sleep(word_of(condition), seen, end > now ? end - now : 0);
     pthread_mutex_lock(mutex);
     return clock_gettime_nsec_np(CLOCK_REALTIME) < end ? 0 : ETIMEDOUT;
 }
@@ -150,7 +150,7 @@ int pthread_once(pthread_once_t *once, void (*function)(void))
         host_wake(state);
     }
     while (__atomic_load_n(state, __ATOMIC_ACQUIRE) == RUNS) {
-        host_sleep(state, RUNS, FOREVER_NS);
+        sim_sleep(state, RUNS, FOREVER_NS);
     }
     return 0;
 }

@@ -56,9 +56,16 @@ pid_t waitpid(pid_t pid, int *ret_status, int options)
     return (pid_t)got;
 }
 
+/* The two whose numbers differ, of those that a test sends. */
+static int host_signal(int signal)
+{
+    enum { LINUX_CONT = 18, LINUX_STOP = 19 };
+    return signal == SIGSTOP ? LINUX_STOP : signal == SIGCONT ? LINUX_CONT : signal;
+}
+
 int kill(pid_t pid, int signal)
 {
-    int64_t got = host_kill(pid, signal);
+    int64_t got = host_kill(pid, host_signal(signal));
     return got == 0 ? 0 : sim_fail(-got);
 }
 
@@ -78,6 +85,10 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
     return 0;
 }
 
+/* A debugger is attached. Set by tests. */
+extern int sim_traced;
+int sim_traced;
+
 int sysctl(int *name, unsigned count, void *value, size_t *size, void *new_value, size_t new_size)
 {
     struct kinfo_proc *process = value;
@@ -96,6 +107,7 @@ int sysctl(int *name, unsigned count, void *value, size_t *size, void *new_value
     process->kp_proc.p_starttime.tv_sec = (long)(start / 100);
     process->kp_proc.p_starttime.tv_usec = (int)(start % 100 * 10000);
     process->kp_proc.p_stat = (char)(is_zombie ? SZOMB : SRUN);
+    process->kp_proc.p_flag = sim_traced && name[3] == host_getpid() ? P_TRACED : 0;
     process->kp_proc.p_pid = name[3];
     *size = sizeof *process;
     return 0;

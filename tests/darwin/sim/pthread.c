@@ -20,7 +20,7 @@ static struct sim_thread *self(void)
         current = &sim_threads[0];
         current->stack_end = host_stack_end();
         current->stack_start = host_stack_end() - host_stack_size();
-        current->id = host_gettid();
+        current->id = SIM_ID_BASE + host_gettid();
     }
     return current;
 }
@@ -34,6 +34,15 @@ struct sim_thread *sim_thread_of(pthread_t thread)
 pthread_t pthread_self(void)
 {
     return (pthread_t)(void *)self();
+}
+
+uint64_t sim_wakes;
+void sim_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    host_sleep(word, expected, timeout_ns);
+    if (self() != sim_threads) {
+        __atomic_fetch_add(&sim_wakes, 1, __ATOMIC_RELAXED);
+    }
 }
 
 int pthread_main_np(void)
@@ -90,7 +99,7 @@ static _Noreturn void thread_start(int unused, void *argument)
     struct sim_thread *thread = argument;
     (void)unused;
     current = thread;
-    __atomic_store_n(&thread->id, host_gettid(), __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->id, SIM_ID_BASE + host_gettid(), __ATOMIC_RELEASE);
     thread->result = thread->function(thread->argument);
     __atomic_store_n(&thread->has_ended, 1, __ATOMIC_RELEASE);
     host_wake(&thread->has_ended);

@@ -70,7 +70,7 @@ kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t time)
         if (now >= end) {
             return KERN_OPERATION_TIMED_OUT;
         }
-        host_sleep(value, 0, end - now);
+        sim_sleep(value, 0, end - now);
     }
     return KERN_SUCCESS;
 }
@@ -87,6 +87,6 @@ kern_return_t thread_switch(mach_port_name_t thread, int option, mach_msg_timeou
     if (thread != MACH_PORT_NULL || option != SWITCH_OPTION_WAIT) {
         return KERN_INVALID_ARGUMENT;
     }
-    host_sleep(&never, 0, time * 1000000ull);
+    sim_sleep(&never, 0, time * 1000000ull);
     return KERN_SUCCESS;
 }

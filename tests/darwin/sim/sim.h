@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 /* A thread; a pthread_t is its address, and it is number `this - sim_threads` of the host. */
+/* The ids of threads have more than 32 bits, as they have after a long time since the boot. */
+#define SIM_ID_BASE 0x500000000u
 enum { SIM_THREADS_MAX = 256, SIM_NAME_MAX = 64 };
 struct sim_thread {
     uint64_t id;
@@ -17,6 +19,7 @@ struct sim_thread {
     void *argument, *result;
     uint32_t has_ended;
     void *queue; /* that it works for; dispatch.c */
+    uint32_t qos;
     char name[SIM_NAME_MAX];
 };
 extern struct sim_thread sim_threads[SIM_THREADS_MAX];
@@ -29,6 +32,10 @@ int sim_thread_of_port(mach_port_t port, uint32_t *ret_index);
 /* Memory that task_threads() made: vm_deallocate() of it is counted in sim_lists. */
 extern int64_t sim_lists;
 int sim_is_list(uint64_t address);
+
+/* host_sleep(); its returns on other threads than the main one are counted in sim_wakes. */
+extern uint64_t sim_wakes;
+void sim_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 
 /* Calls of Mach: each would enter the kernel. */
 extern uint64_t sim_calls;

@@ -42,9 +42,31 @@ static const struct {
     {"hw.activecpu", 0, 2, sizeof(int32_t)},
 };
 
+/* What a test sets instead: SIM_BOOT, SIM_SYSTEM. Null: nothing. */
+static const char *set_value(const char *name)
+{
+    return strcmp(name, "kern.bootsessionuuid") == 0    ? getenv("SIM_BOOT")
+           : strcmp(name, "kern.osproductversion") == 0 ? getenv("SIM_SYSTEM")
+                                                        : 0;
+}
+
+/* <os/proc.h>: what the process may still allocate; 0: it has no limit. */
+size_t os_proc_available_memory(void);
+size_t os_proc_available_memory(void)
+{
+    const char *megabytes = getenv("SIM_MEMORY_LEFT");
+    return megabytes != 0 ? (size_t)strtoul(megabytes, 0, 10) << 20 : 0;
+}
+
 int sysctlbyname(const char *name, void *ret_value, size_t *size, void *new_value, size_t new_size)
 {
     (void)new_size;
+    const char *set = set_value(name);
+    if (new_value == 0 && set != 0 && strlen(set) < *size) {
+        strcpy(ret_value, set);
+        *size = strlen(set) + 1;
+        return 0;
+    }
     if (new_value == 0 && strcmp(name, "kern.bootsessionuuid") == 0 &&
         host_boot_id(ret_value, *size) == 0) {
         *size = strlen(ret_value) + 1;

@@ -2,20 +2,23 @@
 /* Looks at a thread of this process, by Mach. Darwin tells no counts of switches. The CPU time, in
  * microseconds, takes their place: a thread that was woken has used some. Where a thread waits, its
  * CPU time stands for the number of waits, too; a thread that keeps running may have waited
- * between two looks, which nothing tells.
+ * between two looks, which nothing tells. Who traces the process is not told, either.
  *
  * Nor is the time told in which a thread could run and had no processor. It is taken to be the rest
- * of the time between two looks that both find the thread ready to run. */
+ * of the time between two looks that both find the thread ready to run; but not if they are further
+ * apart than looks at a turn are: then the process may have been suspended. */
 #include <mach/mach_init.h>
 #include <mach/thread_act.h>
 #include <mach/thread_info.h>
 
 #include "base_math.h"
+#include "host_life.h"
 #include "host_ports.h"
 #include "host_run.h"
 
 /* The last look at each of the threads that are looked at. */
 enum { SEEN_MAX = 8 };
+#define APART_NS 100000000u
 static struct seen {
     uint64_t tid, time_ns, cpu_ns, runqueue_ns;
     bool is_ready;
@@ -39,7 +42,7 @@ static uint64_t note_look(uint64_t tid, bool is_ready, uint64_t cpu_ns)
 {
     struct seen *last = seen_of(tid);
     uint64_t now_ns = sonde__os_now_ns();
-    if (last->is_ready && is_ready) {
+    if (last->is_ready && is_ready && now_ns - last->time_ns <= APART_NS) {
         uint64_t ran_ns = sonde__base_minus(cpu_ns, last->cpu_ns);
         last->runqueue_ns += sonde__base_minus(now_ns - last->time_ns, ran_ns);
     }
@@ -73,6 +76,7 @@ bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_threa
     bool waits = text.letter == 'S' || text.letter == 'D';
     *ret_look =
         (struct sonde__host_thread_look){.state = text.letter,
+                                         .tracer = sonde__host_is_traced() ? pid : 0,
                                          .switches = cpu_ns,
                                          .voluntary = waits ? cpu_ns : 0,
                                          .cpu_ns = cpu_ns,

@@ -17,6 +17,10 @@ static void walk(struct sonde__stopped *thread)
     if (thread->status == SONDE_OK) {
         sonde__capture_walk(&thread->stack, &regs, true, 0, SONDE__CAPTURE_DOUBT);
     }
+    if (thread->purpose != NULL) {
+        sonde__os_stop_queue(&thread->stop, thread->purpose->queue, sizeof thread->purpose->queue);
+        thread->purpose->qos = sonde__os_stop_qos(thread->handle);
+    }
 }
 
 void sonde__capture_stopped(struct sonde__stopped *threads, uint32_t count)
@@ -24,6 +28,10 @@ void sonde__capture_stopped(struct sonde__stopped *threads, uint32_t count)
     uint64_t self = sonde__os_tid();
     for (uint32_t i = 0; i < count; i++) {
         sonde__stack_reset(&threads[i].stack);
+        threads[i].handle =
+            threads[i].purpose != NULL ? sonde__os_stop_handle(&threads[i].stop) : 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
         stop(&threads[i], self);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -268,7 +268,8 @@ static void stop_and_walk(void *ctx)
 static void capture_own(struct sonde__target *target, const struct sonde__thread *thread,
                         struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
-    struct stopping stopping = {.thread = {.stack = *stack}};
+    struct sonde__os_stop_purpose purpose = {.qos = 0};
+    struct stopping stopping = {.thread = {.stack = *stack, .purpose = &purpose}};
     (void)target;
     ret_capture->status = sonde__host_port_of(thread->tid, &stopping.thread.stop);
     if (ret_capture->status != SONDE_OK) {
@@ -281,6 +282,8 @@ static void capture_own(struct sonde__target *target, const struct sonde__thread
     if (ret_capture->status == SONDE_OK) {
         ret_capture->by = SONDE__CAPTURED_STOP;
         ret_capture->pause_ns = stopping.pause_ns;
+        ret_capture->qos = purpose.qos;
+        memcpy(ret_capture->queue, purpose.queue, sizeof ret_capture->queue);
     } else if (ret_capture->status == SONDE_OS) {
         sonde__target_note(ret_capture,
                            "the kernel did not stop the thread, or not show its registers");

@@ -18,7 +18,11 @@ static void write_main(struct sonde__report_writer *writer, struct sonde__report
         r, &(struct sonde__report_image){.path = sonde__report_string(r, "/opt/app/server")});
     uint32_t outer = sample_push(r, 0, image, "main", 0x1000, SONDE_FOUND_CFI);
     struct sonde__report_sample samples[] = {
-        {.time_ns = 10 * MS, .weight_ns = 10 * MS, .stack = outer},
+        {.time_ns = 10 * MS,
+         .weight_ns = 10 * MS,
+         .stack = outer,
+         .qos = 1,
+         .queue = sonde__report_string(r, "main queue")},
         {.time_ns = 20 * MS, .weight_ns = 10 * MS, .stack = outer},
     };
     const struct sonde__report_uncovered uncovered = {.duration_ns = 10 * MS, .reason = 1};
@@ -56,6 +60,7 @@ static void write_main(struct sonde__report_writer *writer, struct sonde__report
     samples[1].weight_ns = 460 * MS;
     part.duration_ns = 500 * MS;
     part.cpu_ns = 7;
+    part.doubts = SONDE__REPORT_DOUBT_MEMORY;
     part.samples = samples + 1;
     part.sample_count = 1;
     write_part(writer, r, &part);
@@ -71,6 +76,8 @@ void sample_live(struct sample_bytes *file)
                                                                .executable = "/opt/app/server",
                                                                .pid = 11,
                                                                .report_id = "12"});
+    (void)sonde__report_add_process(
+        r, &(struct sonde__report_process){.pid = 11, .boot = 0xb007, .program = 0xf11e});
     CHECK_OK(sonde__report_writer_create(NULL, sample_write, file, &writer));
     CHECK_OK(sonde__report_writer_flush(writer, r));
     write_part(writer, r,

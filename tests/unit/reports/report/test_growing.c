@@ -33,6 +33,11 @@ TEST(growing_parts_are_one_stall)
     CHECK(s != NULL && s->open && !s->fatal && s->main);
     CHECK_EQ(s->duration_ns, 500 * MS);
     CHECK_EQ(s->cpu_ns, 7);
+    CHECK_EQ(s->doubts, SONDE__REPORT_DOUBT_MEMORY);
+    CHECK_EQ(s->samples[0].qos, 1);
+    CHECK_STR(sonde__report_text(r, s->samples[0].queue), "main queue");
+    CHECK_EQ(sonde__report_process(r, 1)->boot, 0xb007);
+    CHECK_EQ(sonde__report_process(r, 1)->program, 0xf11e);
     CHECK_EQ(s->loop, SONDE__REPORT_LOOP_EPOLL);
     CHECK_EQ(s->sample_count, 4);
     for (uint32_t i = 0; i < 4; i++) {

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os.h"
 #include "probe_scope.h"
 #include "test.h"
 #include "watch_rounds.h"
@@ -75,7 +75,7 @@ static struct play *begin(void)
     CHECK_OK(sonde__watch_writer_create(&s->options, s->pid, &s->writer));
     play->page->late_ns = (int64_t)(60 * MS);
     atomic_store(&play->page->looked_ns, play->now_ns);
-    play->thread = sonde__probe_claim_scopes(play->scopes, (uint32_t)syscall(SYS_gettid));
+    play->thread = sonde__probe_claim_scopes(play->scopes, sonde__os_tid());
     return play;
 }
 

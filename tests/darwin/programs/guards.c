@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What looks like a stall and is none: a debugger is attached, the app is in the background, the
+ * process is suspended. Each beside a stall that is told, on the same loop. */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sonde/watch.h>
+
+#include "loop.h"
+#include "workers.h"
+
+extern int sim_traced;
+
+enum { TOLD_MAX = 64, TEXT_MAX = 4096, ATTEMPTS = 6 };
+#define THRESHOLD_NS 150000000u
+#define STALL_NS     500000000u
+#define SUSPENDED_US 1500000u
+
+static char told[TOLD_MAX][TEXT_MAX];
+static unsigned count;
+
+static void on_stall(void *ctx, const struct sonde_stall *stall)
+{
+    (void)ctx;
+    if (count < TOLD_MAX) {
+        const char *others = strstr(stall->text, "\nthread ");
+        size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
+        size = size < TEXT_MAX ? size : TEXT_MAX - 1;
+        memcpy(told[count], stall->text, size);
+        told[count][size] = '\0';
+        __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
+    }
+}
+
+static int has(const char *function, const char *state)
+{
+    unsigned known = __atomic_load_n(&count, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < known; i++) {
+        if (strstr(told[i], function) != NULL && strstr(told[i], state) != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static volatile uint64_t sum;
+static void spin(void)
+{
+    uint64_t end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + STALL_NS;
+    while (clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < end) {
+        sum++;
+    }
+}
+
+/* A handler of input, with a name of its own in the stack. */
+#define HANDLER(name)                                                                              \
+    __attribute__((noinline)) static void name##_inside(void)                                      \
+    {                                                                                              \
+        spin();                                                                                    \
+        sum++;                                                                                     \
+    }                                                                                              \
+    static void name(void *info)                                                                   \
+    {                                                                                              \
+        (void)info;                                                                                \
+        name##_inside();                                                                           \
+        sum++;                                                                                     \
+    }
+HANDLER(in_foreground)
+HANDLER(debugged)
+HANDLER(after_debugger)
+HANDLER(in_background)
+HANDLER(back_again)
+
+__attribute__((noinline)) static void enter_inside(void)
+{
+    post_event("UIApplicationDidEnterBackgroundNotification");
+    spin(); /* iOS ends an app that takes too long for it */
+    sum++;
+}
+
+static void enter(void *info)
+{
+    (void)info;
+    enter_inside();
+    sum++;
+}
+
+/* The whole process is stopped, as iOS does it to an app in the background; another process lets it
+ * go on, again and again, because it does not know when the stop comes. */
+static void be_suspended(void *info)
+{
+    (void)info;
+    CHECK(kill(getpid(), SIGSTOP) == 0);
+}
+
+static pid_t start_waker(void)
+{
+    pid_t parent = getpid(), child = fork();
+    for (unsigned i = 0; child == 0 && i < 100; i++) {
+        usleep(SUSPENDED_US);
+        (void)kill(parent, SIGCONT);
+    }
+    if (child == 0) {
+        _exit(0);
+    }
+    CHECK(child > 0);
+    return child;
+}
+
+static void run(void (*handler)(void *info))
+{
+    add_input(handler);
+    cf.run(*cf.standard, 0.3, 0);
+}
+
+static int all_are_told(void)
+{
+    return has("in_foreground_inside", "app was   active") && has("after_debugger_inside", "") &&
+           has("enter_inside", "app was   in the background") &&
+           has("back_again_inside", "app was   active");
+}
+
+static void run_all(void)
+{
+    int status;
+    post_event("UIApplicationDidBecomeActiveNotification");
+    run(in_foreground);
+    sim_traced = 1;
+    run(debugged);
+    sim_traced = 0;
+    cf.run(*cf.standard, 0.5, 0);
+    run(after_debugger);
+    run(enter);
+    run(in_background);
+    post_event("UIApplicationWillEnterForegroundNotification");
+    post_event("UIApplicationDidBecomeActiveNotification");
+    run(back_again);
+    pid_t waker = start_waker();
+    run(be_suspended);
+    CHECK(kill(waker, SIGKILL) == 0 && waitpid(waker, &status, 0) == waker);
+    cf.run(*cf.standard, 0.5, 0);
+}
+
+int main(void)
+{
+    const struct sonde_watch_options options = {
+        .struct_bytes = sizeof options, .threshold_ns = THRESHOLD_NS, .on_stall = on_stall};
+    struct sonde_watch *watch = NULL;
+    CHECK(load_loop() && sonde_watch_start(&options, &watch, NULL) == SONDE_OK &&
+          sonde_watch_run_loop(NULL) == SONDE_OK);
+    /* again: a watch that had no processor for long does not know what it missed */
+    for (unsigned i = 0; i < ATTEMPTS && !all_are_told(); i++) {
+        run_all();
+    }
+    sonde_watch_stop(watch);
+    CHECK(all_are_told());
+    CHECK(!has("debugged_inside", "") && !has("in_background_inside", ""));
+    CHECK(!has("be_suspended", ""));
+    CHECK(sim_handlers == 0); /* crash reporters keep theirs */
+    for (unsigned i = 0; i < count && mistakes != 0; i++) {
+        printf("%s\n", told[i]);
+    }
+    printf("%u mistakes\n", mistakes);
+    return mistakes != 0;
+}
