@@ -100,7 +100,7 @@ let package = Package(
             sources: modules + files,
             resources: [.copy("share/apple/PrivacyInfo.xcprivacy")],
             publicHeadersPath: "include",
-            cSettings: [.define("_GNU_SOURCE")] +
+            cSettings: [.define("_GNU_SOURCE"), .define("SONDE_VERSION", to: "\"0.1.0\"")] +
                 (modules + ["src/api", "src/stacks/capture", "src/stacks/target"]).map { .headerSearchPath($0) }
         )
     ]

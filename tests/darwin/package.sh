@@ -18,11 +18,12 @@ say() { if [ "$1" = 0 ]; then echo "ok package: $2"; else echo "not ok package: 
 # listed NAME: the strings of an array of Package.swift
 listed() { sed -n "/^let $1 = \[/,/^]/s/^ *\"\(.*\)\".*/\1/p" "$root/Package.swift"; }
 
+version=$(sed -n 's/^project(sonde VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
 rm -rf "$out"
 mkdir -p "$out/objects"
 listed excluded >"$out/excluded"
 folders=$({ listed modules; listed files | sed 's#/[^/]*$##; s#/darwin$##' | sort -u; } | sed "s#^#-I$root/#; s#.*#& &/darwin#" | tr '\n' ' ')
-common="clang-19 --target=$target -nostdlibinc -isystem $headers -D_GNU_SOURCE -I$root/include $folders -fno-color-diagnostics -Werror"
+common="clang-19 --target=$target -nostdlibinc -isystem $headers -D_GNU_SOURCE -DSONDE_VERSION=\"$version\" -I$root/include $folders -fno-color-diagnostics -Werror"
 
 # The compiler puts objects beside their sources, so it is given links.
 for folder in $(listed modules); do
@@ -40,6 +41,10 @@ eval "$one $(find . -name '*.c' ! -name $first | tr '\n' ' ')" >"$out/log" 2>&1 
     for source in *.S; do $common -c "$source" -o "$source.o" >>"$out/log" 2>&1 || exit 1; done || { cat "$out/log"; say 1 'it compiles for iOS'; exit 1; }
 llvm-ar-19 rcs "$out/libCSonde.a" ./*.o
 say 0 "it compiles for iOS, $(wc -l <"$out/sources") files"
+
+rc=0
+grep -q "SONDE_VERSION\", to: .*[^0-9.]$version[^0-9.]" "$root/Package.swift" || rc=1
+say $rc "its version is that of CMakeLists.txt, $version"
 
 # what it calls
 symbols() { llvm-nm-19 "$1" --extern-only --format=just-symbols "$out/libCSonde.a" | grep '^_' | sort -u; }
@@ -77,6 +82,12 @@ printf '@import CSonde;\nint take(struct sonde_stack *stack);\nint take(struct s
 rc=0
 $(echo "$common" | sed "s/-isystem/-idirafter/") -fmodules -fmodules-cache-path="$out/modules" -fmodule-map-file="$root/include/module.modulemap" -fsyntax-only "$out/import.m" || rc=1
 say $rc 'the module is valid'
+
+# the example of an app, against declarations of what it uses of frameworks
+rc=0
+clang-19 --target=$target -nostdlibinc -isystem "$headers" -isystem "$here/declared" -I"$root/include" -fobjc-arc -Wall -Wextra -Werror \
+    -Wno-unused-parameter -c "$root/examples/apple/app.m" -o "$out/example.o" || rc=1
+say $rc 'the example of an app compiles'
 
 # the manifest: Apple asks for reasons for some functions ("Describing use of required reason API"). Those that are called:
 rc=0

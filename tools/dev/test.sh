@@ -165,6 +165,7 @@ run_darwin() {
         >"build/darwin/$2.log" 2>&1 || rc=$?
     tests/darwin/cli.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" build/dev/cli/sonde \
         >>"build/darwin/$2.log" 2>&1 || rc=$?
+    tests/darwin/watch.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" >>"build/darwin/$2.log" 2>&1 || rc=$?
     [ $rc = 0 ] || sed 's/^/    /' "build/darwin/$2.log"
     while read -r line; do
         case $line in
@@ -173,7 +174,7 @@ run_darwin() {
             darwin.*|[0-9]*\ portable\ tests\ *|[0-9]*\ captures\ of\ *|[0-9]*\ runs\ of\ *|[0-9]*\ bytes\ of\ *) say "    $line" ;;
         esac
     done <"build/darwin/$2.log"
-    [ $rc = 0 ] || tally "$2: all of run.sh and cli.sh" $rc
+    [ $rc = 0 ] || tally "$2: all of run.sh, cli.sh and watch.sh" $rc
 }
 
 stage_gcc() { # the one build of the bench programs
