@@ -61,7 +61,7 @@ static void prepare_threads(struct moment *moment, const struct sonde_stack *sta
 {
     for (uint32_t i = 0; i < moment->together.count; i++) {
         struct sonde__stopped *thread = &moment->together.threads[i];
-        thread->stop = moment->stops[i];
+        *thread = (struct sonde__stopped){.stop = moment->stops[i]};
         sonde_stack_init(&thread->stack, moment->pcs + (size_t)i * stack->capacity,
                          moment->how + (size_t)i * stack->capacity, stack->capacity, stack->outer);
         if (stack->async_capacity > 0) {

@@ -339,8 +339,8 @@ case_ "the inserted library does nothing unasked" 0 'sum 124750' inserted
 case_ "a wrong variable is told" 0 'sonde: SONDE_WATCH is "soon": expected the time after which a loop stalls, at least 20ms (250ms, 2s), 1 or 0. Nothing is started' \
     inserted SONDE_WATCH=soon SONDE_AUDIT=plain.rules
 case_ "a variable that is not known is told" 0 'sonde: SONDE_AUDITS is not known, and does nothing. There are SONDE_WATCH,' inserted SONDE_AUDITS=1
-case_ "rules that are not there are told" 0 "sonde: no audit: SONDE_AUDIT is $out/nowhere: it cannot be read" inserted SONDE_AUDIT=nowhere
-case_ "rules that are none are told" 0 "sonde: no audit: SONDE_AUDIT is $out/plain.ini: " inserted SONDE_AUDIT=plain.ini
+case_ "rules that are not there are told" 0 "sonde: no audit: SONDE_AUDIT is $(realpath "$out")/nowhere: it cannot be read" inserted SONDE_AUDIT=nowhere
+case_ "rules that are none are told" 0 "sonde: no audit: SONDE_AUDIT is $(realpath "$out")/plain.ini: " inserted SONDE_AUDIT=plain.ini
 case_ "a registry of blocks is told" 0 'sonde: 3 blocks were made, 1 of them have ended' inserted SONDE_BLOCKS=1
 case_ "the library to insert needs only Apple's libSystem" 0 '' "$here/../../preload/darwin/link.sh" "$arch" "$objects" \
     "$headers/../../darwin/libSystem.tbd" "$out/preload-apple.dylib"

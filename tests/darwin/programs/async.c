@@ -80,7 +80,7 @@ static void capture_other(void)
 {
     static uint64_t pcs[FRAMES], async[CHAIN];
     static uint8_t how[FRAMES];
-    struct sonde__stopped stopped;
+    struct sonde__stopped stopped = {0};
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, work, NULL) == 0);
     while (!other.is_spinning) {

@@ -161,7 +161,7 @@ static void check(const char *what, void (*function)(struct job *job), enum answ
         usleep(10);
     }
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct sonde__stopped stopped;
+        struct sonde__stopped stopped = {0};
         CHECK(sonde__os_stop_open(job.tid, &stopped.stop) == SONDE_OK);
         sonde_stack_init(&stopped.stack, pcs, how, FRAMES, 0);
         sonde__capture_stopped(&stopped, 1);

@@ -90,7 +90,7 @@ static void check_thread(void)
     CHECK(sonde__os_own_stack_end(here, &end) && end > here && end - here < 1 << 20);
     CHECK(sonde__os_can_read(end - 8) && !sonde__os_own_stack_end(end, &end));
     CHECK(!sonde__os_own_stack_end(address_of(&mistakes), &end));
-    CHECK(sonde__os_tid() == (uint64_t)sonde__os_pid()); /* on Linux's main thread both are equal */
+    CHECK(sonde__os_tid() == sonde__os_main_tid() && sonde__os_tid() > UINT32_MAX);
 }
 
 /* Each register has its own value. */

@@ -172,9 +172,11 @@ void *malloc_zone_malloc(malloc_zone_t *zone, size_t size)
 
 /* --- stdlib.h --- */
 
+/* Not zeroed: what is used before it is set is noticed. */
 void *malloc(size_t size)
 {
-    return malloc_zone_malloc(&default_zone.public, size);
+    void *block = malloc_zone_malloc(&default_zone.public, size);
+    return block != 0 ? memset(block, 0xa5, size) : 0;
 }
 
 void *aligned_alloc(size_t alignment, size_t size)

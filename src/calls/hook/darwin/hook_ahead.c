@@ -14,7 +14,9 @@ void sonde__hook_bind_ahead(void)
     static volatile size_t size = 2;
     (void)sonde__hook_write(&word, word);
     (void)vm_protect(MACH_PORT_NULL, 0, 0, FALSE, VM_PROT_READ); /* of no task: refused */
-    free(realloc(malloc(size), size * size));
+    void *volatile block = malloc(size);
+    block = realloc(block, size * size);
+    free(block);
     word = (uint64_t)(strcmp(text, text) + strncmp(text, text, size) + memcmp(text, text, size) +
                       (strchr(text, '$') != NULL)) +
            strlen(text);
