@@ -150,31 +150,38 @@ stage_darwin() {
     tally "darwin: the package for apps" $rc
     (compile dev programs) || { tally 'darwin: sonde for this machine' 1; return 0; }
     export SONDE_CLI=$PWD/build/dev/cli/sonde
+    for arch in x86_64 arm64; do # at the same time: most of it is one thread
+        run_darwin "$arch" "darwin-$arch" $((long == 1 ? 50 : 1)) &
+    done
+    wait
     for arch in x86_64 arm64; do
-        run_darwin "$arch" "darwin-$arch" $((long == 1 ? 50 : 1))
-        [ "$long" = 0 ] || run_darwin "$arch" "darwin-$arch-debug" 1
+        tell_darwin "darwin-$arch"
+        [ "$long" = 0 ] || { run_darwin "$arch" "darwin-$arch-debug" 1; tell_darwin "darwin-$arch-debug"; }
     done
 }
 
-# run_darwin ARCH PRESET REPEATS
+# run_darwin ARCH PRESET REPEATS: leaves its lines in build/darwin/PRESET.log
 run_darwin() {
-    local line rc=0
-    (compile "$2") || { tally "$2: build" 1; return 0; }
-    mkdir -p "build/darwin/$2"
-    SONDE_REPEATS=$3 tests/darwin/run.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" \
-        >"build/darwin/$2.log" 2>&1 || rc=$?
-    tests/darwin/cli.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" build/dev/cli/sonde \
-        >>"build/darwin/$2.log" 2>&1 || rc=$?
-    tests/darwin/watch.sh "$1" "build/darwin/$2" "build/$2" "$SONDE_DARWIN_HEADERS" >>"build/darwin/$2.log" 2>&1 || rc=$?
-    [ $rc = 0 ] || sed 's/^/    /' "build/darwin/$2.log"
+    local rc=0 out=build/darwin/$2
+    mkdir -p "$out"
+    (compile "$2") >"$out.log" 2>&1 || { echo "not ok $1: build" >>"$out.log"; return 0; }
+    SONDE_REPEATS=$3 tests/darwin/run.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" >>"$out.log" 2>&1 || rc=$?
+    tests/darwin/cli.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" build/dev/cli/sonde >>"$out.log" 2>&1 || rc=$?
+    tests/darwin/watch.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" >>"$out.log" 2>&1 || rc=$?
+    [ $rc = 0 ] || echo "not ok $1: all of run.sh, cli.sh and watch.sh" >>"$out.log"
+}
+
+# tell_darwin PRESET
+tell_darwin() {
+    local line log=build/darwin/$1.log
+    ! grep -q '^not ok' "$log" || sed 's/^/    /' "$log"
     while read -r line; do
         case $line in
-            ok\ *) tally "$2: ${line#ok }" 0 ;;
-            not\ ok\ *) tally "$2: ${line#not ok }" 1 ;;
+            ok\ *) tally "$1: ${line#ok }" 0 ;;
+            not\ ok\ *) tally "$1: ${line#not ok }" 1 ;;
             darwin.*|[0-9]*\ portable\ tests\ *|[0-9]*\ captures\ of\ *|[0-9]*\ runs\ of\ *|[0-9]*\ bytes\ of\ *) say "    $line" ;;
         esac
-    done <"build/darwin/$2.log"
-    [ $rc = 0 ] || tally "$2: all of run.sh, cli.sh and watch.sh" $rc
+    done <"$log"
 }
 
 stage_gcc() { # the one build of the bench programs

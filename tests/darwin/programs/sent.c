@@ -54,7 +54,9 @@ __attribute__((noinline)) static void spin(void)
 {
     uint64_t end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + LIMIT_S * 1000000000ull;
     while (clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < end) {
-        sum++;
+        for (unsigned i = 0; i < 100000; i++) {
+            sum++;
+        }
     }
 }
 
