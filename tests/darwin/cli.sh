@@ -122,6 +122,8 @@ J
 } >log.crash
 sleep 300 &
 sleeper=$!
+tries=0 # its stack is to be that of a sleep, not of its start
+until grep -q nanosleep /proc/$sleeper/wchan || [ $((tries += 1)) -gt 50 ]; do sleep 0.1; done
 native stacks --report=stacks.sonde --device=one "$sleeper" >log 2>&1 || { kill $sleeper; stop 'a report of stacks is made'; }
 kill $sleeper
 printf 'open*\nread\nclose\n' >list

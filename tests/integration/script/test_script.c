@@ -89,7 +89,8 @@ static void check_lock(const char *start)
         "eval \"$START\"\n"
         "for i in $(seq 100); do\n"
         "    $SONDE stacks --no-network $P >$OUT\n"
-        "    grep -q 'blocked in futex  Python.s lock (GIL), held by thread' $OUT && break\n"
+        "    grep -q 'blocked in futex  Python.s lock (GIL), held by thread' $OUT &&\n"
+        "        grep -q 'blocked in clock_nanosleep  with Python.s lock' $OUT && break\n"
         "    sleep 0.2\n"
         "done\n"
         "kill -KILL $P; cat $OUT\n";
