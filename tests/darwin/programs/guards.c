@@ -9,41 +9,15 @@
 #include <sonde/watch.h>
 
 #include "loop.h"
+#include "told.h"
 #include "workers.h"
 
 extern int sim_traced;
 
-enum { TOLD_MAX = 64, TEXT_MAX = 4096, ATTEMPTS = 6 };
+enum { ATTEMPTS = 6 };
 #define THRESHOLD_NS 150000000u
 #define STALL_NS     500000000u
 #define SUSPENDED_US 1500000u
-
-static char told[TOLD_MAX][TEXT_MAX];
-static unsigned count;
-
-static void on_stall(void *ctx, const struct sonde_stall *stall)
-{
-    (void)ctx;
-    if (count < TOLD_MAX) {
-        const char *others = strstr(stall->text, "\nthread ");
-        size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
-        size = size < TEXT_MAX ? size : TEXT_MAX - 1;
-        memcpy(told[count], stall->text, size);
-        told[count][size] = '\0';
-        __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
-    }
-}
-
-static int has(const char *function, const char *state)
-{
-    unsigned known = __atomic_load_n(&count, __ATOMIC_SEQ_CST);
-    for (unsigned i = 0; i < known; i++) {
-        if (strstr(told[i], function) != NULL && strstr(told[i], state) != NULL) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 static volatile uint64_t sum;
 static void spin(void)
@@ -117,9 +91,10 @@ static void run(void (*handler)(void *info))
 
 static int all_are_told(void)
 {
-    return has("in_foreground_inside", "app was   active") && has("after_debugger_inside", "") &&
-           has("enter_inside", "app was   in the background") &&
-           has("back_again_inside", "app was   active");
+    return find_stall(0, "in_foreground_inside", "app was   active") &&
+           find_stall(0, "after_debugger_inside", "") &&
+           find_stall(0, "enter_inside", "app was   in the background") &&
+           find_stall(0, "back_again_inside", "app was   active");
 }
 
 static void run_all(void)
@@ -146,7 +121,7 @@ static void run_all(void)
 int main(void)
 {
     const struct sonde_watch_options options = {
-        .struct_bytes = sizeof options, .threshold_ns = THRESHOLD_NS, .on_stall = on_stall};
+        .struct_bytes = sizeof options, .threshold_ns = THRESHOLD_NS, .on_stall = take_stall};
     struct sonde_watch *watch = NULL;
     CHECK(load_loop() && sonde_watch_start(&options, &watch, NULL) == SONDE_OK &&
           sonde_watch_run_loop(NULL) == SONDE_OK);
@@ -156,11 +131,11 @@ int main(void)
     }
     sonde_watch_stop(watch);
     CHECK(all_are_told());
-    CHECK(!has("debugged_inside", "") && !has("in_background_inside", ""));
-    CHECK(!has("be_suspended", ""));
+    CHECK(!find_stall(0, "debugged_inside", "") && !find_stall(0, "in_background_inside", ""));
+    CHECK(!find_stall(0, "be_suspended", ""));
     CHECK(sim_handlers == 0); /* crash reporters keep theirs */
-    for (unsigned i = 0; i < count && mistakes != 0; i++) {
-        printf("%s\n", told[i]);
+    for (unsigned i = 0; i < told_count && mistakes != 0; i++) {
+        printf("%s\n", told[i].text);
     }
     printf("%u mistakes\n", mistakes);
     return mistakes != 0;

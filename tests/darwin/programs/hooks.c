@@ -99,20 +99,6 @@ static struct copy {
     unsigned page_count;
 } before, now;
 
-static int protection_of(uint64_t address)
-{
-    vm_address_t start = address;
-    vm_size_t size = 0;
-    vm_region_basic_info_data_64_t info;
-    mach_msg_type_number_t count = VM_REGION_BASIC_INFO_COUNT_64;
-    mach_port_t object;
-    return vm_region_64(mach_task_self(), &start, &size, VM_REGION_BASIC_INFO_64,
-                        (vm_region_info_t)&info, &count, &object) == KERN_SUCCESS &&
-                   start <= address
-               ? info.protection
-               : -1;
-}
-
 /* Of these segments nothing changes by itself. */
 static int is_of_pointers(const char *segment)
 {
@@ -125,7 +111,7 @@ static void copy_section(struct copy *copy, uint64_t start, uint64_t size)
     for (uint64_t at = start; at + 8 <= start + size; at += 8) {
         if (at / vm_page_size != (at - 8) / vm_page_size || at == start) {
             copy->page_at[copy->page_count] = at / vm_page_size * vm_page_size;
-            copy->protections[copy->page_count++] = protection_of(at);
+            copy->protections[copy->page_count++] = image_words_protection(at);
         }
         copy->at[copy->count] = (uint64_t *)at;
         copy->values[copy->count++] = *(uint64_t *)at;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int protection_of(uint64_t address)
+int image_words_protection(uint64_t address)
 {
     vm_address_t start = address;
     vm_size_t size = 0;
@@ -56,7 +56,7 @@ void image_words_copy(struct image_words *words, const void *in_image)
     words->values = calloc(words->count, sizeof *words->values);
     words->protections = calloc(words->page_count, sizeof *words->protections);
     for (unsigned i = 0; i < words->page_count; i++) {
-        words->protections[i] = protection_of(start + i * vm_page_size);
+        words->protections[i] = image_words_protection(start + i * vm_page_size);
         for (unsigned k = i * (unsigned)vm_page_size / 8;
              k < words->count && k < (i + 1) * (unsigned)vm_page_size / 8 &&
              (words->protections[i] & VM_PROT_READ) != 0;

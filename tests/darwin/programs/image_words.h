@@ -20,6 +20,9 @@ enum { IMAGE_WORDS_CHANGED_MAX = 64 };
 unsigned image_words_changed(const struct image_words *a, const struct image_words *b,
                              const uint64_t *ret_at[IMAGE_WORDS_CHANGED_MAX]);
 
+/* Of the page at this address; -1: none is there. */
+int image_words_protection(uint64_t address);
+
 /* Have all pages the same protection? */
 int image_words_protected_alike(const struct image_words *a, const struct image_words *b);
 

@@ -12,41 +12,14 @@
 #include <sonde/watch.h>
 
 #include "loop.h"
+#include "told.h"
 #include "workers.h"
 
-enum { TOLD_MAX = 64, TEXT_MAX = 4096, ATTEMPTS = 6 };
+enum { ATTEMPTS = 6 };
 #define THRESHOLD_NS 150000000u
 #define STALL_NS     500000000u
 #define DEFAULT      "kCFRunLoopDefaultMode"
 #define TRACKING     "EventTrackingMode"
-
-static char told[TOLD_MAX][TEXT_MAX];
-static unsigned count;
-
-static void on_stall(void *ctx, const struct sonde_stall *stall)
-{
-    (void)ctx;
-    if (count < TOLD_MAX) {
-        const char *others = strstr(stall->text, "\nthread ");
-        size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
-        size = size < TEXT_MAX ? size : TEXT_MAX - 1;
-        memcpy(told[count], stall->text, size);
-        told[count][size] = '\0';
-        __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
-    }
-}
-
-/* A stall with this function in the stack, told as of this step of the loop; both may be null. */
-static int has(const char *function, const char *step)
-{
-    unsigned known = __atomic_load_n(&count, __ATOMIC_SEQ_CST);
-    for (unsigned i = 0; i < known; i++) {
-        if (strstr(told[i], function) != NULL && (step == NULL || strstr(told[i], step) != NULL)) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 static void *tracking;
 
@@ -135,16 +108,16 @@ static void run_all(void)
 
 static int all_are_told(void)
 {
-    return has("slow_input_inside", "loop was  before sources, mode " DEFAULT "\n") &&
-           has("slow_timer_inside", "loop was  after waiting, mode " DEFAULT "\n") &&
-           has("slow_tracking_inside", "loop was  after waiting, mode " TRACKING "\n") &&
-           has("slow_after_inside", "loop was  after a nested run, mode " DEFAULT "\n");
+    return find_stall(0, "slow_input_inside", "loop was  before sources, mode " DEFAULT "\n") &&
+           find_stall(0, "slow_timer_inside", "loop was  after waiting, mode " DEFAULT "\n") &&
+           find_stall(0, "slow_tracking_inside", "loop was  after waiting, mode " TRACKING "\n") &&
+           find_stall(0, "slow_after_inside", "loop was  after a nested run, mode " DEFAULT "\n");
 }
 
 static struct sonde_watch *start(void)
 {
     const struct sonde_watch_options options = {
-        .struct_bytes = sizeof options, .threshold_ns = THRESHOLD_NS, .on_stall = on_stall};
+        .struct_bytes = sizeof options, .threshold_ns = THRESHOLD_NS, .on_stall = take_stall};
     struct sonde_watch *watch = NULL;
     CHECK(sonde_watch_start(&options, &watch, NULL) == SONDE_OK);
     return watch;
@@ -167,19 +140,20 @@ int main(void)
     usleep(2 * STALL_NS / 1000); /* out of the loop: nobody waits for it */
     sonde_watch_stop(watch);
     CHECK(all_are_told());
-    CHECK(has("slow_input_inside", "run loop of the main thread"));
-    CHECK(has("slow_input_inside", "  worked for  queue mail  QoS user interactive\n"));
-    CHECK(has("slow_timer_inside", "  worked for  QoS user interactive\n"));
+    CHECK(find_stall(0, "slow_input_inside", "run loop of the main thread"));
+    CHECK(find_stall(0, "slow_input_inside", "  worked for  queue mail  QoS user interactive\n"));
+    CHECK(find_stall(0, "slow_timer_inside", "  worked for  QoS user interactive\n"));
     CHECK(sim_labels_while_running == 0);
-    CHECK(!has("sleep_until", NULL) && !has("main ← start", NULL) && !has(" usleep+", NULL));
+    CHECK(!find_stall(0, "sleep_until", NULL) && !find_stall(0, "main ← start", NULL) &&
+          !find_stall(0, " usleep+", NULL));
     CHECK(sim_handlers == 0); /* crash reporters keep theirs */
     CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
-    for (unsigned i = 0; i < count && mistakes != 0; i++) {
-        printf("%s\n", told[i]);
+    for (unsigned i = 0; i < told_count && mistakes != 0; i++) {
+        printf("%s\n", told[i].text);
     }
-    count = 0;
+    told_count = 0;
     cf.run(*cf.standard, 0.1, 0); /* the observers stay, without a watch */
-    CHECK(count == 0);
+    CHECK(told_count == 0);
     printf("%u mistakes\n", mistakes);
     return mistakes != 0;
 }

@@ -8,50 +8,20 @@
 #include <sonde/thread.h>
 #include <sonde/watch.h>
 
+#include "told.h"
 #include "workers.h"
 
-enum { TOLD_MAX = 64, TEXT_MAX = 4096, ATTEMPTS = 6 };
+enum { ATTEMPTS = 6 };
 #define THRESHOLD_NS 100000000u
 #define STALL_NS     400000000u
 
-static struct told {
-    uint64_t tid, duration_ns;
-    char text[TEXT_MAX];
-} told[TOLD_MAX];
-static unsigned begun, count;
+static unsigned begun;
 
 static void on_begin(void *ctx, const struct sonde_stall *stall)
 {
     (void)ctx;
     CHECK(stall->open == 1);
     __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
-}
-
-static void on_stall(void *ctx, const struct sonde_stall *stall)
-{
-    (void)ctx;
-    if (count < TOLD_MAX) {
-        told[count].tid = stall->tid;
-        told[count].duration_ns = stall->duration_ns;
-        const char *others = strstr(stall->text, "\nthread ");
-        size_t size = others != NULL ? (size_t)(others - stall->text) : stall->text_bytes;
-        size = size < TEXT_MAX ? size : TEXT_MAX - 1;
-        memcpy(told[count].text, stall->text, size);
-        told[count].text[size] = '\0';
-        __atomic_store_n(&count, count + 1, __ATOMIC_SEQ_CST);
-    }
-}
-
-/* A stall of this thread with this function in its stack. */
-static const struct told *find(uint64_t tid, const char *function)
-{
-    unsigned known = __atomic_load_n(&count, __ATOMIC_SEQ_CST);
-    for (unsigned i = 0; i < known; i++) {
-        if (told[i].tid == tid && strstr(told[i].text, function) != NULL) {
-            return &told[i];
-        }
-    }
-    return NULL;
 }
 
 static volatile uint64_t sum;
@@ -97,7 +67,7 @@ static struct sonde_watch *start(void)
 {
     const struct sonde_watch_options options = {.struct_bytes = sizeof options,
                                                 .threshold_ns = THRESHOLD_NS,
-                                                .on_stall = on_stall,
+                                                .on_stall = take_stall,
                                                 .on_begin = on_begin};
     struct sonde_watch *watch = NULL;
     struct sonde_error error = {0};
@@ -113,7 +83,7 @@ static void check_told(const struct told *stall, const char *way)
         CHECK(strstr(stall->text, way) != NULL);
         CHECK(strstr(stall->text, "the thread stopped for each sample") != NULL);
     } else {
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned i = 0; i < told_count; i++) {
             printf("%s\n", told[i].text);
         }
     }
@@ -123,12 +93,13 @@ int main(void)
 {
     struct sonde_watch *watch = start(), *second = NULL;
     const struct sonde_watch_options options = {.struct_bytes = sizeof options,
-                                                .on_stall = on_stall};
+                                                .on_stall = take_stall};
     CHECK(sonde_watch_start(&options, &second, NULL) == SONDE_BUSY);
     void *tid = NULL;
     /* again: a watch that had no processor for long does not know what it missed */
-    for (unsigned i = 0; i < ATTEMPTS && (find(sonde_thread_self(), "spinning_handler") == NULL ||
-                                          find((uintptr_t)tid, "waiting_handler") == NULL);
+    for (unsigned i = 0;
+         i < ATTEMPTS && (find_stall(sonde_thread_self(), "spinning_handler", NULL) == NULL ||
+                          find_stall((uint64_t)(uintptr_t)tid, "waiting_handler", NULL) == NULL);
          i++) {
         pthread_t other;
         CHECK(pthread_create(&other, NULL, loop, (void *)waiting_handler) == 0);
@@ -137,20 +108,21 @@ int main(void)
         usleep(STALL_NS / 1000);
     }
     sonde_watch_stop(watch);
-    check_told(find(sonde_thread_self(), "spinning_handler"), "    running  spinning_handler");
-    check_told(find((uint64_t)(uintptr_t)tid, "waiting_handler"), "blocked  usleep");
-    CHECK(find(sonde_thread_self(), "waiting_handler") == NULL);
+    check_told(find_stall(sonde_thread_self(), "spinning_handler", NULL),
+               "    running  spinning_handler");
+    check_told(find_stall((uint64_t)(uintptr_t)tid, "waiting_handler", NULL), "blocked  usleep");
+    CHECK(find_stall(sonde_thread_self(), "waiting_handler", NULL) == NULL);
     CHECK(begun >= 2 && sonde_watch_stalled() == 0);
     CHECK(sim_handlers == 0);
     CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
 
-    count = 0;
+    told_count = 0;
     watch = start(); /* again: a wait for events is no stall */
     turn(waiting_handler, 1000);
     wait_for_events(3 * STALL_NS);
     turn(waiting_handler, 1000);
     sonde_watch_stop(watch);
-    CHECK(find(sonde_thread_self(), "wait_for_events") == NULL);
+    CHECK(find_stall(sonde_thread_self(), "wait_for_events", NULL) == NULL);
     printf("%u mistakes\n", mistakes);
     return mistakes != 0;
 }
