@@ -125,7 +125,10 @@ static uint64_t sample_distance(enum sonde__watch_means means)
 static uint64_t spread_out(const struct sonde__watch_decision *d, uint64_t least_ns,
                            uint32_t spread)
 {
-    uint64_t most_ns = d->threshold_ns / SONDE__WATCH_SPREAD_PART / SONDE__WATCH_SAMPLE_STILL;
+    uint64_t short_ns =
+        sonde__base_min(SONDE__WATCH_SPREAD_MOST_NS, d->threshold_ns / SONDE__WATCH_SAMPLE_STILL);
+    uint64_t most_ns = sonde__base_max(d->threshold_ns / SONDE__WATCH_SPREAD_PART, short_ns) /
+                       SONDE__WATCH_SAMPLE_STILL;
     uint64_t spread_ns =
         least_ns * sonde__base_max(spread, SONDE__WATCH_SPREAD_NONE) / SONDE__WATCH_SPREAD_NONE;
     return sonde__base_max(least_ns, sonde__base_min(spread_ns, most_ns));

@@ -39,11 +39,12 @@
 /* The factor for a thread that still waits in the same place: a look costs little, but wakes the
  * watch. */
 #define SONDE__WATCH_SAMPLE_STILL 2u
-/* What is overspent spreads samples further apart, by up to this percentage; but a stall has some
- * samples for each threshold. */
-#define SONDE__WATCH_SPREAD_NONE 100u
-#define SONDE__WATCH_SPREAD_MAX  400u
-#define SONDE__WATCH_SPREAD_PART 4u
+/* What is overspent spreads samples further apart, by up to this percentage; but a stall has four
+ * looks for each threshold, or, where more than MOST lies between them, at least two. */
+#define SONDE__WATCH_SPREAD_NONE    100u
+#define SONDE__WATCH_SPREAD_MAX     400u
+#define SONDE__WATCH_SPREAD_PART    4u
+#define SONDE__WATCH_SPREAD_MOST_NS 62500000u
 
 enum sonde__watch_phase {
     SONDE__WATCH_IDLE,

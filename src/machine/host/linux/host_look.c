@@ -148,12 +148,13 @@ enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t ti
 }
 
 /* proc(5): field 28 of stat; fields are counted from the end of the name, which may contain
- * anything. */
+ * anything. The first thread's own file: for that of the process the kernel adds up what all of its
+ * threads have used. */
 uint64_t sonde__host_program_mark(int32_t pid, struct sonde__host_file_kept *stat)
 {
     char path[64];
     char text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)pid);
     const char *at =
         sonde__host_file_read_kept(stat, path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
     for (int field_number = 2; at != NULL && field_number < 28; field_number++) {

@@ -118,17 +118,19 @@ enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
 
 /* For ten minutes, stalls take six tenths of a program's time, on one budget. Returns the
  * percentage of stalls whose longest phase is blamed. */
-static double blamed_on_a_budget(unsigned phases, unsigned cost, double *ret_part)
+static double blamed_on_a_budget(uint64_t threshold_ns, unsigned phases, unsigned cost,
+                                 double *ret_part)
 {
     struct sonde__watch_budget budget;
     struct sonde__watch_turns turns;
     uint64_t now_ns = 0, spent_ns = 0;
     unsigned right = 0, count = 0;
     sonde__watch_budget_init(&budget, now_ns);
-    sonde__watch_turns_init(&turns, make(0).threshold_ns, 0);
+    sonde__watch_turns_init(&turns, threshold_ns, 0);
     for (enum sonde__watch_means means = SONDE__WATCH_RICH; now_ns < 600000 * MS; count++) {
         struct world w = make(count);
         unsigned longest = fill_phases(&w, phases, true);
+        w.threshold_ns = threshold_ns;
         w.traced = true;
         w.means = means;
         w.spread = sonde__watch_budget_spread(&budget);
@@ -153,7 +155,7 @@ static double blamed_on_a_budget(unsigned phases, unsigned cost, double *ret_par
 TEST(the_longest_phase_is_blamed_for_one_percent_of_a_core)
 {
     for (unsigned phases = 2; phases <= 5; phases++) {
-        double part, right = blamed_on_a_budget(phases, 100, &part);
+        double part, right = blamed_on_a_budget(250 * MS, phases, 100, &part);
         fprintf(stderr, "%u phases: %.1f %%, for %.2f %% of a core\n", phases, right, part);
         CHECK(right >= 97);
         CHECK(part <= 1.01);
@@ -164,9 +166,22 @@ TEST(the_longest_phase_is_blamed_for_one_percent_of_a_core)
 TEST(a_dear_machine_costs_one_percent_of_a_core)
 {
     for (unsigned cost = 150; cost <= 350; cost += 50) {
-        double part, right = blamed_on_a_budget(5, cost, &part);
+        double part, right = blamed_on_a_budget(250 * MS, 5, cost, &part);
         fprintf(stderr, "%u %% of the cost: %.1f %%, for %.2f %% of a core\n", cost, right, part);
         CHECK(right >= 97 && part <= 1.01);
+    }
+}
+
+/* A shorter threshold asks for more samples. */
+TEST(a_short_threshold_costs_one_percent_of_a_core)
+{
+    for (unsigned ms = 125; ms <= 200; ms += 25) {
+        for (unsigned cost = 100; cost <= 250; cost += 50) {
+            double part, right = blamed_on_a_budget(ms * MS, 5, cost, &part);
+            fprintf(stderr, "%u ms, %u %% of the cost: %.1f %%, for %.2f %% of a core\n", ms, cost,
+                    right, part);
+            CHECK(right >= 95 && part <= 1.01);
+        }
     }
 }
 
