@@ -65,7 +65,7 @@ unsigned char CFStringGetCString(CFStringRef string, char *buffer, long size, ui
 
 /* --- what a mode has --- */
 
-enum { ITEMS_MAX = 64, ENTRY = 1, TIMERS = 2, SOURCES = 4, WAITING = 32, WOKE = 64, LEAVE = 128 };
+enum { ITEMS_MAX = 512, ENTRY = 1, TIMERS = 2, SOURCES = 4, WAITING = 32, WOKE = 64, LEAVE = 128 };
 enum { FINISHED = 1, STOPPED, TIMED_OUT, HANDLED_SOURCE };
 enum kind { OBSERVER, SOURCE, TIMER };
 #define SECOND_NS 1000000000.0

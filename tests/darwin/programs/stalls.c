@@ -11,31 +11,36 @@
 #include "told.h"
 #include "workers.h"
 
-enum { ATTEMPTS = 6 };
 #define THRESHOLD_NS 100000000u
 #define STALL_NS     400000000u
 
-static unsigned begun;
-
 static void on_begin(void *ctx, const struct sonde_stall *stall)
 {
-    (void)ctx;
     CHECK(stall->open == 1);
-    __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
+    take_begin(ctx, stall);
 }
 
 static volatile uint64_t sum;
 __attribute__((noinline)) static void spinning_handler(uint64_t for_ns)
 {
-    uint64_t end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + for_ns;
-    while (clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < end) {
-        for (unsigned i = 0; i < 1000; i++) {
+    struct stalling stalling = begin_stalling();
+    while (is_stalling(&stalling, for_ns)) {
+        for (unsigned i = 0; i < 10000; i++) {
             sum += i;
         }
     }
 }
 
 __attribute__((noinline)) static void waiting_handler(uint64_t for_ns)
+{
+    struct stalling stalling = begin_stalling();
+    do {
+        usleep((useconds_t)(for_ns / 1000));
+        sum++;
+    } while (is_stalling(&stalling, for_ns));
+}
+
+__attribute__((noinline)) static void short_handler(uint64_t for_ns)
 {
     usleep((useconds_t)(for_ns / 1000));
     sum++;
@@ -57,9 +62,9 @@ static void turn(void (*handler)(uint64_t for_ns), uint64_t for_ns)
 
 static void *loop(void *handler)
 {
-    turn(waiting_handler, 1000);
+    turn(short_handler, 1000);
     turn((void (*)(uint64_t))handler, STALL_NS);
-    turn(waiting_handler, 1000);
+    turn(short_handler, 1000);
     return (void *)sonde_thread_self();
 }
 
@@ -97,10 +102,9 @@ int main(void)
     CHECK(sonde_watch_start(&options, &second, NULL) == SONDE_BUSY);
     void *tid = NULL;
     /* again: a watch that had no processor for long does not know what it missed */
-    for (unsigned i = 0;
-         i < ATTEMPTS && (find_stall(sonde_thread_self(), "spinning_handler", NULL) == NULL ||
-                          find_stall((uint64_t)(uintptr_t)tid, "waiting_handler", NULL) == NULL);
-         i++) {
+    while (!is_too_late() &&
+           (find_stall(sonde_thread_self(), "spinning_handler", NULL) == NULL ||
+            find_stall((uint64_t)(uintptr_t)tid, "waiting_handler", NULL) == NULL)) {
         pthread_t other;
         CHECK(pthread_create(&other, NULL, loop, (void *)waiting_handler) == 0);
         (void)loop((void *)spinning_handler);
@@ -112,15 +116,15 @@ int main(void)
                "    running  spinning_handler");
     check_told(find_stall((uint64_t)(uintptr_t)tid, "waiting_handler", NULL), "blocked  usleep");
     CHECK(find_stall(sonde_thread_self(), "waiting_handler", NULL) == NULL);
-    CHECK(begun >= 2 && sonde_watch_stalled() == 0);
+    CHECK(begun_count >= 2 && sonde_watch_stalled() == 0);
     CHECK(sim_handlers == 0);
     CHECK(sim_port_references == 0 && sim_lists == 0 && sim_suspended == 0);
 
     told_count = 0;
     watch = start(); /* again: a wait for events is no stall */
-    turn(waiting_handler, 1000);
+    turn(short_handler, 1000);
     wait_for_events(3 * STALL_NS);
-    turn(waiting_handler, 1000);
+    turn(short_handler, 1000);
     sonde_watch_stop(watch);
     CHECK(find_stall(sonde_thread_self(), "wait_for_events", NULL) == NULL);
     printf("%u mistakes\n", mistakes);
