@@ -187,6 +187,17 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
     return d->phase >= SONDE__WATCH_SUSPECT ? ask_sample(d, look) : SONDE__WATCH_NOTHING;
 }
 
+void sonde__watch_decide_exit(struct sonde__watch_decision *d, const struct sonde__watch_look *look)
+{
+    if (d->phase == SONDE__WATCH_IDLE) {
+        return;
+    }
+    count_time(d, look->now_ns, look);
+    if (d->counted_ns >= d->threshold_ns) {
+        d->phase = SONDE__WATCH_STALL;
+    }
+}
+
 uint64_t sonde__watch_decide_most(const struct sonde__watch_decision *d)
 {
     return d->counted_ns + d->doubt_ns;

@@ -116,6 +116,9 @@ uint64_t sonde__watch_long_ns(uint64_t threshold_ns);
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns);
 enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *decision,
                                              const struct sonde__watch_look *look);
+/* The program exits at look->now_ns, in the turn. */
+void sonde__watch_decide_exit(struct sonde__watch_decision *decision,
+                              const struct sonde__watch_look *look);
 /* An upper bound of the turn's effective time: the machine may have run while the watcher was
  * late. */
 uint64_t sonde__watch_decide_most(const struct sonde__watch_decision *decision);

@@ -337,6 +337,35 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     return sonde__watch_next_tick(d, sonde__host_monotonic_ns());
 }
 
+/* A turn in which the program exits lasts until then: the last look may be long ago. Of one that
+ * began after it, nobody saw anything. A thread that only sleeps or waits on a condition has left
+ * its loop by now (watch_stalled.c). */
+static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    struct sonde__watch_decision *d = &loop->decision;
+    uint64_t exited_ns = atomic_load(&s->page->exited_ns), beat = atomic_load(&loop->slot->beat);
+    uint64_t since_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK;
+    if (exited_ns == 0 || (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY ||
+        loop->over_ns == since_ns || loop->attended_ns == since_ns ||
+        sonde__probe_is_weak(loop->slot->loop.kind) || sonde__watch_is_paused(s, since_ns)) {
+        return;
+    }
+    const struct sonde__watch_look look = {
+        .now_ns = exited_ns,
+        .busy = true,
+        .since_ns = since_ns,
+        .halted_ns = sonde__watch_halted_in(s, d->since_ns, exited_ns, 0)};
+    bool is_seen = d->phase != SONDE__WATCH_IDLE && since_ns == d->since_ns;
+    if (is_seen && exited_ns > d->tick_ns) {
+        sonde__watch_decide_exit(d, &look);
+    }
+    uint64_t most_ns =
+        is_seen ? sonde__watch_decide_most(d) : sonde__base_minus(exited_ns, since_ns);
+    if (most_ns >= loop->threshold_ns && !(is_seen && d->phase == SONDE__WATCH_STALL)) {
+        sonde__watch_count_unsure(s, most_ns);
+    }
+}
+
 /* The thread may have come back to its wait after the last look. */
 void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
@@ -349,6 +378,7 @@ void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watc
         .halted_ns = sonde__watch_halted_in(s, d->since_ns, ended_ns != 0 ? ended_ns : now_ns, 0)};
     if (loop->tid != 0) {
         sonde__watch_find_missed(s, loop, d->since_ns, &loop->account, over.now_ns);
+        finish_at_exit(s, loop);
     }
     if (d->phase == SONDE__WATCH_IDLE) {
         return;

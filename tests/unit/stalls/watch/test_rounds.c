@@ -313,6 +313,66 @@ TEST(a_turn_that_ends_while_another_loop_is_sampled_lasts_until_then)
     free(s);
 }
 
+/* The watch looked at 100 ms of a turn, next at 460. The program exited at 450, in this turn or in
+ * another one. `own`: what explains that nobody looked. */
+static struct sonde__watch_session *exit_in_a_turn(uint64_t own_ms, uint64_t other_ms)
+{
+    struct sonde__watch_session *s = make_session(NULL);
+    struct sonde__watch_loop *loop = &s->loops[0];
+    uint64_t zero_ns = (sonde__host_monotonic_ns() - 600 * MS) & ~(uint64_t)SONDE__PROBE_STATE_MASK;
+    struct sonde__probe_slot *slot = loop->slot = &s->page->slots[0];
+    slot->loop.kind = SONDE__PROBE_POLL;
+    loop->kind = SONDE__REPORT_STALL_LOOP;
+    loop->tid = (uint64_t)getpid();
+    loop->threshold_ns = s->options.threshold_ns;
+    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
+    const struct sonde__watch_look look = {
+        .now_ns = zero_ns + 100 * MS, .busy = true, .since_ns = zero_ns, .ran_ns = 100 * MS};
+    (void)sonde__watch_decide(&loop->decision, &look);
+    atomic_store(&slot->tid, (uint32_t)getpid());
+    atomic_store(&slot->beat, sonde__probe_beat(zero_ns + other_ms * MS, SONDE__PROBE_BUSY));
+    atomic_store(&s->page->exiting, 1);
+    atomic_store(&s->page->exited_ns, zero_ns + 450 * MS);
+    s->before_ns = s->rested_ns = zero_ns + 100 * MS;
+    s->due_ns = zero_ns + 140 * MS;
+    s->woken_ns = s->inspected_ns = zero_ns + 460 * MS;
+    s->own_ns = own_ms * MS;
+    sonde__watch_loop_finish(s, loop);
+    sonde__watch_writer_finish(s->writer, 0, 0, &s->turns);
+    return s;
+}
+
+static void free_session(struct sonde__watch_session *s)
+{
+    free(s->page);
+    free(s->scopes);
+    free(s);
+}
+
+TEST(a_turn_in_which_the_program_exits_lasts_until_then)
+{
+    struct sonde__watch_session *s = exit_in_a_turn(320, 0);
+    CHECK_EQ(s->stalls, 1);
+    CHECK_EQ(s->longest_ns, 450 * MS);
+    CHECK_EQ(s->unsure_count, 0);
+    free_session(s);
+}
+
+TEST(an_exit_that_nobody_saw_may_have_ended_a_stall)
+{
+    struct sonde__watch_session *s = exit_in_a_turn(0, 0);
+    CHECK_EQ(s->stalls, 0); /* the machine may have stood still */
+    CHECK_EQ(s->unsure_ns, 450 * MS);
+    free_session(s);
+    s = exit_in_a_turn(320, 110);
+    CHECK_EQ(s->stalls, 0);
+    CHECK_EQ(s->unsure_ns, 340 * MS);
+    free_session(s);
+    s = exit_in_a_turn(320, 400);
+    CHECK_EQ(s->stalls + s->unsure_count, 0);
+    free_session(s);
+}
+
 /* The watch looked at 100 ms, and sampled all threads until 550. A turn began and ended in that
  * time. `own`: what explains it. Returns how many stalls the next round finds. */
 static uint64_t find_missed(uint64_t own_ms)
