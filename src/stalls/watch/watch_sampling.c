@@ -76,6 +76,7 @@ void sonde__watch_begin_sampling(struct sonde__watch_session *s, struct sonde__w
     loop->unread = false;
     struct sonde__host_switches before;
     if (s->trace.who == loop) { /* since before the turn */
+        s->trace.awaits = false;
         (void)sonde__watch_trace_read(&s->trace, loop, loop->decision.since_ns, NULL, &before);
     } else if (may_trace(s)) {
         sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, loop->look.state == 'R');

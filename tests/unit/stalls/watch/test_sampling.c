@@ -239,9 +239,12 @@ TEST(the_wait_of_a_thread_that_was_met_is_sampled)
 
 /* --- looks by the scheduler's records --- */
 
-static void start_to_inspect(struct burner *b)
+static void start_to_inspect(struct burner *b, bool awaited)
 {
     start_burner(b);
+    if (awaited) {
+        sonde__watch_trace_await(&b->session->trace, b->loop, b->pid, b->loop->tid);
+    }
     if (!take_first(b)) {
         end_burner(b);
         SKIP("the child cannot be read, or perf events are refused");
@@ -292,8 +295,24 @@ TEST(a_sampled_thread_is_looked_at_by_its_trace)
     bool found = false;
     for (unsigned i = 0; i < LOOKS && !found; i++) {
         struct burner b = {0};
-        start_to_inspect(&b);
+        start_to_inspect(&b, false);
         found = is_known_by_trace(&b);
+        end_burner(&b);
+    }
+    CHECK(found);
+}
+
+/* It was the trace of a thread that may begin to stall, and is that of a sampled one now. */
+TEST(a_trace_that_awaited_the_turn_tells_of_it)
+{
+    bool found = false;
+    for (unsigned i = 0; i < LOOKS && !found; i++) {
+        struct burner b = {0};
+        const char other = 0;
+        start_to_inspect(&b, true);
+        found = is_known_by_trace(&b);
+        sonde__watch_trace_begin(&b.session->trace, &other, b.pid, b.loop->tid, true);
+        CHECK(b.session->trace.who == b.loop); /* another one that begins leaves it alone */
         end_burner(&b);
     }
     CHECK(found);
@@ -303,7 +322,7 @@ TEST(a_sampled_thread_is_looked_at_by_its_trace)
 TEST(the_trace_does_not_replace_the_status_for_long)
 {
     struct burner b = {0};
-    start_to_inspect(&b);
+    start_to_inspect(&b, false);
     CHECK(inspect(&b));
     b.loop->latest.tracer = 1;
     let_burn(&b);
