@@ -2,7 +2,9 @@
 /* The tables, as steps from each version to the next. A step is one transaction, so a collector
  * that is killed leaves the version before or after it. Steps are never changed: an older database
  * takes those that it lacks. A newer one is refused. Times are nanoseconds since 1970. */
-#include "sqlite.h"
+#include "schema.h"
+
+#include "db.h"
 
 static const char *const steps[] = {
     /* 1. IF NOT EXISTS: two programs may open a new folder at once */
@@ -83,32 +85,33 @@ static enum store_status take_step(sqlite3 *db, int version)
     char set[64];
     snprintf(set, sizeof set, "PRAGMA user_version = %d; COMMIT", version + 1);
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
-        return sqlite_fail(db);
+        return db_fail("%s", sqlite3_errmsg(db));
     }
     if (version_of(db) != version) {
-        return sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK ? STORE_OK
-                                                                           : sqlite_fail(db);
+        return sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK
+                   ? STORE_OK
+                   : db_fail("%s", sqlite3_errmsg(db));
     }
     if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(db, set, NULL, NULL, NULL) != SQLITE_OK) {
-        (void)sqlite_fail(db);
+        (void)db_fail("%s", sqlite3_errmsg(db));
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
         return STORE_FAILED;
     }
     return STORE_OK;
 }
 
-enum store_status sqlite_make_tables(sqlite3 *db)
+enum store_status schema_make_tables(sqlite3 *db)
 {
     enum store_status status = STORE_OK;
     for (int version = version_of(db); status == STORE_OK && version != VERSION;
          version = version_of(db)) {
         if (version > VERSION) {
-            return sqlite_fail_with("the database has version %d, and this program knows %d: use"
-                                    " the newer program",
-                                    version, VERSION);
+            return db_fail("the database has version %d, and this program knows %d: use"
+                           " the newer program",
+                           version, VERSION);
         }
-        status = version < 0 ? sqlite_fail(db) : take_step(db, version);
+        status = version < 0 ? db_fail("%s", sqlite3_errmsg(db)) : take_step(db, version);
     }
     return status;
 }

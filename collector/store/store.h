@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the collector keeps what it knows: projects, keys, reports, groups and their sums. One
- * narrow interface; store_sqlite.c is the database in the data folder.
+ * narrow interface; behind it is a SQLite database in the data folder (db.h).
  *
  * One thread writes reports (store_begin() to store_commit()); all other functions may be called on
  * any thread. Each returns 0, or an error code of the database with a text in store_error(). */

@@ -2,48 +2,47 @@
 /* Changes of groups by people. A group of several causes is a row of its own, the joint, with the
  * sums of its causes; each cause keeps its own sums, so it can leave the group again. The state of
  * a group is that of its row. A joint that ends points to the group that goes on. */
-#include "sqlite.h"
+#include "store_parts.h"
+
+#include <sys/random.h>
 
 struct changing {
     struct store *store;
-    sqlite3 *db;
+    struct db *db;
     uint32_t project;
     enum store_status status; /* of all so far */
 };
 
-/* Run a statement with up to four values: "iu…" of sqlite_bind(); does nothing after a failure. */
+/* Run a statement with up to four values: "iu…" of db_bind(); does nothing after a failure. */
 #define RUN(c, text, types, ...)                                                                   \
     do {                                                                                           \
-        sqlite3_stmt *statement_ = prepare_change(c, text);                                        \
+        struct db_statement *statement_ = prepare_change(c, text);                                 \
         if (statement_ != NULL) {                                                                  \
-            sqlite_bind(statement_, types, __VA_ARGS__);                                           \
+            db_bind(statement_, types, __VA_ARGS__);                                               \
             end_change(c, statement_);                                                             \
         }                                                                                          \
     } while (0)
 
-static sqlite3_stmt *prepare_change(struct changing *c, const char *text)
+static struct db_statement *prepare_change(struct changing *c, const char *text)
 {
-    sqlite3_stmt *statement = NULL;
-    if (c->status == STORE_OK &&
-        sqlite3_prepare_v2(c->db, text, -1, &statement, NULL) != SQLITE_OK) {
-        c->status = sqlite_fail(c->db);
+    struct db_statement *statement = NULL;
+    if (c->status == STORE_OK && (statement = c->db->kind->prepare(c->db, text, false)) == NULL) {
+        c->status = STORE_FAILED;
     }
     return statement;
 }
 
-static void end_change(struct changing *c, sqlite3_stmt *statement)
+static void end_change(struct changing *c, struct db_statement *statement)
 {
-    c->status = sqlite_run(c->db, statement);
-    sqlite3_finalize(statement);
+    c->status = db_run(statement);
+    db_end(statement);
 }
 
 static struct changing begin(struct store *store, uint32_t project)
 {
     struct changing c = {store, store->writer, project, STORE_OK};
     pthread_mutex_lock(&store->writing);
-    if (sqlite3_exec(c.db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
-        c.status = sqlite_fail(c.db);
-    }
+    c.status = c.db->kind->begin(c.db);
     return c;
 }
 
@@ -51,15 +50,13 @@ static struct changing begin(struct store *store, uint32_t project)
 static enum store_status end(struct changing *c, const struct store_actor *actor, const char *what)
 {
     if (c->status == STORE_OK) {
-        c->status = sqlite_add_action(c->store, actor, c->project, what);
-    }
-    if (c->status == STORE_OK && sqlite3_exec(c->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
-        c->status = sqlite_fail(c->db);
+        c->status = store_add_action(c->store, actor, c->project, what);
     }
     if (c->status == STORE_OK) {
-        c->status = sqlite_sync(c->store);
+        c->status = c->db->kind->commit(c->db);
+        c->status = c->status == STORE_OK ? c->db->kind->sync(c->db) : c->status;
     } else {
-        (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+        c->db->kind->roll_back(c->db);
     }
     pthread_mutex_unlock(&c->store->writing);
     return c->status;
@@ -76,20 +73,20 @@ struct row {
 static struct row find(struct changing *c, int64_t number)
 {
     struct row row = {0};
-    sqlite3_stmt *statement = prepare_change(
-        c, "SELECT number, joined, kind, is_joint FROM cause WHERE project = ? AND number = ?");
+    struct db_statement *statement = prepare_change(
+        c, "SELECT number, joined, kind, is_joint FROM cause WHERE project = ?1 AND number = ?2");
     if (statement == NULL) {
         return row;
     }
-    sqlite_bind(statement, "ui", (uint64_t)c->project, number);
-    int result = sqlite3_step(statement);
-    if (result == SQLITE_ROW) {
-        row = (struct row){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
-                           sqlite_uint(statement, 2), sqlite3_column_int(statement, 3) != 0};
+    db_bind(statement, "ui", (uint64_t)c->project, number);
+    enum db_result result = db_step(statement);
+    if (result == DB_ROW) {
+        row = (struct row){db_number(statement, 0), db_number(statement, 1), db_uint(statement, 2),
+                           db_number(statement, 3) != 0};
     } else {
-        c->status = result == SQLITE_DONE ? STORE_ABSENT : sqlite_fail(c->db);
+        c->status = result == DB_DONE ? STORE_ABSENT : STORE_FAILED;
     }
-    sqlite3_finalize(statement);
+    db_end(statement);
     return row;
 }
 
@@ -140,15 +137,27 @@ static void sum_up(struct changing *c, int64_t joint)
 /* A joint of this one cause, with its state. */
 static int64_t make_joint(struct changing *c, int64_t cause)
 {
-    RUN(c,
+    int64_t joint = 0;
+    uint64_t random;
+    char id[32];
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
+        c->status = db_fail("the system gives no random numbers");
+    }
+    snprintf(id, sizeof id, "joint:%016llx", (unsigned long long)random);
+    struct db_statement *statement = prepare_change(
+        c,
         "INSERT INTO cause(project, kind, id, title, summary, why, severity, count, total_ns,"
         " longest_ns, devices, fatal, first_ns, last_ns, first_build, last_build, longest, state,"
         " state_ns, state_build, until_ns, until_count, assignee, is_joint) SELECT project, kind,"
-        " 'joint:' || lower(hex(randomblob(8))), title, summary, '', severity, count, total_ns,"
+        " ?2, title, summary, '', severity, count, total_ns,"
         " longest_ns, devices, fatal, first_ns, last_ns, first_build, last_build, longest, state,"
-        " state_ns, state_build, until_ns, until_count, assignee, 1 FROM cause WHERE number = ?",
-        "i", cause);
-    int64_t joint = sqlite3_last_insert_rowid(c->db);
+        " state_ns, state_build, until_ns, until_count, assignee, 1 FROM cause WHERE number = ?1"
+        " RETURNING number");
+    if (statement != NULL) {
+        db_bind(statement, "it", cause, id);
+        c->status = db_run_for(statement, &joint);
+        db_end(statement);
+    }
     RUN(c, "UPDATE cause SET joined = ?2 WHERE number = ?1", "ii", cause, joint);
     return joint;
 }
@@ -166,16 +175,16 @@ static void end_joint(struct changing *c, int64_t joint, int64_t next)
 static void shrink(struct changing *c, int64_t joint)
 {
     int64_t count = 0, last = 0;
-    sqlite3_stmt *statement =
-        prepare_change(c, "SELECT count(*), max(number) FROM cause WHERE joined = ? AND joined <> 0"
-                          " AND is_joint = 0");
+    struct db_statement *statement = prepare_change(
+        c, "SELECT count(*), max(number) FROM cause WHERE joined = ?1 AND joined <> 0"
+           " AND is_joint = 0");
     if (statement != NULL) {
-        sqlite_bind(statement, "i", joint);
-        if (sqlite3_step(statement) == SQLITE_ROW) {
-            count = sqlite3_column_int64(statement, 0);
-            last = sqlite3_column_int64(statement, 1);
+        db_bind(statement, "i", joint);
+        if (db_step(statement) == DB_ROW) {
+            count = db_number(statement, 0);
+            last = db_number(statement, 1);
         }
-        sqlite3_finalize(statement);
+        db_end(statement);
     }
     if (count > 1) {
         sum_up(c, joint);
@@ -209,9 +218,9 @@ enum store_status store_join(struct store *store, const struct store_actor *acto
     struct changing c = begin(store, project);
     struct row from = find_living(&c, group), to = find_group(&c, with);
     if (c.status == STORE_OK && (from.number == to.number || from.joined == to.number)) {
-        c.status = sqlite_unfit("they are one group already");
+        c.status = db_unfit("they are one group already");
     } else if (c.status == STORE_OK && from.kind != to.kind) {
-        c.status = sqlite_unfit("they are of two kinds");
+        c.status = db_unfit("they are of two kinds");
     }
     int64_t joint = to.number;
     if (c.status == STORE_OK && !to.is_joint) {
@@ -233,9 +242,9 @@ enum store_status store_leave(struct store *store, const struct store_actor *act
     struct changing c = begin(store, project);
     struct row row = find(&c, cause);
     if (c.status == STORE_OK && (row.joined == 0 || row.is_joint)) {
-        c.status = sqlite_unfit("it is no cause of a group of several");
+        c.status = db_unfit("it is no cause of a group of several");
     }
-    RUN(&c, "UPDATE cause SET joined = 0 WHERE number = ?", "i", cause);
+    RUN(&c, "UPDATE cause SET joined = 0 WHERE number = ?1", "i", cause);
     if (c.status == STORE_OK) {
         shrink(&c, row.joined);
     }

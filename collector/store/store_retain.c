@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sqlite.h"
+#include "store_parts.h"
 #include "thin.h"
 
 enum { CAUSES = 20, REPORTS = 500, ROWS_MAX = 100000 }; /* of a step */
 
 struct keeping {
     struct store *store;
-    sqlite3 *db;
+    struct db *db;
     const struct store_keep *keep;
     struct hash *blobs; /* that a report had */
     uint32_t blob_count;
@@ -20,57 +20,57 @@ struct keeping {
 };
 
 /* A statement of a step; null after a failure. */
-static sqlite3_stmt *prepare(struct keeping *k, const char *text)
+static struct db_statement *prepare(struct keeping *k, const char *text)
 {
-    sqlite3_stmt *statement = NULL;
-    if (k->status == STORE_OK &&
-        sqlite3_prepare_v2(k->db, text, -1, &statement, NULL) != SQLITE_OK) {
-        k->status = sqlite_fail(k->db);
+    struct db_statement *statement = NULL;
+    if (k->status == STORE_OK && (statement = k->db->kind->prepare(k->db, text, false)) == NULL) {
+        k->status = STORE_FAILED;
     }
     return statement;
 }
 
-static bool next_row(struct keeping *k, sqlite3_stmt *statement)
+static bool next_row(struct keeping *k, struct db_statement *statement)
 {
-    int result = statement != NULL ? sqlite3_step(statement) : SQLITE_DONE;
-    if (result != SQLITE_ROW && result != SQLITE_DONE) {
-        k->status = sqlite_fail(k->db);
+    enum db_result result = statement != NULL ? db_step(statement) : DB_DONE;
+    if (result != DB_ROW && result != DB_DONE) {
+        k->status = STORE_FAILED;
     }
-    return result == SQLITE_ROW;
+    return result == DB_ROW;
 }
 
 static void run(struct keeping *k, const char *text, int64_t one, int64_t other)
 {
-    sqlite3_stmt *statement = prepare(k, text);
+    struct db_statement *statement = prepare(k, text);
     if (statement != NULL) {
-        sqlite3_bind_int64(statement, 1, one);
-        if (sqlite3_bind_parameter_count(statement) > 1) {
-            sqlite3_bind_int64(statement, 2, other);
-        }
-        k->status = sqlite_run(k->db, statement);
-        sqlite3_finalize(statement);
+        db_bind(statement, strstr(text, "?2") != NULL ? "ii" : "i", one, other);
+        k->status = db_run(statement);
+        db_end(statement);
     }
 }
 
 /* Remove the file of a report, and its events; the report's row stays. */
 static void drop_file(struct keeping *k, int64_t report)
 {
-    sqlite3_stmt *statement = prepare(k, "SELECT blob FROM report WHERE number = ?");
-    if (statement != NULL) {
-        sqlite3_bind_int64(statement, 1, report);
-    }
-    bool is_there = next_row(k, statement) && sqlite3_column_bytes(statement, 0) == IDS_HASH;
+    struct db_statement *statement = prepare(k, "SELECT blob FROM report WHERE number = ?1");
+    struct hash blob;
+    db_bind(statement, "i", report);
+    bool is_there = next_row(k, statement) && db_copy_id(statement, 0, blob.bytes, IDS_HASH);
     struct hash *room =
         is_there ? realloc(k->blobs, (k->blob_count + 1) * sizeof *k->blobs) : k->blobs;
     if (is_there && room == NULL) {
-        k->status = sqlite_fail(NULL);
+        k->status = db_fail("no memory");
     } else if (is_there) {
         k->blobs = room;
-        sqlite_copy_id(statement, 0, k->blobs[k->blob_count++].bytes, IDS_HASH);
+        k->blobs[k->blob_count++] = blob;
     }
-    sqlite3_finalize(statement);
-    run(k, "UPDATE report SET blob = x'' WHERE number = ?", report, 0);
-    run(k, "DELETE FROM event WHERE report = ?", report, 0);
+    db_end(statement);
+    statement = prepare(k, "UPDATE report SET blob = ?2 WHERE number = ?1");
+    if (statement != NULL) {
+        db_bind(statement, "ie", report);
+        k->status = db_run(statement);
+        db_end(statement);
+    }
+    run(k, "DELETE FROM event WHERE report = ?1", report, 0);
 }
 
 /* --- groups that have too many --- */
@@ -78,28 +78,24 @@ static void drop_file(struct keeping *k, int64_t report)
 static struct thin_row *read_rows(struct keeping *k, int64_t cause, uint32_t *ret_count)
 {
     struct thin_row *rows = calloc(ROWS_MAX, sizeof *rows);
-    sqlite3_stmt *statement =
-        prepare(k, "SELECT report, total_ns, named FROM event WHERE cause = ? ORDER BY report");
-    if (statement != NULL) {
-        sqlite3_bind_int64(statement, 1, cause);
-    }
+    struct db_statement *statement =
+        prepare(k, "SELECT report, total_ns, named FROM event WHERE cause = ?1 ORDER BY report");
+    db_bind(statement, "i", cause);
     for (*ret_count = 0; rows != NULL && *ret_count < ROWS_MAX && next_row(k, statement);) {
-        rows[(*ret_count)++] = (struct thin_row){.report = sqlite3_column_int64(statement, 0),
-                                                 .total_ns = sqlite_uint(statement, 1),
-                                                 .named = (uint32_t)sqlite_uint(statement, 2)};
+        rows[(*ret_count)++] = (struct thin_row){.report = db_number(statement, 0),
+                                                 .total_ns = db_uint(statement, 1),
+                                                 .named = (uint32_t)db_uint(statement, 2)};
     }
-    sqlite3_finalize(statement);
+    db_end(statement);
     return rows;
 }
 
 static bool has_events(struct keeping *k, int64_t report)
 {
-    sqlite3_stmt *statement = prepare(k, "SELECT 1 FROM event WHERE report = ? LIMIT 1");
-    if (statement != NULL) {
-        sqlite3_bind_int64(statement, 1, report);
-    }
+    struct db_statement *statement = prepare(k, "SELECT 1 FROM event WHERE report = ?1 LIMIT 1");
+    db_bind(statement, "i", report);
     bool has = next_row(k, statement);
-    sqlite3_finalize(statement);
+    db_end(statement);
     return has;
 }
 
@@ -114,7 +110,7 @@ static void thin(struct keeping *k, int64_t cause)
             if (rows[i].is_kept) {
                 continue;
             }
-            run(k, "DELETE FROM event WHERE cause = ? AND report = ?", cause, rows[i].report);
+            run(k, "DELETE FROM event WHERE cause = ?1 AND report = ?2", cause, rows[i].report);
             if (!has_events(k, rows[i].report)) { /* no other group has it */
                 drop_file(k, rows[i].report);
             }
@@ -127,16 +123,13 @@ static void thin_some(struct keeping *k, struct store_keep_cursor *cursor)
 {
     int64_t causes[CAUSES];
     unsigned count = 0;
-    sqlite3_stmt *statement = prepare(
+    struct db_statement *statement = prepare(
         k, "SELECT number FROM cause WHERE number > ?1 AND count > ?2 ORDER BY number LIMIT ?3");
-    if (statement != NULL) {
-        sqlite_bind(statement, "iuu", cursor->cause, (uint64_t)k->keep->per_group,
-                    (uint64_t)CAUSES);
-    }
+    db_bind(statement, "iuu", cursor->cause, (uint64_t)k->keep->per_group, (uint64_t)CAUSES);
     while (count < CAUSES && next_row(k, statement)) {
-        causes[count++] = sqlite3_column_int64(statement, 0);
+        causes[count++] = db_number(statement, 0);
     }
-    sqlite3_finalize(statement);
+    db_end(statement);
     for (unsigned i = 0; i < count; i++) {
         thin(k, causes[i]);
     }
@@ -149,22 +142,20 @@ static void expire_some(struct keeping *k, struct store_keep_cursor *cursor)
 {
     int64_t reports[REPORTS];
     unsigned count = 0;
-    sqlite3_stmt *statement =
+    struct db_statement *statement =
         prepare(k, "SELECT number, received_ns, length(blob) FROM report WHERE number > ?1 ORDER BY"
                    " number LIMIT ?2");
-    if (statement != NULL) {
-        sqlite_bind(statement, "iu", cursor->report, (uint64_t)REPORTS);
-    }
+    db_bind(statement, "iu", cursor->report, (uint64_t)REPORTS);
     bool is_old = true;
     int64_t last = 0;
     while (is_old && next_row(k, statement)) { /* they came in this order */
-        is_old = sqlite_uint(statement, 1) < k->keep->before_ns;
-        last = sqlite3_column_int64(statement, 0);
-        if (is_old && sqlite3_column_int(statement, 2) != 0 && count < REPORTS) {
+        is_old = db_uint(statement, 1) < k->keep->before_ns;
+        last = db_number(statement, 0);
+        if (is_old && db_number(statement, 2) != 0 && count < REPORTS) {
             reports[count++] = last;
         }
     }
-    sqlite3_finalize(statement);
+    db_end(statement);
     for (unsigned i = 0; i < count; i++) {
         drop_file(k, reports[i]);
     }
@@ -179,12 +170,10 @@ static void expire_some(struct keeping *k, struct store_keep_cursor *cursor)
 
 static bool is_used(struct keeping *k, const struct hash *blob)
 {
-    sqlite3_stmt *statement = prepare(k, "SELECT 1 FROM report WHERE blob = ? LIMIT 1");
-    if (statement != NULL) {
-        sqlite_bind(statement, "h", blob);
-    }
+    struct db_statement *statement = prepare(k, "SELECT 1 FROM report WHERE blob = ?1 LIMIT 1");
+    db_bind(statement, "h", blob);
     bool is_there = next_row(k, statement) || k->status != STORE_OK;
-    sqlite3_finalize(statement);
+    db_end(statement);
     return is_there;
 }
 
@@ -192,7 +181,7 @@ static bool is_used(struct keeping *k, const struct hash *blob)
 static uint32_t drop_blobs(struct keeping *k, store_drop_blob *drop, void *ctx)
 {
     uint32_t count = 0;
-    if (k->blob_count == 0 || sqlite_sync(k->store) != STORE_OK) {
+    if (k->blob_count == 0 || k->db->kind->sync(k->db) != STORE_OK) {
         return 0;
     }
     for (uint32_t i = 0; i < k->blob_count; i++) {
@@ -212,21 +201,19 @@ enum store_status store_keep(struct store *store, const struct store_keep *keep,
     struct store_keep_cursor next = *cursor;
     *ret_count = 0;
     pthread_mutex_lock(&store->writing);
-    if (sqlite3_exec(k.db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
-        k.status = sqlite_fail(k.db);
-    }
+    k.status = k.db->kind->begin(k.db);
     if (keep->per_group != 0) {
         thin_some(&k, &next);
     }
     expire_some(&k, &next);
-    if (k.status == STORE_OK && sqlite3_exec(k.db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
-        k.status = sqlite_fail(k.db);
+    if (k.status == STORE_OK) {
+        k.status = k.db->kind->commit(k.db);
+    } else {
+        k.db->kind->roll_back(k.db);
     }
     if (k.status == STORE_OK) {
         *ret_count = drop_blobs(&k, drop, ctx);
         *cursor = next;
-    } else {
-        (void)sqlite3_exec(k.db, "ROLLBACK", NULL, NULL, NULL);
     }
     pthread_mutex_unlock(&store->writing);
     free(k.blobs);

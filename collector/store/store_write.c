@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sqlite.h"
+#include "store_parts.h"
 
 #define HOUR_NS ((uint64_t)3600 * 1000000000u)
 #define DAY_NS  (24 * HOUR_NS)
 
-static enum store_status execute(struct store *store, const char *text)
-{
-    return sqlite3_exec(store->writer, text, NULL, NULL, NULL) == SQLITE_OK
-               ? STORE_OK
-               : sqlite_fail(store->writer);
-}
-
 enum store_status store_begin(struct store *store)
 {
     pthread_mutex_lock(&store->writing);
-    enum store_status status = execute(store, "BEGIN IMMEDIATE");
+    enum store_status status = store->writer->kind->begin(store->writer);
     if (status != STORE_OK) {
         pthread_mutex_unlock(&store->writing);
     }
@@ -23,14 +16,14 @@ enum store_status store_begin(struct store *store)
 
 enum store_status store_commit(struct store *store, struct journal_place read)
 {
-    sqlite3_stmt *statement = store->statements[SQLITE_SET_PLACE];
-    sqlite_bind(statement, "uu", read.segment, read.offset);
-    enum store_status status = sqlite_run(store->writer, statement);
+    struct db *db = store->writer;
+    struct db_statement *statement = store->statements[STORE_SET_PLACE];
+    db_bind(statement, "uu", read.segment, read.offset);
+    enum store_status status = db_run(statement);
     if (status == STORE_OK) {
-        status = execute(store, "COMMIT");
-    }
-    if (status != STORE_OK) {
-        (void)sqlite3_exec(store->writer, "ROLLBACK", NULL, NULL, NULL);
+        status = db->kind->commit(db);
+    } else {
+        db->kind->roll_back(db);
     }
     pthread_mutex_unlock(&store->writing);
     return status;
@@ -38,14 +31,14 @@ enum store_status store_commit(struct store *store, struct journal_place read)
 
 void store_rollback(struct store *store)
 {
-    (void)sqlite3_exec(store->writer, "ROLLBACK", NULL, NULL, NULL);
+    store->writer->kind->roll_back(store->writer);
     pthread_mutex_unlock(&store->writing);
 }
 
 enum store_status store_sync(struct store *store)
 {
     pthread_mutex_lock(&store->writing);
-    enum store_status status = sqlite_sync(store);
+    enum store_status status = store->writer->kind->sync(store->writer);
     pthread_mutex_unlock(&store->writing);
     return status;
 }
@@ -80,17 +73,16 @@ static uint64_t time_of(const struct store_report *report, const struct digest_e
 static enum store_status make_cause(const struct adding *a, const struct digest_event *event,
                                     struct target *ret_target)
 {
-    sqlite3 *db = a->store->writer;
-    sqlite3_stmt *make = a->store->statements[SQLITE_ADD_GROUP];
+    struct db_statement *make = a->store->statements[STORE_ADD_CAUSE];
     const char *build = a->report->digest->build;
-    sqlite_bind(make,
-                "uutttt"
-                "uuuttr",
-                (uint64_t)a->report->project, (uint64_t)event->kind, event->group, event->title,
-                event->summary, event->why, (uint64_t)event->severity, a->time_ns, a->time_ns,
-                build, build, &a->report->id);
-    enum store_status status = sqlite_run(db, make);
-    int64_t number = sqlite3_last_insert_rowid(db);
+    db_bind(make,
+            "uutttt"
+            "uutr",
+            (uint64_t)a->report->project, (uint64_t)event->kind, event->group, event->title,
+            event->summary, event->why, (uint64_t)event->severity, a->time_ns, build,
+            &a->report->id);
+    int64_t number = 0;
+    enum store_status status = db_run_for(make, &number);
     *ret_target = (struct target){
         .cause = number, .group = number, .longest_ns = event->longest_ns, .state = STATE_OPEN};
     return status;
@@ -100,39 +92,39 @@ static enum store_status make_cause(const struct adding *a, const struct digest_
 static enum store_status find_cause(const struct adding *a, const struct digest_event *event,
                                     struct target *ret_target)
 {
-    sqlite3_stmt *find = a->store->statements[SQLITE_FIND_GROUP];
-    sqlite_bind(find, "uut", (uint64_t)a->report->project, (uint64_t)event->kind, event->group);
-    int result = sqlite3_step(find);
-    if (result == SQLITE_ROW) {
-        int64_t number = sqlite3_column_int64(find, 0), joined = sqlite3_column_int64(find, 2);
+    struct db_statement *find = a->store->statements[STORE_FIND_CAUSE];
+    db_bind(find, "uut", (uint64_t)a->report->project, (uint64_t)event->kind, event->group);
+    enum db_result result = db_step(find);
+    if (result == DB_ROW) {
+        int64_t number = db_number(find, 0), joined = db_number(find, 2);
         *ret_target = (struct target){.cause = number,
                                       .group = joined != 0 ? joined : number,
-                                      .longest_ns = sqlite_uint(find, 1),
-                                      .state = (enum state)sqlite_uint(find, 3)};
+                                      .longest_ns = db_uint(find, 1),
+                                      .state = (enum state)db_uint(find, 3)};
     }
-    enum store_status status =
-        result == SQLITE_ROW || result == SQLITE_DONE ? STORE_OK : sqlite_fail(a->store->writer);
-    sqlite3_reset(find);
-    return result == SQLITE_DONE ? make_cause(a, event, ret_target) : status;
+    db_reset(find);
+    return result == DB_DONE  ? make_cause(a, event, ret_target)
+           : result == DB_ROW ? STORE_OK
+                              : STORE_FAILED;
 }
 
 static enum store_status add_device(const struct adding *a, const struct target *target)
 {
-    sqlite3 *db = a->store->writer;
-    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_DEVICE];
+    struct db_statement *statement = a->store->statements[STORE_ADD_DEVICE];
     const char *device = a->report->digest->device;
-    sqlite_bind(statement, "it", target->cause, device);
-    enum store_status status = sqlite_run(db, statement);
-    if (status != STORE_OK || sqlite3_changes(db) != 1) {
-        return status;
+    db_bind(statement, "it", target->cause, device);
+    int64_t cause;
+    enum store_status status = db_run_for(statement, &cause);
+    if (status != STORE_OK) {
+        return status == STORE_ABSENT ? STORE_OK : status; /* it was counted */
     }
-    statement = a->store->statements[SQLITE_COUNT_DEVICE];
-    sqlite_bind(statement, "i", target->cause);
-    status = sqlite_run(db, statement);
+    statement = a->store->statements[STORE_COUNT_DEVICE];
+    db_bind(statement, "i", target->cause);
+    status = db_run(statement);
     if (status == STORE_OK && target->group != target->cause) {
-        statement = a->store->statements[SQLITE_COUNT_JOINT_DEVICE];
-        sqlite_bind(statement, "iit", target->group, target->cause, device);
-        status = sqlite_run(db, statement);
+        statement = a->store->statements[STORE_COUNT_JOINT_DEVICE];
+        db_bind(statement, "iit", target->group, target->cause, device);
+        status = db_run(statement);
     }
     return status;
 }
@@ -140,33 +132,31 @@ static enum store_status add_device(const struct adding *a, const struct target 
 static enum store_status add_to_group(const struct adding *a, const struct digest_event *event,
                                       int64_t group)
 {
-    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_TO_GROUP];
-    sqlite_bind(statement, "iuuuuut", group, event->count, event->total_ns,
-                (uint64_t)event->is_fatal, (uint64_t)event->severity, a->time_ns,
-                a->report->digest->build);
-    return sqlite_run(a->store->writer, statement);
+    struct db_statement *statement = a->store->statements[STORE_ADD_TO_GROUP];
+    db_bind(statement, "iuuuuut", group, event->count, event->total_ns, (uint64_t)event->is_fatal,
+            (uint64_t)event->severity, a->time_ns, a->report->digest->build);
+    return db_run(statement);
 }
 
 static enum store_status add_sums(const struct adding *a, const struct digest_event *event,
                                   int64_t cause)
 {
-    sqlite3 *db = a->store->writer;
-    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_SUM];
-    sqlite_bind(statement, "iutuuu", cause, a->time_ns / HOUR_NS, a->report->digest->build,
-                event->count, event->total_ns, event->longest_ns);
-    enum store_status status = sqlite_run(db, statement);
+    struct db_statement *statement = a->store->statements[STORE_ADD_SUM];
+    db_bind(statement, "iutuuu", cause, a->time_ns / HOUR_NS, a->report->digest->build,
+            event->count, event->total_ns, event->longest_ns);
+    enum store_status status = db_run(statement);
     if (status == STORE_OK) {
-        statement = a->store->statements[SQLITE_ADD_EVENT];
-        sqlite_bind(statement, "iiuuu", cause, a->report_number, event->count, event->total_ns,
-                    (uint64_t)a->report->digest->named);
-        status = sqlite_run(db, statement);
+        statement = a->store->statements[STORE_ADD_EVENT];
+        db_bind(statement, "iiuuu", cause, a->report_number, event->count, event->total_ns,
+                (uint64_t)a->report->digest->named);
+        status = db_run(statement);
     }
     const struct digest *digest = a->report->digest;
-    statement = a->store->statements[SQLITE_ADD_TAG];
+    statement = a->store->statements[STORE_ADD_TAG];
     for (uint32_t i = 0; i < digest->tag_count && status == STORE_OK; i++) {
-        sqlite_bind(statement, "ittuu", cause, digest->tags[i].name, digest->tags[i].value,
-                    event->count, (uint64_t)STORE_TAG_VALUES);
-        status = sqlite_run(db, statement);
+        db_bind(statement, "ittuu", cause, digest->tags[i].name, digest->tags[i].value,
+                event->count, (uint64_t)STORE_TAG_VALUES);
+        status = db_run(statement);
     }
     return status;
 }
@@ -174,10 +164,10 @@ static enum store_status add_sums(const struct adding *a, const struct digest_ev
 static enum store_status show_longer(const struct adding *a, const struct digest_event *event,
                                      int64_t group)
 {
-    sqlite3_stmt *statement = a->store->statements[SQLITE_SHOW_LONGER];
-    sqlite_bind(statement, "iutrt", group, event->longest_ns, event->summary, &a->report->id,
-                event->title);
-    return sqlite_run(a->store->writer, statement);
+    struct db_statement *statement = a->store->statements[STORE_SHOW_LONGER];
+    db_bind(statement, "iutrt", group, event->longest_ns, event->summary, &a->report->id,
+            event->title);
+    return db_run(statement);
 }
 
 /* --- a group that was resolved or ignored --- */
@@ -186,12 +176,12 @@ static enum store_status set_state(const struct adding *a, int64_t group, enum s
 {
     char what[160];
     const struct store_actor nobody = {.now_ns = a->report->received_ns};
-    sqlite3_stmt *statement = a->store->statements[SQLITE_SET_STATE];
-    sqlite_bind(statement, "iuu", group, (uint64_t)state, a->report->received_ns);
-    enum store_status status = sqlite_run(a->store->writer, statement);
+    struct db_statement *statement = a->store->statements[STORE_SET_STATE];
+    db_bind(statement, "iuu", group, (uint64_t)state, a->report->received_ns);
+    enum store_status status = db_run(statement);
     snprintf(what, sizeof what, "group %lld: %s by an event of build %.64s", (long long)group,
              state == STATE_REGRESSED ? "regressed" : "open again", a->report->digest->build);
-    return status == STORE_OK ? sqlite_add_action(a->store, &nobody, a->report->project, what)
+    return status == STORE_OK ? store_add_action(a->store, &nobody, a->report->project, what)
                               : status;
 }
 
@@ -199,30 +189,29 @@ static enum store_status set_state(const struct adding *a, int64_t group, enum s
 static enum store_status look_at_state(const struct adding *a, const struct target *target)
 {
     const char *build = a->report->digest->build;
-    sqlite3_stmt *find = a->store->statements[SQLITE_FIND_MARK];
+    struct db_statement *find = a->store->statements[STORE_FIND_MARK];
     if (target->group == target->cause &&
         (target->state == STATE_OPEN || target->state == STATE_REGRESSED)) {
         return STORE_OK;
     }
-    sqlite_bind(find, "iut", target->group, (uint64_t)a->report->project, build);
-    if (sqlite3_step(find) != SQLITE_ROW) {
-        enum store_status status = sqlite_fail(a->store->writer);
-        sqlite3_reset(find);
-        return status;
+    db_bind(find, "iut", target->group, (uint64_t)a->report->project, build);
+    if (db_step(find) != DB_ROW) {
+        db_reset(find);
+        return STORE_FAILED;
     }
-    const struct state_mark mark = {.state = (enum state)sqlite_uint(find, 0),
-                                    .since_ns = sqlite_uint(find, 1),
-                                    .build = sqlite_text(find, 2),
-                                    .until_ns = sqlite_uint(find, 3),
-                                    .until_count = sqlite_uint(find, 4)};
+    const struct state_mark mark = {.state = (enum state)db_uint(find, 0),
+                                    .since_ns = db_uint(find, 1),
+                                    .build = db_text(find, 2),
+                                    .until_ns = db_uint(find, 3),
+                                    .until_count = db_uint(find, 4)};
     const struct state_event event = {.time_ns = a->time_ns,
                                       .received_ns = a->report->received_ns,
                                       .build = build,
-                                      .count = sqlite_uint(find, 5),
-                                      .build_first_ns = sqlite_uint(find, 6),
-                                      .mark_first_ns = sqlite_uint(find, 7)};
+                                      .count = db_uint(find, 5),
+                                      .build_first_ns = db_uint(find, 6),
+                                      .mark_first_ns = db_uint(find, 7)};
     enum state before = mark.state, after = state_after(&mark, &event);
-    sqlite3_reset(find);
+    db_reset(find);
     return after != before ? set_state(a, target->group, after) : STORE_OK;
 }
 
@@ -260,29 +249,28 @@ static enum store_status add_row(struct store *store, const struct store_report 
     static const struct digest none = {0};
     const struct digest *digest = report->digest != NULL ? report->digest : &none;
     const char *note = report->digest != NULL ? digest->loss : report->why;
-    sqlite3_stmt *statement = store->statements[SQLITE_ADD_REPORT];
-    sqlite_bind(statement,
-                "uruutttt"
-                "thu",
-                (uint64_t)report->project, &report->id, (uint64_t)digest->kind, report->received_ns,
-                digest->program, digest->build, digest->device, digest->os, note, &report->blob,
-                report->size_bytes);
-    enum store_status status = sqlite_run(store->writer, statement);
-    if (status != STORE_OK || sqlite3_changes(store->writer) == 0) {
-        return status != STORE_OK ? status : STORE_KNOWN;
+    struct db_statement *statement = store->statements[STORE_ADD_REPORT];
+    db_bind(statement,
+            "uruutttt"
+            "thu",
+            (uint64_t)report->project, &report->id, (uint64_t)digest->kind, report->received_ns,
+            digest->program, digest->build, digest->device, digest->os, note, &report->blob,
+            report->size_bytes);
+    enum store_status status = db_run_for(statement, ret_number);
+    if (status != STORE_OK) {
+        return status == STORE_ABSENT ? STORE_KNOWN : status;
     }
-    *ret_number = sqlite3_last_insert_rowid(store->writer);
-    statement = store->statements[SQLITE_ADD_USED];
-    sqlite_bind(statement, "uuu", (uint64_t)report->project, report->received_ns / DAY_NS,
-                report->size_bytes);
-    return sqlite_run(store->writer, statement);
+    statement = store->statements[STORE_ADD_USED];
+    db_bind(statement, "uuu", (uint64_t)report->project, report->received_ns / DAY_NS,
+            report->size_bytes);
+    return db_run(statement);
 }
 
 static enum store_status add_build(const struct adding *a, uint64_t time_ns)
 {
-    sqlite3_stmt *statement = a->store->statements[SQLITE_ADD_BUILD];
-    sqlite_bind(statement, "utu", (uint64_t)a->report->project, a->report->digest->build, time_ns);
-    return sqlite_run(a->store->writer, statement);
+    struct db_statement *statement = a->store->statements[STORE_ADD_BUILD];
+    db_bind(statement, "utu", (uint64_t)a->report->project, a->report->digest->build, time_ns);
+    return db_run(statement);
 }
 
 enum store_status store_add_report(struct store *store, const struct store_report *report)
@@ -302,4 +290,12 @@ enum store_status store_add_report(struct store *store, const struct store_repor
         status = add_event(&a, &digest->events[i]);
     }
     return status;
+}
+
+enum store_status store_add_action(struct store *store, const struct store_actor *actor,
+                                   uint32_t project, const char *what)
+{
+    struct db_statement *statement = store->statements[STORE_ADD_ACTION];
+    db_bind(statement, "uiut", actor->now_ns, actor->secret, (uint64_t)project, what);
+    return db_run(statement);
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the store share: its connections, and the statements of the writer. The writer
+ * has one connection. Questions have STORE_LANES, each for one question at a time. */
+#ifndef SONDE_COLLECTOR_STORE_PARTS_H
+#define SONDE_COLLECTOR_STORE_PARTS_H
+
+#include <pthread.h>
+
+#include "db.h"
+#include "seen.h"
+
+/* Statements of the writer, prepared once (store_texts.c). */
+enum store_statement {
+    STORE_ADD_REPORT,
+    STORE_FIND_CAUSE,
+    STORE_ADD_CAUSE,
+    STORE_ADD_TO_GROUP,
+    STORE_SHOW_LONGER,
+    STORE_ADD_DEVICE,
+    STORE_COUNT_DEVICE,
+    STORE_COUNT_JOINT_DEVICE,
+    STORE_ADD_SUM,
+    STORE_ADD_EVENT,
+    STORE_ADD_TAG,
+    STORE_ADD_USED,
+    STORE_ADD_BUILD,
+    STORE_FIND_MARK,
+    STORE_SET_STATE,
+    STORE_ADD_ACTION,
+    STORE_SET_PLACE,
+    STORE_STATEMENTS,
+};
+extern const char *const store_texts[STORE_STATEMENTS];
+
+struct store_lane {
+    pthread_mutex_t mutex;
+    struct db *db;
+};
+
+struct store {
+    char *path; /* of the database */
+    struct db *writer;
+    struct db_statement *statements[STORE_STATEMENTS];
+    struct store_lane lanes[STORE_LANES];
+    struct db_statement *knows; /* of lane 0 */
+    struct seen *seen;
+    pthread_mutex_t writing; /* the writer, and changes beside it */
+};
+
+/* A question: one statement of the thread's lane, which is held until the end. Bind after asking;
+ * then rows until false, then the end. */
+struct store_asking {
+    struct store_lane *lane;
+    struct db_statement *statement;
+    enum db_result result;
+};
+struct store_asking store_ask(struct store *store, const char *text);
+bool store_next(struct store_asking *asking);
+/* OK | LONG | FAILED. */
+enum store_status store_end(struct store_asking *asking);
+/* The same, for a question whose answer must have a row: ABSENT. */
+enum store_status store_end_of_one(struct store_asking *asking, bool is_there);
+
+/* Write a change to the list of actions. what: one line. */
+enum store_status store_add_action(struct store *store, const struct store_actor *actor,
+                                   uint32_t project, const char *what);
+
+#endif

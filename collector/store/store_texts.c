@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The writer's statements. Names are qualified where a row that is there meets a new one. */
+#include "store_parts.h"
+
+const char *const store_texts[STORE_STATEMENTS] = {
+    [STORE_ADD_REPORT] =
+        "INSERT INTO report(project, id, kind, received_ns, program, build, device, os,"
+        " note, blob, size_bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        " ON CONFLICT(project, id) DO NOTHING RETURNING number",
+    [STORE_FIND_CAUSE] = "SELECT number, longest_ns, joined, state FROM cause"
+                         " WHERE project = ?1 AND kind = ?2 AND id = ?3",
+    [STORE_ADD_CAUSE] =
+        "INSERT INTO cause(project, kind, id, title, summary, why, severity, count, total_ns,"
+        " longest_ns, devices, fatal, first_ns, last_ns, first_build, last_build, longest)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, 0, ?8, ?8, ?9, ?9, ?10)"
+        " RETURNING number",
+    [STORE_ADD_TO_GROUP] =
+        "UPDATE cause SET count = count + ?2, total_ns = total_ns + ?3, fatal = fatal + ?4,"
+        " severity = CASE WHEN severity >= ?5 THEN severity ELSE ?5 END,"
+        " first_build = CASE WHEN ?6 < first_ns THEN ?7 ELSE first_build END,"
+        " first_ns = CASE WHEN ?6 < first_ns THEN ?6 ELSE first_ns END,"
+        " last_build = CASE WHEN ?6 >= last_ns THEN ?7 ELSE last_build END,"
+        " last_ns = CASE WHEN ?6 >= last_ns THEN ?6 ELSE last_ns END WHERE number = ?1",
+    [STORE_SHOW_LONGER] = "UPDATE cause SET longest_ns = ?2, summary = ?3, longest = ?4,"
+                          " title = CASE WHEN ?5 <> '' THEN ?5 ELSE title END"
+                          " WHERE number = ?1 AND longest_ns <= ?2",
+    [STORE_ADD_DEVICE] = "INSERT INTO device(cause, id) VALUES(?1, ?2)"
+                         " ON CONFLICT(cause, id) DO NOTHING RETURNING cause",
+    [STORE_COUNT_DEVICE] = "UPDATE cause SET devices = devices + 1 WHERE number = ?1",
+    /* unless another cause of the group has it */
+    [STORE_COUNT_JOINT_DEVICE] =
+        "UPDATE cause SET devices = devices + 1 WHERE number = ?1 AND NOT EXISTS("
+        "SELECT 1 FROM cause AS other JOIN device ON device.cause = other.number"
+        " WHERE other.joined = ?1 AND other.joined <> 0 AND other.number <> ?2"
+        " AND device.id = ?3)",
+    [STORE_ADD_TAG] =
+        "INSERT INTO tag(cause, name, value, count) SELECT ?1, ?2, CASE WHEN "
+        "EXISTS(SELECT 1 FROM tag WHERE cause = ?1 AND name = ?2 AND value = ?3) OR"
+        " (SELECT count(*) FROM tag WHERE cause = ?1 AND name = ?2) < ?5 THEN ?3"
+        " ELSE '(others)' END, ?4 WHERE true"
+        " ON CONFLICT(cause, name, value) DO UPDATE SET count = tag.count + excluded.count",
+    [STORE_ADD_USED] = "INSERT INTO used(project, day, reports, bytes) VALUES(?1, ?2, 1, ?3)"
+                       " ON CONFLICT(project, day) DO UPDATE"
+                       " SET reports = used.reports + 1, bytes = used.bytes + excluded.bytes",
+    [STORE_ADD_BUILD] = "INSERT INTO build(project, name, first_ns) VALUES(?1, ?2, ?3)"
+                        " ON CONFLICT(project, name) DO UPDATE SET first_ns = excluded.first_ns"
+                        " WHERE excluded.first_ns < build.first_ns",
+    [STORE_FIND_MARK] =
+        "SELECT state, state_ns, state_build, until_ns, until_count, count,"
+        " coalesce((SELECT first_ns FROM build WHERE project = ?2 AND name = ?3), 0),"
+        " coalesce((SELECT first_ns FROM build WHERE project = ?2 AND name = state_build), 0)"
+        " FROM cause WHERE number = ?1",
+    [STORE_SET_STATE] = "UPDATE cause SET state = ?2, state_ns = ?3 WHERE number = ?1",
+    [STORE_ADD_ACTION] =
+        "INSERT INTO action(time_ns, secret, project, what) VALUES(?1, ?2, ?3, ?4)",
+    [STORE_ADD_SUM] =
+        "INSERT INTO sum(cause, hour, build, count, total_ns, longest_ns)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(cause, hour, build) DO UPDATE"
+        " SET count = sum.count + excluded.count, total_ns = sum.total_ns + excluded.total_ns,"
+        " longest_ns = CASE WHEN sum.longest_ns >= excluded.longest_ns THEN sum.longest_ns"
+        " ELSE excluded.longest_ns END",
+    [STORE_ADD_EVENT] =
+        "INSERT INTO event(cause, report, count, total_ns, named) VALUES(?1, ?2, ?3, ?4, ?5)"
+        " ON CONFLICT(cause, report) DO UPDATE SET count = event.count + excluded.count,"
+        " total_ns = event.total_ns + excluded.total_ns",
+    [STORE_SET_PLACE] =
+        "INSERT INTO place(one, segment, \"offset\") VALUES(1, ?1, ?2) ON CONFLICT(one) DO UPDATE"
+        " SET segment = excluded.segment, \"offset\" = excluded.\"offset\"",
+};
