@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "export.h"
 #include "export_sarif.h"
+#include "report_later.h"
 
 enum format {
     FOLDED,
@@ -79,8 +80,7 @@ static enum sonde_status check_styled(const struct sonde__report *report,
     return error->status = SONDE_UNSUPPORTED;
 }
 
-static void print(void *ctx, const struct sonde__report *report,
-                  const struct sonde__report_loss *loss)
+static void print(void *ctx, struct sonde__report *report, const struct sonde__report_loss *loss)
 {
     static const enum sonde_style view_styles[] = {
         [APPLE] = SONDE_STYLE_CALLSTACK, [BS] = SONDE_STYLE_BS,      [GLIBC] = SONDE_STYLE_GLIBC,
@@ -92,6 +92,7 @@ static void print(void *ctx, const struct sonde__report *report,
         .raw_names = request->view.view.raw_names,
     };
     if (request->format <= PERFETTO) {
+        sonde__report_join_later(report); /* these formats have one stack for each sample */
         request->status =
             sonde__export(report, &exported, sonde__cli_sink(stdout), &request->error);
         return;

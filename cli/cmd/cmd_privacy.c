@@ -47,8 +47,7 @@ static void compare(struct request *request, const struct sonde__report *report)
     }
 }
 
-static void print(void *ctx, const struct sonde__report *report,
-                  const struct sonde__report_loss *loss)
+static void print(void *ctx, struct sonde__report *report, const struct sonde__report_loss *loss)
 {
     struct request *request = ctx;
     (void)loss;

@@ -178,7 +178,7 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
 
 /* --- a report --- */
 
-static void print_report(void *ctx, const struct sonde__report *report,
+static void print_report(void *ctx, struct sonde__report *report,
                          const struct sonde__report_loss *loss)
 {
     const struct request *request = ctx;

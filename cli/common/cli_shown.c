@@ -135,7 +135,7 @@ static void print_live(const struct sonde__cli_command *command, const char *pat
 
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,
-                     void (*print)(void *ctx, const struct sonde__report *report,
+                     void (*print)(void *ctx, struct sonde__report *report,
                                    const struct sonde__report_loss *loss),
                      void *ctx)
 {
@@ -162,8 +162,7 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
     return exit_code;
 }
 
-static void print(void *ctx, const struct sonde__report *report,
-                  const struct sonde__report_loss *loss)
+static void print(void *ctx, struct sonde__report *report, const struct sonde__report_loss *loss)
 {
     struct sonde__cli_show *request = ctx;
     request->view.view.loss = loss;

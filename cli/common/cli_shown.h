@@ -18,7 +18,7 @@ int sonde__cli_report_read(const struct sonde__cli_command *command, const char 
 /* Read and print it, then report what could not be read. Returns the exit code. */
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,
-                     void (*print)(void *ctx, const struct sonde__report *report,
+                     void (*print)(void *ctx, struct sonde__report *report,
                                    const struct sonde__report_loss *loss),
                      void *ctx);
 

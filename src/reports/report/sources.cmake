@@ -15,6 +15,7 @@ set(sources
     report_json_out.c
     report_json_parts.c
     report_json_stall.c
+    report_later.c
     report_load.c
     report_messages.c
     report_new.c

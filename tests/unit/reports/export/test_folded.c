@@ -6,6 +6,7 @@
 
 #include "export.h"
 #include "mem_heap.h"
+#include "report_later.h"
 #include "sample.h"
 #include "test.h"
 
@@ -83,6 +84,65 @@ TEST(folded_says_what_was_not_sampled)
     sonde__report_add_stall(r, &stall);
     char *text = folded(r, false);
     CHECK_STR(text, "(no stack) 400\n(not sampled) 600\n");
+    free(text);
+    sonde__report_destroy(r);
+}
+
+/* --- script frames that were read later --- */
+
+static uint32_t push(struct sonde__report *r, uint32_t parent, uint32_t kind, const char *name)
+{
+    const struct sonde__report_frame frame = {.kind = kind, .name = sonde__report_string(r, name)};
+    const struct sonde__report_node node = {.parent = parent,
+                                            .frame = sonde__report_add_frame(r, &frame)};
+    return sonde__report_add_node_value(r, &node);
+}
+
+/* They may not be the stack's: the frame before them says so. A stall's samples, its other threads
+ * and samples outside stalls have them, too. */
+TEST(folded_functions_that_were_read_later)
+{
+    struct sonde__report *r;
+    CHECK_OK(sonde__report_create(&r));
+    uint32_t main = push(r, 0, SONDE__REPORT_FRAME_PHYSICAL, "main");
+    uint32_t module = push(r, 0, SONDE__REPORT_FRAME_SCRIPT, "<module>");
+    uint32_t commit = push(r, module, SONDE__REPORT_FRAME_SCRIPT, "commit");
+    const struct sonde__report_sample samples[] = {
+        {.weight_ns = 3, .stack = main, .script_stack = commit},
+        {.time_ns = 3, .weight_ns = 2, .stack = main, .script_stack = module},
+        {.time_ns = 5, .weight_ns = 1, .stack = main},
+    };
+    const struct sonde__report_stall stall = {
+        .thread_name = sonde__report_string(r, "app"),
+        .duration_ns = 6,
+        .samples = samples,
+        .sample_count = 3,
+    };
+    sonde__report_add_stall(r, &stall);
+    const struct sonde__report_sample loose = {.weight_ns = 4, .script_stack = module, .tid = 1};
+    sonde__report_add_sample(r, &loose);
+    sonde__report_join_later(r);
+    char *text = folded(r, false);
+    CHECK_CONTAINS(text, "app;main;(read later);<module>;commit 3\n");
+    CHECK_CONTAINS(text, "app;main;(read later);<module> 2\n");
+    CHECK_CONTAINS(text, "app;main 1\n");
+    CHECK_CONTAINS(text, "(read later);<module> 4\n");
+    free(text);
+    sonde__report_destroy(r);
+}
+
+TEST(threads_have_no_functions_apart_after_that)
+{
+    struct sonde__report *r;
+    CHECK_OK(sonde__report_create(&r));
+    uint32_t main = push(r, 0, SONDE__REPORT_FRAME_PHYSICAL, "main");
+    uint32_t module = push(r, 0, SONDE__REPORT_FRAME_SCRIPT, "<module>");
+    const struct sonde__report_thread thread = {.tid = 1, .stack = main, .script_stack = module};
+    sonde__report_add_thread(r, &thread);
+    sonde__report_join_later(r);
+    CHECK_EQ(sonde__report_thread(r, 0)->script_stack, 0);
+    char *text = folded(r, false);
+    CHECK_CONTAINS(text, "main;(read later);<module> 1\n");
     free(text);
     sonde__report_destroy(r);
 }
