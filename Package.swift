@@ -16,6 +16,7 @@ let modules = [
     "src/machine/os",
     "src/names/demangle",
     "src/names/jit",
+    "src/names/python",
     "src/names/runtime",
     "src/names/swift",
     "src/names/symbol",

@@ -42,8 +42,8 @@ static struct sonde__registry registry_of(void)
 }
 
 /* Begin of a part, and the size that is worth overwriting. Parts: the page, the images, the blind
- * spots, the texts, the record, its depot and the first tables; of the registry its counters, lines
- * and entries. */
+ * spots, the texts, the record, its depot and the first tables; functions of Python; of the
+ * registry its counters, lines and entries. */
 static uint64_t part_at(unsigned which, uint64_t *ret_size)
 {
     static const struct {
@@ -56,6 +56,9 @@ static uint64_t part_at(unsigned which, uint64_t *ret_size)
         {offsetof(struct sonde__record_page, text), 64},
         {SONDE__RECORD_OFFSET, 16384},
         {SONDE__RECORD_OFFSET + 65536, 65536},
+        {offsetof(struct sonde__record_page, script), 160},
+        {offsetof(struct sonde__record_page, script.missing), 256},
+        {offsetof(struct sonde__record_page, script.bytes), 512},
     };
     enum { PARTS = sizeof parts / sizeof parts[0] };
     which %= PARTS + 4;
@@ -73,6 +76,57 @@ static uint64_t part_at(unsigned which, uint64_t *ret_size)
     }
     *ret_size = parts[which].size;
     return parts[which].at;
+}
+
+/* --- a function of Python 3.11 --- */
+
+enum { CODE = 0x50000, TEXT = 0x51000, LINES_AT = 0x52000, TYPES = 0x53000 };
+enum { CODE_BYTES = 184, TEXT_HEAD = 48, BYTES_HEAD = 32 };
+
+static uint8_t *put_piece(uint8_t *to, uint64_t address, uint64_t size)
+{
+    sonde__base_put_le64(to, address);
+    sonde__base_put_le64(to + 8, size);
+    return to + 16;
+}
+
+static void make_script(struct sonde__script_page *page)
+{
+    uint8_t *head = put_piece(page->bytes, CODE, CODE_BYTES);
+    uint8_t *text = put_piece(head + CODE_BYTES, TEXT, TEXT_HEAD + 4);
+    uint8_t *lines = put_piece(text + TEXT_HEAD + 8, LINES_AT, BYTES_HEAD + 2);
+    static const unsigned texts[] = {112, 120, 128}; /* of the code object: file, name, full name */
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        sonde__base_put_le64(head + texts[i], TEXT);
+    }
+    sonde__base_put_le64(head + 8, TYPES);
+    sonde__base_put_le64(head + 136, LINES_AT);
+    sonde__base_put_le64(text + 8, TYPES + 1);
+    sonde__base_put_le64(text + 16, 4);
+    text[32] = (1 | 1 << 3 | 1 << 4) << 2; /* one byte each, compact, ASCII */
+    memcpy(text + TEXT_HEAD, "main", 5);
+    sonde__base_put_le64(lines + 8, TYPES + 2);
+    sonde__base_put_le64(lines + 16, 2);
+    page->version = 0x030b02f0;
+    page->code_type = TYPES;
+    page->text_type = TYPES + 1;
+    page->bytes_type = TYPES + 2;
+    page->loop_count = 1;
+    page->loops[0].start = 0x20000;
+    page->loops[0].end = 0x20002;
+    page->codes[0].address = CODE;
+    page->codes[0].size = (uint32_t)(lines + BYTES_HEAD + 8 - page->bytes);
+    atomic_store(&page->codes[0].is_complete, 1);
+    atomic_store(&page->is_set, 1);
+}
+
+/* The node of a stack with that function, at an instruction. */
+static uint32_t put_script(struct sonde__depot *depot, uint32_t native, uint64_t instruction)
+{
+    const uint64_t word = SONDE__DEPOT_SCRIPT | (uint64_t)PYTHON_OWN_ENDS_RUN << 41;
+    uint32_t id =
+        sonde__depot_child(depot, SONDE__DEPOT_SCRIPTS, word | (CODE_BYTES + instruction));
+    return sonde__depot_child(depot, native, SONDE__DEPOT_SCRIPT_LINK | id);
 }
 
 static void make_record(void)
@@ -93,6 +147,7 @@ static void make_record(void)
             .start = 0x10000 * (i + 1), .end = 0x10000 * (i + 2), .path = 10 * i, .first_node = 32};
         page->blind_spots[i] = (struct sonde__record_blind){10 * i, i, i};
     }
+    make_script(&page->script);
     atomic_store(&page->image_count, 2);
     atomic_store(&page->blind_count, 2);
     for (uint64_t i = 0; i < STACKS; i++) {
@@ -101,6 +156,7 @@ static void make_record(void)
         struct sonde_stack stack = {
             .pcs = pcs, .how = how, .count = 3, .capacity = 3, .lost_at = 3};
         uint32_t id = sonde__depot_put(sonde__record_depot(record), &stack);
+        id = i % 2 == 0 ? put_script(sonde__record_depot(record), id, i) : id;
         FUZZ_MUST(sonde__record_call(record, (uint32_t)i % FUNCTIONS, id));
     }
 }

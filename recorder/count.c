@@ -35,9 +35,11 @@ struct made {
 
 static uint32_t stack_of(const struct made *made)
 {
-    return made->way == RECORDER_RAW_STRANGER
-               ? sonde__record_stranger_stack(recorder_record, made->regs)
-               : sonde__record_stack(recorder_record, made->regs, 0);
+    if (made->way == RECORDER_RAW_STRANGER) {
+        return sonde__record_stranger_stack(recorder_record, made->regs);
+    }
+    return sonde__record_script_stack(recorder_record, &recorder_page->script,
+                                      sonde__record_stack(recorder_record, made->regs, 0));
 }
 
 /* The labels of a phase begin at its number times their count. */

@@ -63,6 +63,7 @@ void recorder_inspect_images(void)
         atomic_fetch_add(&recorder_page->images_lost, 1);
     }
     recorder_log_images();
+    recorder_look_for_script();
     if (recorder_hooks != NULL) {
         sonde__target_self_enter();
         enum sonde_status swept = sonde__hook_sweep(recorder_hooks);
@@ -88,6 +89,7 @@ void recorder_end(void)
     (void)enter();
     struct sonde__hooks *hooks = recorder_hooks;
     recorder_hooks = NULL;
+    recorder_end_script();
     sonde__target_self_enter();
     sonde__hook_stop(hooks);
     sonde__target_self_leave();

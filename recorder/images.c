@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The log of images, with which a reader of the record resolves addresses. */
+#include <stddef.h>
 #include <string.h>
 
 #include "capture_images.h"
@@ -135,6 +136,17 @@ void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_resul
     atomic_store_explicit(&page->site_count, site_count, memory_order_release);
 }
 
+static void continue_script(const struct sonde__script_page *from)
+{
+    struct sonde__script_page *page = &recorder_page->script;
+    size_t size = offsetof(struct sonde__script_page, missing);
+    memcpy((char *)page + sizeof page->is_set, (const char *)from + sizeof page->is_set,
+           size - sizeof page->is_set);
+    memcpy(page->unread, from->unread, sizeof page->unread);
+    sonde__record_script_restart();
+    atomic_store(&page->is_set, atomic_load(&from->is_set));
+}
+
 /* Images that were unloaded before are of no node of the new depot. */
 void recorder_continue_log(const struct sonde__record_page *from)
 {
@@ -155,6 +167,7 @@ void recorder_continue_log(const struct sonde__record_page *from)
                sizeof page->functions[i].overrider);
         atomic_store(&page->functions[i].overriders, atomic_load(&from->functions[i].overriders));
     }
+    continue_script(&from->script);
     known.images = page->images;
     page->own_start = from->own_start;
     page->own_end = from->own_end;

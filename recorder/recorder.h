@@ -127,6 +127,12 @@ void recorder_log_blind_spots(void);
 /* In a fork child: copy the log of its parent to the page, which is new. Context: handler. */
 void recorder_continue_log(const struct sonde__record_page *from);
 
+/* The port's script.c: if there is an interpreter of scripts by now, let recorded calls have their
+ * functions (record_script.h). One thread at a time. */
+void recorder_look_for_script(void);
+/* Restore what was changed in it. */
+void recorder_end_script(void);
+
 /* phase.c, only in an unmodified program: find the copies of libsonde that are loaded, and have
  * their phases told. */
 void recorder_find_phases(void);

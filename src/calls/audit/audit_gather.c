@@ -84,6 +84,13 @@ static void add_totals(struct sonde__audit_totals *to, const struct sonde__audit
     to->bytes += from->bytes;
     to->impossible += from->impossible;
     to->images_lost += from->images_lost;
+    to->script_missing += from->script_missing;
+    if (from->script_missing != 0) {
+        memcpy(to->script_why, from->script_why, sizeof to->script_why);
+    }
+    if (from->script_unread[0] != '\0') {
+        memcpy(to->script_unread, from->script_unread, sizeof to->script_unread);
+    }
 }
 
 /* False: it is known, or there is no memory. */

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_read.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "audit_items.h"
 #include "audit_keep.h"
 #include "audit_live.h"
 #include "audit_page.h"
+#include "audit_script.h"
 #include "base_status.h"
 #include "drain_stack.h"
-#include "hook.h"
-#include "hook_method.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
 #include "mem_table.h"
@@ -34,7 +32,8 @@ struct reader {
     struct sonde__image_set set;
     uint64_t start_ns;
     struct sonde__audit_phases phases;
-    struct sonde__audit_keep keep;    /* of rules */
+    struct sonde__audit_keep keep; /* of rules */
+    struct sonde__audit_script script;
     uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
@@ -110,12 +109,6 @@ static void close_images(struct reader *r)
     sonde__mem_free(r->closed);
     sonde__mem_free(r->images);
     sonde__mem_free(r->ranges);
-}
-
-static int by_stack(const void *left, const void *right)
-{
-    const struct sonde__record_entry *a = left, *b = right;
-    return SONDE__ORDER2(a, b, stack, label);
 }
 
 /* A depot does not keep how a frame was found. In an image it was by CFI, with few exceptions; code
@@ -195,10 +188,9 @@ static void add_seen(const struct reader *r, const struct sonde__record_entry *e
     }
 }
 
-/* over: calls with this stack that exceed the limit of the same rule, too; null: none */
-static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
-                      const struct sonde__record_entry *over)
+static void put_stack(struct reader *r, struct sonde__audit_item *item)
 {
+    const struct sonde__record_entry *entry = &item->entry;
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
@@ -206,20 +198,30 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
         choose_images(r, entry->stack);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
-    uint64_t more = over != NULL ? over->count : 0;
+    if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
+        mark_found(r, &stack);
+        item->node = sonde__audit_script_stack(&r->script, sonde__record_depot(r->record),
+                                               entry->stack, &r->set, &stack, entry->count);
+        item->end = stack.end;
+    }
+}
+
+/* over: calls with this stack that exceed the limit of the same rule, too; null: none */
+static void add_item(struct reader *r, const struct sonde__audit_item *item,
+                     const struct sonde__audit_item *over)
+{
+    const struct sonde__record_entry *entry = &item->entry;
+    uint64_t more = over != NULL ? over->entry.count : 0;
     struct sonde__report_call call = {
         .count = entry->count + more,
         .over_limit = is_over(r, entry->label) ? entry->count : more,
+        .stack = item->node,
+        .end = item->end,
     };
-    add_seen(r, entry, over, &call);
-    if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
-        mark_found(r, &stack);
-        call.stack = sonde__drain_stack(r->drain, &r->set, &stack);
-        call.end = stack.end;
-        r->cut += stack.end == SONDE_END_COSTLY ? call.count : 0;
-    }
+    add_seen(r, entry, over != NULL ? &over->entry : NULL, &call);
+    r->cut += item->end == SONDE_END_COSTLY ? call.count : 0;
     const uint32_t numbers[2] = {entry->number,
-                                 over != NULL ? over->number : SONDE__RECORD_NO_NUMBER};
+                                 over != NULL ? over->entry.number : SONDE__RECORD_NO_NUMBER};
     add_call(r, entry->label, numbers, &call);
 }
 
@@ -235,30 +237,50 @@ static bool is_possible(const struct reader *r, uint32_t label, uint64_t calls,
     return possible && calls != 0;
 }
 
-static void add_all(struct reader *r, struct sonde__record_entry *entries,
-                    struct sonde__audit_totals *totals)
+/* Else their memory is not read: that would give it pages. */
+static bool keeps_arguments(const struct reader *r)
 {
-    uint32_t count = 0, numbers = sonde__record_numbers(r->record);
-    for (uint32_t i = 0; i < numbers; i++) {
-        struct sonde__record_entry *entry = &entries[count];
-        if (sonde__record_entry(r->record, i, entry) &&
-            is_possible(r, entry->label, entry->count, totals)) {
-            totals->calls += entry->count;
-            count++;
+    return r->ruling != NULL && sonde__audit_ruling_when(r->ruling)->keep_count != 0;
+}
+
+/* Count stacks that are one in the report together; not if each has arguments of its own. Returns
+ * how many are left. */
+static uint32_t merge_items(struct reader *r, struct sonde__audit_items *items)
+{
+    uint32_t left = items->count;
+    for (uint32_t i = 0; i < items->count; i++) {
+        put_stack(r, &items->list[i]);
+        left -= sonde__audit_items_merge(items, i, keeps_arguments(r));
+    }
+    return left;
+}
+
+/* Calls within and over the limit of a rule are one record. */
+static void add_items(struct reader *r, struct sonde__audit_items *items)
+{
+    for (uint32_t i = 0; i < items->count; i++) {
+        struct sonde__audit_item *item = &items->list[i];
+        uint32_t label = item->entry.label;
+        const struct sonde__audit_item *within =
+            is_over(r, label) ? sonde__audit_items_find(items, item->node, label - 1) : NULL;
+        struct sonde__audit_item *over =
+            is_over(r, label + 1) ? sonde__audit_items_find(items, item->node, label + 1) : NULL;
+        bool is_paired = within != NULL && within->entry.count != 0 &&
+                         sonde__audit_items_find(items, item->node, label) == item;
+        if (item->entry.count == 0 || is_paired) {
+            continue;
+        }
+        over = over != NULL && over->entry.count != 0 ? over : NULL;
+        add_item(r, item, over);
+        item->entry.count = 0;
+        if (over != NULL) {
+            over->entry.count = 0;
         }
     }
-    totals->entries = count;
-    choose_images(r, 0);
-    sonde__drain_program(r->drain, &r->set);
-    qsort(entries, count, sizeof *entries, by_stack);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sonde__record_entry *entry = &entries[i], *next = entry + 1;
-        bool has_over = i + 1 < count && next->stack == entry->stack &&
-                        next->label == entry->label + 1 && is_over(r, next->label);
-        add_entry(r, entry, has_over ? next : NULL);
-        i += has_over;
-    }
-    totals->cut = r->cut;
+}
+
+static void add_lost(struct reader *r, struct sonde__audit_totals *totals)
+{
     for (uint32_t i = 0; i < SONDE__RECORD_LABELS * r->phases.count; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
         if (is_label(r, i) && is_possible(r, i, call.count, totals)) {
@@ -271,10 +293,28 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries,
     }
 }
 
-/* Else their memory is not read: that would give it pages. */
-static bool keeps_arguments(const struct reader *r)
+static void add_all(struct reader *r, struct sonde__audit_item *list,
+                    struct sonde__audit_totals *totals)
 {
-    return r->ruling != NULL && sonde__audit_ruling_when(r->ruling)->keep_count != 0;
+    struct sonde__audit_items items = {.list = list};
+    uint32_t numbers = sonde__record_numbers(r->record);
+    for (uint32_t i = 0; i < numbers; i++) {
+        struct sonde__audit_item *item = &items.list[items.count];
+        *item = (struct sonde__audit_item){.node = 0};
+        if (sonde__record_entry(r->record, i, &item->entry) &&
+            is_possible(r, item->entry.label, item->entry.count, totals)) {
+            totals->calls += item->entry.count;
+            items.count++;
+        }
+    }
+    choose_images(r, 0);
+    sonde__drain_program(r->drain, &r->set);
+    sonde__audit_items_sort(&items);
+    totals->entries = merge_items(r, &items);
+    add_items(r, &items);
+    sonde__audit_items_done(&items);
+    totals->cut = r->cut;
+    add_lost(r, totals);
 }
 
 enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
@@ -296,72 +336,25 @@ enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
     }
     sonde__audit_add_phases(r.page, r.start_ns, report, &r.phases);
     ret_totals->bytes = sonde__depot_stat(sonde__record_depot(r.record)).bytes;
-    struct sonde__record_entry *entries =
-        sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);
+    struct sonde__audit_item *items =
+        sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *items);
     status = SONDE_MEMORY;
     const struct sonde__record_page *shared = reading->memory;
-    if (open_images(&r) == SONDE_OK && entries != NULL &&
+    if (open_images(&r) == SONDE_OK && items != NULL &&
         (!keeps_arguments(&r) || sonde__audit_keep_open(&shared->kept, &r.keep) == SONDE_OK) &&
         sonde__drain_create(report, NULL, symbols, &r.drain) == SONDE_OK) {
-        add_all(&r, entries, ret_totals);
+        sonde__audit_script_open(&r.script, &shared->script, r.drain);
+        add_all(&r, items, ret_totals);
+        sonde__audit_script_missing(&r.script, ret_totals);
+        sonde__audit_script_close(&r.script);
         sonde__drain_destroy(r.drain);
         status = SONDE_OK;
     }
-    sonde__mem_free(entries);
+    sonde__mem_free(items);
     sonde__audit_keep_close(&r.keep);
     close_images(&r);
     sonde__record_close(r.record);
     return status;
-}
-
-static void print_methods(const struct sonde__record_page *page,
-                          const struct sonde__audit_list *list, struct sonde__report_lines lines)
-{
-    struct sonde__hook_method_name method;
-    for (uint32_t i = 0; i < list->count; i++) {
-        uint32_t known = atomic_load(&page->functions[i].method);
-        const char *text =
-            sonde__hook_method_text(known > 0 ? known - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
-        if (text != NULL && sonde__hook_method_parse(list->names[i], &method)) {
-            sonde__report_line(lines, "%s: %s", list->names[i], text);
-        }
-        char overridden[SONDE__AUDIT_OVERRIDDEN_BYTES];
-        if (sonde__audit_page_overridden(page, i, overridden)) {
-            sonde__report_line(lines, "%s: %s", list->names[i], overridden);
-        }
-    }
-}
-
-void sonde__audit_print_blind_spots(const struct sonde__record_page *page,
-                                    const struct sonde__audit_list *list, bool all,
-                                    struct sonde__report_lines lines)
-{
-    uint32_t count = atomic_load(&page->blind_count);
-    struct sonde__audit_defined defined;
-    sonde__audit_page_defined(page, &defined);
-    print_methods(page, list, lines);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sonde__record_blind *blind = &page->blind_spots[i];
-        if (!all && blind->reason != SONDE__HOOK_ABSENT &&
-            blind->reason != SONDE__HOOK_NO_FUNCTION) {
-            continue;
-        }
-        if (blind->reason == SONDE__HOOK_ABSENT &&
-            sonde__audit_is_defined(&defined, blind->function)) {
-            continue;
-        }
-        const char *module =
-            blind->module == UINT32_MAX ? NULL : sonde__audit_page_text(page, blind->module);
-        const char *function =
-            blind->function < list->count ? list->names[blind->function] : "any function";
-        if (module == NULL) {
-            sonde__report_line(lines, "%s: %s", function, sonde__hook_reason_text(blind->reason));
-        } else {
-            sonde__report_line(lines, "%.300s: %s: %s",
-                               *module != '\0' ? module : "the program itself", function,
-                               sonde__hook_reason_text(blind->reason));
-        }
-    }
 }
 
 struct sonde__audit_stacks {
@@ -476,6 +469,7 @@ struct sonde__audit_live *sonde__audit_live_open(const struct sonde__audit_readi
         return NULL;
     }
     struct reader *r = &live->r;
+    const struct sonde__record_page *shared = reading->memory;
     live->reading = *reading;
     live->phases = phases;
     live->told = sonde__mem_alloc_zeroed(reading->nodes);
@@ -487,6 +481,7 @@ struct sonde__audit_live *sonde__audit_live_open(const struct sonde__audit_readi
         sonde__audit_live_close(live);
         return NULL;
     }
+    sonde__audit_script_open(&r->script, &shared->script, r->drain);
     return live;
 }
 
@@ -495,6 +490,7 @@ void sonde__audit_live_close(struct sonde__audit_live *live)
     if (live == NULL) {
         return;
     }
+    sonde__audit_script_close(&live->r.script);
     if (live->r.drain != NULL) {
         sonde__drain_destroy(live->r.drain);
     }
@@ -526,7 +522,9 @@ static void tell(struct sonde__audit_live *live, const struct sonde__record_entr
 {
     struct reader *r = &live->r;
     uint32_t first = sonde__report_call_count(r->report);
-    add_entry(r, entry, NULL);
+    struct sonde__audit_item item = {.entry = *entry};
+    put_stack(r, &item);
+    add_item(r, &item, NULL);
     for (uint32_t i = first; i < sonde__report_call_count(r->report); i++) {
         if (is_new(live, i)) {
             const struct sonde__audit_new found = {

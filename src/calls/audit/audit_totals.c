@@ -54,6 +54,14 @@ void sonde__audit_print_totals(const struct sonde__audit_options *options, uint3
             sonde__base_plural(totals->cut), (unsigned long long)totals->cut,
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
     }
+    if (totals->script_missing != 0) {
+        sonde__report_line(lines, "Python functions of %llu call%s are not shown: %s",
+                           (unsigned long long)totals->script_missing,
+                           sonde__base_plural(totals->script_missing), totals->script_why);
+    }
+    if (totals->script_unread[0] != '\0') {
+        sonde__report_line(lines, "functions of scripts are not shown: %s", totals->script_unread);
+    }
     if (totals->images_lost != 0) {
         sonde__report_line(lines, "%u image%s not noted: %s frames have no names",
                            (unsigned)totals->images_lost,

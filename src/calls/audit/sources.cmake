@@ -1,5 +1,6 @@
 set(sources
     audit_alias.c
+    audit_blind.c
     audit_blob_read.c
     audit_blob_write.c
     audit_blocks.c
@@ -8,6 +9,7 @@ set(sources
     audit_fortified.c
     audit_from.c
     audit_gather.c
+    audit_items.c
     audit_join.c
     audit_keep.c
     audit_libraries.c
@@ -21,6 +23,7 @@ set(sources
     audit_read.c
     audit_ruling.c
     audit_run.c
+    audit_script.c
     audit_syscalls.c
     audit_totals.c
     audit_when.c

@@ -15,9 +15,10 @@
 #include "record.h"
 #include "record_images.h"
 #include "record_kept.h"
+#include "record_script.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 11u
+#define SONDE__RECORD_PAGE_VERSION 12u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -128,6 +129,7 @@ struct sonde__record_page {
     char names[SONDE__RECORD_NAME_BYTES];
     char text[SONDE__RECORD_TEXT_BYTES];
     struct sonde__kept kept; /* arguments: of an entry of `when` its first to last keep, from 0 */
+    struct sonde__script_page script; /* functions of Python that made the calls */
 };
 
 _Static_assert(SONDE__RECORD_FUNCTIONS == SONDE__WHEN_FUNCTIONS, "when.h");

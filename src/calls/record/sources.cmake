@@ -6,4 +6,5 @@ set(sources
     record_kept.c
     record_phase.c
     record_public.c
+    record_script.c
 )

@@ -5,6 +5,7 @@
 
 #include "base_bytes.h"
 #include "mem_heap.h"
+#include "python_own.h"
 #include "runtime_text.h"
 
 static void forget(struct python_code *code)
@@ -225,16 +226,6 @@ static void read_ahead(const struct python_codes *codes, struct sonde__view *vie
 
 enum { OBJECT_HEAD = 16 };
 
-/* Get the place of a str's characters, as far as we decode it. Its head was checked. */
-static uint32_t text_bytes(const struct python_layout *l, const uint8_t *head)
-{
-    uint64_t length = word(head, l->text_length);
-    uint32_t state = sonde__base_le32(head + l->text_state) >> l->text_kind_shift;
-    uint32_t count = length < PYTHON_TEXT_MAX ? (uint32_t)length : PYTHON_TEXT_MAX;
-    bool is_ascii = (state >> 4 & 1) != 0;
-    return (is_ascii ? l->text_ascii_bytes : l->text_compact_bytes) + count * (state & 7);
-}
-
 /* Find a part that was decoded. `lines_size`: bytes of the line table */
 static bool find_part(const struct python_layout *l, struct sonde__view *view, uint64_t address,
                       unsigned part, uint32_t lines_size, struct python_copy *ret_part,
@@ -246,7 +237,7 @@ static bool find_part(const struct python_layout *l, struct sonde__view *view, u
         if (head == NULL) {
             return false;
         }
-        size = text_bytes(l, head);
+        size = sonde__python_text_bytes(l, head);
     }
     *ret_part = (struct python_copy){.address = address + OBJECT_HEAD, .size = size - OBJECT_HEAD};
     *ret_bytes = sonde__view_at(view, ret_part->address, ret_part->size, false);

@@ -12,9 +12,6 @@
 /* Larger programs have some 100,000 functions, of which stacks show few; beyond this number, all
  * are dropped. */
 #define PYTHON_CODES_MAX 16384u
-/* Longer texts are cut. No function written by people has a larger line table. */
-#define PYTHON_TEXT_MAX  1024u
-#define PYTHON_LINES_MAX 262144u
 
 /* Addresses of expected types; 0: not met yet. */
 struct python_types {

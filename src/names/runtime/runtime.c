@@ -35,6 +35,12 @@ const char *sonde__runtime_name(const struct sonde__runtime *runtime)
     return runtime->name;
 }
 
+bool sonde__runtime_is_python_path(const char *path)
+{
+    const char *name = sonde__base_file_name(path);
+    return sonde__base_starts_with(name, "python") || sonde__base_starts_with(name, "libpython");
+}
+
 /* --- one look --- */
 
 /* Sort the runs of several interpreters on one thread in the order of its native stack. */
@@ -251,9 +257,10 @@ static bool read_bytes(const struct sonde__runtime_memory *memory, uint64_t addr
     return piece.got == size;
 }
 
-static enum sonde_status choose_layout(uint64_t address, const struct sonde__runtime_memory *memory,
-                                       struct python_layout *ret_layout, uint32_t *version,
-                                       struct sonde_error *ret_error)
+enum sonde_status sonde__runtime_choose_layout(uint64_t address,
+                                               const struct sonde__runtime_memory *memory,
+                                               struct python_layout *ret_layout, uint32_t *version,
+                                               struct sonde_error *ret_error)
 {
     uint8_t bytes[PYTHON_OFFSETS_BYTES];
     char what[64];
@@ -262,12 +269,12 @@ static enum sonde_status choose_layout(uint64_t address, const struct sonde__run
         return sonde__base_fail(ret_error, SONDE_CORRUPT, "Python's runtime cannot be read", NULL,
                                 0, 0);
     }
-    if (python_states_offsets(bytes, sizeof bytes, version)) {
-        if (python_layout_stated(bytes, sizeof bytes, ret_layout)) {
+    if (sonde__python_states_offsets(bytes, sizeof bytes, version)) {
+        if (sonde__python_layout_stated(bytes, sizeof bytes, ret_layout)) {
             return SONDE_OK;
         }
     } else if (*version >> 24 == 3) {
-        layout = python_layout_of(*version >> 16 & 0xff);
+        layout = sonde__python_layout_of(*version >> 16 & 0xff);
     }
     if (layout == NULL || layout->minor >= 13) {
         snprintf(what, sizeof what, "Python %u.%u is not known", *version >> 24,
@@ -294,7 +301,7 @@ enum sonde_status sonde__runtime_open_at(uint64_t address, uint32_t version,
                                          struct sonde_error *ret_error)
 {
     struct python_layout layout;
-    SONDE_TRY(choose_layout(address, memory, &layout, &version, ret_error));
+    SONDE_TRY(sonde__runtime_choose_layout(address, memory, &layout, &version, ret_error));
     struct sonde__runtime *r = sonde__mem_alloc_zeroed(sizeof *r);
     if (r == NULL) {
         return SONDE_MEMORY;
@@ -312,6 +319,32 @@ enum sonde_status sonde__runtime_open_at(uint64_t address, uint32_t version,
                                 NULL, 0, 0);
     }
     *ret_runtime = r;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__runtime_plan(const struct sonde__elf *elf, uint64_t bias,
+                                      const struct sonde__runtime_memory *memory,
+                                      struct sonde__runtime_plan *ret_plan,
+                                      struct sonde_error *ret_error)
+{
+    struct found found = {0};
+    if (!find_symbols(elf, &found)) {
+        return SONDE_ABSENT;
+    }
+    struct sonde__runtime_plan plan = {.address = found.runtime + bias, .version = found.version};
+    SONDE_TRY(
+        sonde__runtime_choose_layout(plan.address, memory, &plan.layout, &plan.version, ret_error));
+    struct sonde__runtime *r = sonde__mem_alloc_zeroed(sizeof *r);
+    if (r == NULL) {
+        return SONDE_MEMORY;
+    }
+    if (found.has_loop && found.loop_bytes != 0) {
+        sonde__runtime_add_loop(r, elf, found.loop, found.loop + found.loop_bytes, bias);
+    }
+    memcpy(plan.loops, r->loops, sizeof plan.loops);
+    plan.loop_count = r->loop_count;
+    sonde__runtime_close(r);
+    *ret_plan = plan;
     return SONDE_OK;
 }
 

@@ -4,13 +4,11 @@
 #define SONDE_RUNTIME_PRIVATE_H
 
 #include "python.h"
+#include "runtime_copied.h"
 #include "v8.h"
 
 /* Threads whose blocks are read ahead: enough for a stall and the loops of a program. */
 #define SONDE__RUNTIME_KEPT 16u
-
-/* Parts of the interpreter's loop. GCC makes two of a function: hot and cold. */
-#define SONDE__RUNTIME_LOOPS 4u
 
 /* Tasks of a thread and tasks that await them; frames of the latter. */
 #define SONDE__RUNTIME_TASKS   80u
@@ -31,10 +29,6 @@ struct sonde__runtime_kept {
     struct sonde__view_block *blocks;
     uint32_t count;
     uint64_t age;
-};
-
-struct sonde__runtime_range {
-    uint64_t start, end;
 };
 
 struct sonde__runtime {
@@ -62,6 +56,13 @@ SONDE_NODISCARD enum sonde_status sonde__runtime_open_at(uint64_t address, uint3
                                                          const struct sonde__runtime_memory *memory,
                                                          struct sonde__runtime **ret_runtime,
                                                          struct sonde_error *ret_error);
+
+/* Choose the layout of the runtime at an address. *version: PY_VERSION_HEX, or 0; becomes what the
+ * runtime states. Returns OK | UNSUPPORTED | CORRUPT (unreadable). */
+SONDE_NODISCARD enum sonde_status
+sonde__runtime_choose_layout(uint64_t address, const struct sonde__runtime_memory *memory,
+                             struct python_layout *ret_layout, uint32_t *version,
+                             struct sonde_error *ret_error);
 
 /* --- runtime_stack.c --- */
 

@@ -57,6 +57,7 @@ struct sonde__drain {
     struct drain_tails tails;
     struct drain_jit jit;
     struct drain_script_notes script_notes;
+    uint64_t interpreter; /* an address in it; 0: none */
     struct drain_pair pairs[DRAIN_PAIRS];
 };
 
@@ -78,6 +79,11 @@ enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde
     sonde__jit_init(&drain->jit.names);
     *ret_drain = drain;
     return SONDE_OK;
+}
+
+void sonde__drain_interpreter(struct sonde__drain *drain, uint64_t code)
+{
+    drain->interpreter = code;
 }
 
 void sonde__drain_limit_code(struct sonde__drain *drain, uint64_t bytes)
@@ -177,7 +183,11 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
         drain->target != NULL ? sonde__target_inner_path(drain->target, image->path) : image->path;
     uint32_t whose = sonde__image_is_app(path, image->flags) ? SONDE__REPORT_IMAGE_APP
                                                              : SONDE__REPORT_IMAGE_SYSTEM;
-    if (drain->target != NULL && sonde__target_is_interpreter(drain->target, image)) {
+    bool is_interpreter = drain->target != NULL ? sonde__target_is_interpreter(drain->target, image)
+                                                : drain->interpreter >= image->start &&
+                                                      drain->interpreter < image->end &&
+                                                      sonde__runtime_is_python_path(image->path);
+    if (is_interpreter) {
         whose = SONDE__REPORT_IMAGE_SYSTEM | SONDE__REPORT_IMAGE_INTERPRETER;
     } else if (drain->target != NULL && sonde__target_is_node(drain->target, image)) {
         whose = SONDE__REPORT_IMAGE_SYSTEM;
@@ -485,6 +495,12 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
                             const struct sonde_stack *stack)
 {
     return add_stack(drain, images, stack, NULL);
+}
+
+uint32_t sonde__drain_scripted(struct sonde__drain *drain, const struct sonde__image_set *images,
+                               const struct sonde_stack *stack, const struct sonde__script *script)
+{
+    return add_stack(drain, images, stack, script);
 }
 
 static uint32_t add_sample(struct sonde__drain *drain, const struct sonde__image_set *images,

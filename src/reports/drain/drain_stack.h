@@ -41,6 +41,14 @@ void sonde__drain_program(struct sonde__drain *drain, const struct sonde__image_
 uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
                             const struct sonde_stack *stack);
 
+/* The same for a stack without a sample, with the script frames that marked frames run
+ * (SONDE__HOW_RUNS_SCRIPT); script: null: none. */
+uint32_t sonde__drain_scripted(struct sonde__drain *drain, const struct sonde__image_set *images,
+                               const struct sonde_stack *stack, const struct sonde__script *script);
+/* Without a target: code of the interpreter that runs scripts is at this address. Call it before
+ * stacks are added. */
+void sonde__drain_interpreter(struct sonde__drain *drain, uint64_t code);
+
 /* The same for a sample with script frames. They are joined with the stack, or, where that fails,
  * become a stack of their own in *ret_script_stack (0: none). */
 uint32_t sonde__drain_sample(struct sonde__drain *drain, const struct sonde__image_set *images,

@@ -37,11 +37,16 @@ struct sonde__depot;
 #define SONDE__DEPOT_LABEL  ((uint64_t)1 << 61) /* no frame: low bits: label of what was called */
 #define SONDE__DEPOT_GAP    ((uint64_t)1 << 60) /* no frame: low bits: number of lost frames */
 #define SONDE__DEPOT_CLOSED ((uint64_t)1 << 59) /* an image of the stack was unloaded */
+/* No frame, and no address: of a script (record_script.h). Such frames have a root of their own; a
+ * link behind a native stack has the id of the innermost one. */
+#define SONDE__DEPOT_SCRIPT      ((uint64_t)1 << 58)
+#define SONDE__DEPOT_SCRIPT_LINK (SONDE__DEPOT_SCRIPT | SONDE__DEPOT_SIGNAL)
 
 /* Ids. 0: none. Below FIRST are the roots: the walk's end reason (enum sonde_end_reason). */
 enum {
     SONDE__DEPOT_NONE = 0,
     SONDE__DEPOT_ROOT = 1,
+    SONDE__DEPOT_SCRIPTS = 31, /* the root of frames of scripts */
     SONDE__DEPOT_FIRST = 32,
 };
 #define SONDE__DEPOT_NODES_MAX ((uint32_t)0xfffffe) /* ids have 24 bits in the table */

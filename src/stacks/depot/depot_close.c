@@ -11,7 +11,8 @@ bool sonde__depot_is_closed(const struct sonde__depot *depot, uint32_t id)
 static bool is_kept_frame(uint64_t frame, sonde__depot_is_kept *is_kept, void *ctx)
 {
     uint64_t pc = (frame & SONDE__DEPOT_PC) - ((frame & SONDE__DEPOT_EXACT) == 0);
-    return (frame & (SONDE__DEPOT_LABEL | SONDE__DEPOT_GAP)) != 0 || is_kept(ctx, pc);
+    return (frame & (SONDE__DEPOT_LABEL | SONDE__DEPOT_GAP | SONDE__DEPOT_SCRIPT)) != 0 ||
+           is_kept(ctx, pc);
 }
 
 static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t to,

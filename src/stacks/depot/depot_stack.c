@@ -100,10 +100,11 @@ bool sonde__depot_get(const struct sonde__depot *depot, uint32_t id, struct sond
             depth++ == depot->depth_max) {
             return false; /* a caller is older than what it calls */
         }
-        if ((frame & SONDE__DEPOT_GAP) != 0) {
+        bool is_link = (frame & SONDE__DEPOT_SCRIPT) != 0;
+        if (!is_link && (frame & SONDE__DEPOT_GAP) != 0) {
             lost_at = stack->count;
             stack->lost_count += frame & SONDE__DEPOT_PC;
-        } else if ((frame & SONDE__DEPOT_LABEL) == 0) {
+        } else if (!is_link && (frame & SONDE__DEPOT_LABEL) == 0) {
             put_frame(stack, frame);
         }
         id = caller;

@@ -79,9 +79,7 @@ static bool is_still_there(const struct sonde__target *target)
 bool sonde__target_is_interpreter(const struct sonde__target *target,
                                   const struct sonde__image *image)
 {
-    const char *name = sonde__base_file_name(image->path);
-    return is_its_image(&target->scripts, image) &&
-           (sonde__base_starts_with(name, "python") || sonde__base_starts_with(name, "libpython"));
+    return is_its_image(&target->scripts, image) && sonde__runtime_is_python_path(image->path);
 }
 
 bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image)

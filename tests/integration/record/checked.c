@@ -21,7 +21,11 @@ uint32_t checked_record_count(struct sonde__record *record, uint32_t label, uint
 
 void checked_limit_walks(struct sonde__record *record);
 
+uint32_t checked_script_stack(struct sonde__record *record, struct sonde__script_page *page,
+                              uint32_t native);
+
 static __thread const struct sonde__regs *caller;
+static __thread uint32_t native_stack; /* without functions of scripts */
 
 /* Stacks are compared as wholes. */
 void checked_limit_walks(struct sonde__record *record)
@@ -59,12 +63,20 @@ static void note(const struct sonde__regs *regs, uint32_t label, uint32_t id)
     }
 }
 
+uint32_t checked_script_stack(struct sonde__record *record, struct sonde__script_page *page,
+                              uint32_t native)
+{
+    uint32_t stack = sonde__record_script_stack(record, page, native);
+    native_stack = native; /* that of a call in a handler was before */
+    return stack;
+}
+
 /* The recorder calls this when it has the stack's id. */
 uint32_t checked_record_count(struct sonde__record *record, uint32_t label, uint32_t stack,
                               bool is_stranger)
 {
     if (entries != NULL) {
-        note(caller, label, stack);
+        note(caller, label, is_stranger ? stack : native_stack);
     }
     return sonde__record_count(record, label, stack, is_stranger);
 }

@@ -158,7 +158,9 @@ static struct outcome check_replay(void)
 
 /* --- */
 
-static void check_program(const char *const argv[], const char *list_text, size_t stacks_min)
+/* runs_python: a native stack is several if functions of scripts called it */
+static void check_program(const char *const argv[], const char *list_text, size_t stacks_min,
+                          bool runs_python)
 {
     const char *recorded[40] = {program_built("record/checked/sonde"), "run", "--record", NULL,
                                 "--"};
@@ -201,7 +203,7 @@ static void check_program(const char *const argv[], const char *list_text, size_
             "%zu merged, %zu split\n",
             call_count, live.stacks, live.merged, live.split, THREADS, again.merged, again.split);
     CHECK_EQ(call_count, said_calls);
-    CHECK_EQ(live.pairs, said_pairs);
+    CHECK(runs_python ? live.pairs <= said_pairs : live.pairs == said_pairs);
     CHECK(live.stacks >= stacks_min);
     CHECK_EQ(live.merged + live.split, 0);
     CHECK_EQ(again.merged + again.split, 0);
@@ -220,32 +222,32 @@ TEST_TIMEOUT(perl, 250)
                           "sub f { my $n = shift; return $n < 2 ? 'x' : f($n - 1) . f($n - 2); } "
                           "for (1..9) { my $s = f($_); $h{$_} = join ',', sort split //, $s; }",
                           NULL};
-    check_program(argv, often, 300);
+    check_program(argv, often, 300, false);
 }
 
 TEST_TIMEOUT(python, 250)
 {
     const char *argv[] = {"/usr/bin/python3", "-c", "import json; json.loads('[1, [2, [3]]]')",
                           NULL};
-    check_program(argv, often, 1000);
+    check_program(argv, often, 1000, true);
 }
 
 TEST_TIMEOUT(git, 250)
 {
     const char *argv[] = {"git", "-C", test_source_dir(), "--no-pager", "log", "-3", NULL};
-    check_program(argv, often, 50);
+    check_program(argv, often, 50, false);
 }
 
 TEST_TIMEOUT(gdb, 250)
 {
     const char *argv[] = {
         "gdb", "-nx", "-batch", "-ex", "info line main", program_built("record/forms_now"), NULL};
-    check_program(argv, "realloc\nopen64\nread\n", 100);
+    check_program(argv, "realloc\nopen64\nread\n", 100, true);
 }
 
 TEST_TIMEOUT(clang, 250)
 {
     const char *argv[] = {"clang", "-c", "-O1", "-o", "/dev/null", program_source("record/api.c"),
                           NULL};
-    check_program(argv, "realloc\nread\nopen64\nstat64\nmemcpy\n", 50);
+    check_program(argv, "realloc\nread\nopen64\nstat64\nmemcpy\n", 50, false);
 }

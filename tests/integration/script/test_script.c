@@ -162,6 +162,39 @@ TEST_TIMEOUT(doctor_names_the_interpreter, 60)
     test_run_done(&run);
 }
 
+/* --- recorded calls --- */
+
+/* Against the interpreter's own audit hook at the same calls. */
+static void check_recorded(const char *version)
+{
+    char script[4096], sonde[4096], python[1024], runner[4096], program[4096];
+    const char *folder = "tests/integration/script";
+    const char *argv[] = {PYTHON_OF_DEBIAN, script, sonde, python, runner, program, NULL};
+    find_python(version, python);
+    snprintf(script, sizeof script, "%s/%s/recorded_equals.py", test_source_dir(), folder);
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    snprintf(runner, sizeof runner, "%s/%s/recorded.py", test_source_dir(), folder);
+    snprintf(program, sizeof program, "%s/%s/recorded_calls.py", test_source_dir(), folder);
+    struct test_run run = test_run(argv, NULL, NULL, TIMEOUT_S);
+    if (run.status != 0) {
+        FAIL("status %d: %s%s", run.status, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+
+#define RECORDED(name, version)                                                                    \
+    TEST_TIMEOUT(functions_of_recorded_calls##name, TIMEOUT_S + 10)                                \
+    {                                                                                              \
+        check_recorded(version);                                                                   \
+    }
+
+RECORDED(, "/usr/bin/python3")
+RECORDED(_3_8, "3.8.18")
+RECORDED(_3_9, "3.9.18")
+RECORDED(_3_10, "3.10.13")
+RECORDED(_3_12, "3.12.1")
+RECORDED(_3_13, "3.13.0")
+
 /* --- asyncio --- */
 
 /* version: of Debian, or one that pyenv has. checker and program: of this folder */

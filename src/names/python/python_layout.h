@@ -27,6 +27,10 @@ enum python_lines {
 
 #define PYTHON_NO UINT16_MAX /* not in this version */
 
+/* Longer texts are cut. No function written by people has a larger line table. */
+#define PYTHON_TEXT_MAX  1024u
+#define PYTHON_LINES_MAX 262144u
+
 struct python_layout {
     uint8_t minor; /* 3.minor */
     uint8_t frames, lines;
@@ -57,15 +61,16 @@ struct python_layout {
 };
 
 /* The layout of 3.`minor`; null: unknown. */
-const struct python_layout *python_layout_of(unsigned minor);
+const struct python_layout *sonde__python_layout_of(unsigned minor);
 
 /* Bytes read of _Py_DebugOffsets. */
 #define PYTHON_OFFSETS_BYTES 1024u
 /* Does the runtime begin with a table of offsets? If so, get the version that it states
  * (PY_VERSION_HEX). */
-bool python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_version);
+bool sonde__python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_version);
 /* Get the layout from the table, and members that it lacks from our own table. False: unknown
  * version, no global lock, or offsets out of bounds. */
-bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layout *ret_layout);
+bool sonde__python_layout_stated(const uint8_t *bytes, size_t size,
+                                 struct python_layout *ret_layout);
 
 #endif

@@ -4,9 +4,8 @@
  * (Include/internal/pycore_runtime.h, pycore_debug_offsets.h); Modules/_asynciomodule.c. */
 #include "python_layout.h"
 
-#include <string.h>
-
 #include "base_bytes.h"
+#include "base_mem.h"
 
 /* What all versions up to 3.12 have in common. */
 #define UP_TO_12                                                                                   \
@@ -118,7 +117,7 @@ static const struct python_layout layouts[] = {
     },
 };
 
-const struct python_layout *python_layout_of(unsigned minor)
+const struct python_layout *sonde__python_layout_of(unsigned minor)
 {
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         if (layouts[i].minor == minor) {
@@ -202,9 +201,9 @@ static unsigned word_of(const struct stated *stated, bool is_14)
     return stated->word + (is_moved ? 1u : 0u);
 }
 
-bool python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_version)
+bool sonde__python_states_offsets(const uint8_t *bytes, size_t size, uint32_t *ret_version)
 {
-    if (size < 24 || memcmp(bytes, "xdebugpy", 8) != 0) {
+    if (size < 24 || sonde__base_mem_compare(bytes, "xdebugpy", 8) != 0) {
         return false;
     }
     *ret_version = (uint32_t)sonde__base_le64(bytes + 8);
@@ -234,15 +233,16 @@ static void add_unstated(struct python_layout *layout, bool is_14)
     }
 }
 
-bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layout *ret_layout)
+bool sonde__python_layout_stated(const uint8_t *bytes, size_t size,
+                                 struct python_layout *ret_layout)
 {
     uint32_t version = 0;
-    if (!python_states_offsets(bytes, size, &version) || version >> 24 != 3) {
+    if (!sonde__python_states_offsets(bytes, size, &version) || version >> 24 != 3) {
         return false;
     }
     unsigned minor = version >> 16 & 0xff;
     bool is_14 = minor == 14, is_free_threaded = sonde__base_le64(bytes + 16) != 0;
-    struct python_layout layout = *python_layout_of(13);
+    struct python_layout layout = *sonde__python_layout_of(13);
     if ((minor != 13 && !is_14) || is_free_threaded ||
         version < (is_14 ? FIRST_3_14 : FIRST_3_13)) {
         return false;
@@ -259,7 +259,7 @@ bool python_layout_stated(const uint8_t *bytes, size_t size, struct python_layou
             return false;
         }
         uint16_t narrow = (uint16_t)value;
-        memcpy((uint8_t *)&layout + stated_13[i].member, &narrow, sizeof narrow);
+        sonde__base_mem_copy((uint8_t *)&layout + stated_13[i].member, &narrow, sizeof narrow);
     }
     layout.minor = (uint8_t)minor;
     add_unstated(&layout, is_14);

@@ -1,0 +1,1 @@
+set(sources python_layout.c python_own.c)
