@@ -369,7 +369,7 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
         MHD_OPTION_CONNECTION_LIMIT, options->connections, MHD_OPTION_CONNECTION_TIMEOUT,
         options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)32768, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none, MHD_OPTION_END);
+        (size_t)16384, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none, MHD_OPTION_END);
 }
 
 static void end_parts(struct http *http)

@@ -9,5 +9,7 @@
 
 /* Extend `crc` (0 to begin) over `size` bytes. */
 uint32_t sonde__base_crc32c(uint32_t crc, const void *bytes, size_t size);
+/* The same without the processor's instruction for it. */
+uint32_t sonde__base_crc32c_by_table(uint32_t crc, const void *bytes, size_t size);
 
 #endif
