@@ -17,9 +17,23 @@ uint64_t collector_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-int collector_open_store(const struct sonde__cli_command *command, const char *data,
-                         struct store **ret_store)
+static int open_shared(const struct sonde__cli_command *command, const char *database,
+                       struct store **ret_store)
 {
+    struct sonde_error error = {0};
+    if (store_open(NULL, database, ret_store, &error) != STORE_OK) {
+        sonde__cli_error(command, "--database: %s", error.what);
+        return SONDE__CLI_FAILED;
+    }
+    return SONDE__CLI_GO_ON;
+}
+
+int collector_open_store(const struct sonde__cli_command *command, const char *data,
+                         const char *database, struct store **ret_store)
+{
+    if (database != NULL) {
+        return open_shared(command, database, ret_store);
+    }
     char path[4096];
     struct stat file;
     struct sonde_error error = {0};
@@ -30,7 +44,7 @@ int collector_open_store(const struct sonde__cli_command *command, const char *d
                          strerror(errno));
         return SONDE__CLI_ABSENT;
     }
-    if (store_open(data, ret_store, &error) != STORE_OK) {
+    if (store_open(data, NULL, ret_store, &error) != STORE_OK) {
         sonde__cli_error(command, "%s: %s", path, error.what);
         return SONDE__CLI_FAILED;
     }

@@ -27,6 +27,12 @@ extern const struct sonde__cli_command collector_cmd_restore;
         "data", 'd', "DIR", "the data folder (default " COLLECTOR_DATA ")", sonde__cli_take_text,  \
             offsetof(type, member)                                                                 \
     }
+#define COLLECTOR_OPTION_DATABASE(type, member)                                                    \
+    {                                                                                              \
+        "database", 0, "URI",                                                                      \
+            "a PostgreSQL database that collectors share, not one in the folder",                  \
+            sonde__cli_take_text, offsetof(type, member)                                           \
+    }
 /* Parse as sonde__cli_parse(), after the file of --config (config.c). */
 int collector_parse(const struct sonde__cli_command *command, int argc, char **argv, void *request,
                     struct sonde__cli_operands *ret_operands);
@@ -35,10 +41,10 @@ extern const struct sonde__cli_option *collector_config_options;
 /* --config was read before. */
 sonde__cli_take collector_take_config;
 
-/* Open the store of a data folder that is there already; reports a failure. Returns
- * SONDE__CLI_GO_ON or an exit code. */
+/* Open the store of a data folder that is there already, or a database that collectors share (null:
+ * none); reports a failure. Returns SONDE__CLI_GO_ON or an exit code. */
 int collector_open_store(const struct sonde__cli_command *command, const char *data,
-                         struct store **ret_store);
+                         const char *database, struct store **ret_store);
 /* The exit code of a failed change, which is reported. what: "project web". */
 int collector_fail(const struct sonde__cli_command *command, const char *what,
                    enum store_status status);

@@ -7,13 +7,14 @@
 #include "collector.h"
 
 struct request {
-    const char *data, *project, *label;
+    const char *data, *database, *project, *label;
     unsigned role;
 };
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
     COLLECTOR_OPTION_DATA(struct request, data),
+    COLLECTOR_OPTION_DATABASE(struct request, database),
     {"project", 'p', "NAME", "with add: of this project only; needed for ingest",
      sonde__cli_take_text, offsetof(struct request, project)},
     {"role", 'r', "ROLE", "with add: ingest, read (the default), write or admin",
@@ -89,7 +90,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct store *store;
     int exit_code = collector_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, &store);
+        exit_code = collector_open_store(command, request.data, request.database, &store);
     }
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;

@@ -6,16 +6,17 @@
 #include "cmd.h"
 
 struct request {
-    const char *data;
+    const char *data, *database;
     uint32_t limit;
 };
 
-static const struct sonde__cli_option options[] = {COLLECTOR_OPTION_CONFIG,
-                                                   COLLECTOR_OPTION_DATA(struct request, data),
-                                                   {"limit", 'n', "N", "the newest N (default 50)",
-                                                    sonde__cli_take_number,
-                                                    offsetof(struct request, limit), 1, 100000},
-                                                   {0}};
+static const struct sonde__cli_option options[] = {
+    COLLECTOR_OPTION_CONFIG,
+    COLLECTOR_OPTION_DATA(struct request, data),
+    COLLECTOR_OPTION_DATABASE(struct request, database),
+    {"limit", 'n', "N", "the newest N (default 50)", sonde__cli_take_number,
+     offsetof(struct request, limit), 1, 100000},
+    {0}};
 
 static void print(void *ctx, const struct store_action *action)
 {
@@ -38,7 +39,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         exit_code = sonde__cli_usage_error(command, "takes no argument: %s", operands.list[0]);
     }
     if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, &store);
+        exit_code = collector_open_store(command, request.data, request.database, &store);
     }
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;

@@ -6,13 +6,14 @@
 #include "collector.h"
 
 struct request {
-    const char *data;
+    const char *data, *database;
     uint32_t per_minute, per_day;
 };
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
     COLLECTOR_OPTION_DATA(struct request, data),
+    COLLECTOR_OPTION_DATABASE(struct request, database),
     {"per-minute", 0, "N", "with limit: reports in a minute; more get 429 (default 0: any)",
      sonde__cli_take_number, offsetof(struct request, per_minute), 0, UINT32_MAX},
     {"per-day", 0, "N", "with limit: reports in a day (UTC)", sonde__cli_take_number,
@@ -90,7 +91,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct store *store;
     int exit_code = collector_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, &store);
+        exit_code = collector_open_store(command, request.data, request.database, &store);
     }
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;

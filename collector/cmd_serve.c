@@ -18,7 +18,7 @@
 #include "say.h"
 
 struct request {
-    const char *data, *listen, *certificate, *private_key;
+    const char *data, *database, *listen, *certificate, *private_key;
     uint32_t threads, connections, idle_seconds, slow_seconds, behind_mb;
     struct keeper_options keep;
 };
@@ -27,6 +27,7 @@ static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
     {"data", 'd', "DIR", "the data folder, made if missing (default " COLLECTOR_DATA ")",
      sonde__cli_take_text, offsetof(struct request, data)},
+    COLLECTOR_OPTION_DATABASE(struct request, database),
     {"listen", 'l', "HOST:PORT", "where to listen (default 127.0.0.1:7450)", sonde__cli_take_text,
      offsetof(struct request, listen)},
     {"tls-certificate", 0, "FILE", "a PEM file with the certificate and its chain: HTTPS",
@@ -91,10 +92,10 @@ static int open_data(struct server *s)
             return sonde__cli_fail_os(s->command, path, os_error);
         }
     }
-    s->collector.blobs = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s->collector.blobs.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     snprintf(path, sizeof path, "%s/lock", data);
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->collector.blobs < 0 || s->lock < 0) {
+    if (s->collector.blobs.folder < 0 || s->lock < 0) {
         return sonde__cli_fail_os(s->command, path, errno);
     }
     int os_error = sync_folder(data);
@@ -119,6 +120,9 @@ static int begin_data(struct server *s)
         return SONDE__CLI_GO_ON;
     }
     status = store_add_project(store, "default", collector_now_ns(), &project);
+    if (status == STORE_KNOWN) { /* another collector with this database starts, too */
+        return SONDE__CLI_GO_ON;
+    }
     if (status != STORE_OK) {
         return collector_fail(s->command, "project default", status);
     }
@@ -146,10 +150,13 @@ static int open_parts(struct server *s)
     char path[4096], guard[4096];
     struct collector *c = &s->collector;
     struct sonde_error error = {0};
-    if (store_open(s->request->data, &c->store, &error) != STORE_OK) {
-        sonde__cli_error(s->command, "%s/collector.db: %s", s->request->data, error.what);
+    const char *database = s->request->database;
+    if (store_open(s->request->data, database, &c->store, &error) != STORE_OK) {
+        sonde__cli_error(s->command, "%s%s: %s", database == NULL ? s->request->data : "",
+                         database == NULL ? "/collector.db" : "--database", error.what);
         return SONDE__CLI_FAILED;
     }
+    c->blobs.store = store_has_files(c->store) ? c->store : NULL;
     int exit_code = begin_data(s);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
@@ -158,10 +165,10 @@ static int open_parts(struct server *s)
     snprintf(guard, sizeof guard, "%s/reading", s->request->data);
     int os_error = journal_open(path, store_place(c->store), &c->journal);
     if (os_error == 0) {
-        os_error = worker_start(c->store, c->journal, c->blobs, guard, &c->worker);
+        os_error = worker_start(c->store, c->journal, &c->blobs, guard, &c->worker);
     }
     if (os_error == 0) {
-        os_error = keeper_start(c->store, c->blobs, &s->request->keep, &c->keeper);
+        os_error = keeper_start(c->store, &c->blobs, &s->request->keep, &c->keeper);
     }
     c->limits = limits_begin(reports_of_day, c->store);
     if (os_error == 0 && c->limits == NULL) {
@@ -238,8 +245,8 @@ static void close_all(struct server *s)
         journal_close(c->journal);
     }
     store_close(c->store);
-    if (c->blobs >= 0) {
-        close(c->blobs);
+    if (c->blobs.folder >= 0) {
+        close(c->blobs.folder);
     }
     if (s->lock >= 0) {
         close(s->lock);
@@ -265,7 +272,7 @@ static int serve(const struct sonde__cli_command *command, const struct request 
         .command = command,
         .request = request,
         .lock = -1,
-        .collector = {.blobs = -1, .behind_max = (uint64_t)request->behind_mb << 20}};
+        .collector = {.blobs = {.folder = -1}, .behind_max = (uint64_t)request->behind_mb << 20}};
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -321,7 +328,9 @@ const struct sonde__cli_command collector_cmd_serve = {
     .usage = "[OPTION...]",
     .about = "Receives reports over HTTP (docs/protocol.md) and keeps them in the data folder:\n"
              "a journal, a SQLite database and a file for each report. A report is\n"
-             "acknowledged when it is on the disk. Events of one cause are one group.\n"
+             "acknowledged when it is on the disk. Events of one cause are one group. With\n"
+             "--database several collectors share a PostgreSQL database, each with a data\n"
+             "folder of its own.\n"
              "\n"
              "The first start makes the project default, an admin key and an ingest key, and\n"
              "prints them once. With the admin key as password a browser shows the groups.\n"

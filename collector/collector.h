@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "blob.h"
 #include "http.h"
 
 #define COLLECTOR_WIRE_MAX   ((size_t)20 << 20)    /* bytes of one body (docs/protocol.md) */
@@ -16,7 +17,7 @@ struct collector {
     struct worker *worker;
     struct keeper *keeper;
     struct limits *limits;
-    int blobs;           /* the folder of reports' files */
+    struct blobs blobs;  /* reports' files */
     uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
     _Atomic uint64_t behind_bytes; /* those that waited when this was counted */
     _Atomic uint64_t accepted, refused, answered, limited, dropped; /* dropped: slow clients */

@@ -121,9 +121,9 @@ enum http_when answer_report(struct http_request *request)
     if (!file.is_there) {
         return http_refuse(request, 410, "the report is counted, but its file was not kept");
     }
-    int os_error = blob_get(request->collector->blobs, &file.blob, &bytes, &size);
+    int os_error = blob_get(&request->collector->blobs, &file.blob, &bytes, &size);
     if (os_error != 0) {
-        return http_refuse(request, 500, "the report's file: %s",
+        return http_refuse(request, os_error == EIO ? 503 : 500, "the report's file: %s",
                            os_error == EBADMSG ? "damaged" : strerror(os_error));
     }
     http_add_header(request, "Content-Disposition", "attachment; filename=\"%s.sonde\"",

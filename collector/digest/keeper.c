@@ -18,7 +18,7 @@ enum { STEP_PAUSE_MS = 20 };
 
 struct keeper {
     struct store *store;
-    int blobs;
+    struct blobs blobs;
     struct keeper_options options;
     pthread_t thread;
     pthread_mutex_t mutex; /* of is_ending */
@@ -60,7 +60,7 @@ static bool rest(struct keeper *keeper, uint64_t ms)
 static void drop(void *ctx, const struct hash *blob)
 {
     struct keeper *keeper = ctx;
-    int os_error = blob_remove(keeper->blobs, blob);
+    int os_error = blob_remove(&keeper->blobs, blob);
     if (os_error != 0 && os_error != ENOENT) {
         say_error("a report's file cannot be removed: error %d", os_error);
     }
@@ -91,15 +91,15 @@ static void *keep_all(void *ctx)
     return NULL;
 }
 
-int keeper_start(struct store *store, int blobs, const struct keeper_options *options,
-                 struct keeper **ret_keeper)
+int keeper_start(struct store *store, const struct blobs *blobs,
+                 const struct keeper_options *options, struct keeper **ret_keeper)
 {
     struct keeper *keeper = calloc(1, sizeof *keeper);
     if (keeper == NULL) {
         return ENOMEM;
     }
     keeper->store = store;
-    keeper->blobs = blobs;
+    keeper->blobs = *blobs;
     keeper->options = *options;
     pthread_mutex_init(&keeper->mutex, NULL);
     pthread_cond_init(&keeper->ends, NULL);

@@ -3,7 +3,7 @@
 #ifndef SONDE_COLLECTOR_KEEPER_H
 #define SONDE_COLLECTOR_KEEPER_H
 
-#include "store.h"
+#include "blob.h"
 
 struct keeper;
 
@@ -20,10 +20,10 @@ enum { KEEPER_ID_DAYS = 30 };
 /* What is kept at a time (since 1970). */
 struct store_keep keeper_rule(const struct keeper_options *options, uint64_t now_ns);
 
-/* Start it. blobs: the folder of reports' files. Returns 0 or an errno. Ownership: keeper_stop().
+/* Start it. blobs: reports' files. Returns 0 or an errno. Ownership: keeper_stop().
  */
-int keeper_start(struct store *store, int blobs, const struct keeper_options *options,
-                 struct keeper **ret_keeper);
+int keeper_start(struct store *store, const struct blobs *blobs,
+                 const struct keeper_options *options, struct keeper **ret_keeper);
 void keeper_stop(struct keeper *keeper);
 /* Files removed since the start. */
 uint64_t keeper_removed(struct keeper *keeper);

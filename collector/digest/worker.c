@@ -24,7 +24,7 @@ enum { BATCH_MAX = 128 };
 struct worker {
     struct store *store;
     struct journal *journal;
-    int blobs;
+    struct blobs blobs;
     pthread_t thread;
     struct coding_bytes bytes;
     struct guard guard;
@@ -101,9 +101,10 @@ static enum store_status add_report(struct worker *w, const struct journal_entry
                               .size = w->bytes.size,
                               .packed = is_packed ? entry->bytes : NULL,
                               .packed_size = entry->size};
-    os_error = blob_put(w->blobs, &blob, &report.blob);
+    os_error = blob_put(&w->blobs, &blob, &report.blob);
     if (os_error != 0) {
-        say_error("a report's file cannot be written: %s", strerror(os_error));
+        say_error("a report's file cannot be written: %s",
+                  w->blobs.store != NULL ? store_error() : strerror(os_error));
         return STORE_FAILED;
     }
     report.size_bytes = w->bytes.size;
@@ -142,7 +143,7 @@ static bool store_batch(struct worker *w, struct journal_entry *first, struct jo
 /* Have all that was stored on the disk, and remove what the journal has of it. */
 static void sync_all(struct worker *w, struct journal_place place)
 {
-    if (syncfs(w->blobs) != 0) {
+    if (w->blobs.store == NULL && syncfs(w->blobs.folder) != 0) {
         say_error("the data folder cannot be synced: %s", strerror(errno));
     } else if (store_sync(w->store) != STORE_OK) {
         say_error("the database cannot be synced: %s", store_error());
@@ -206,8 +207,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-int worker_start(struct store *store, struct journal *journal, int blobs, const char *guard,
-                 struct worker **ret_worker)
+int worker_start(struct store *store, struct journal *journal, const struct blobs *blobs,
+                 const char *guard, struct worker **ret_worker)
 {
     struct worker *w = calloc(1, sizeof *w);
     if (w == NULL) {
@@ -215,7 +216,7 @@ int worker_start(struct store *store, struct journal *journal, int blobs, const 
     }
     w->store = store;
     w->journal = journal;
-    w->blobs = blobs;
+    w->blobs = *blobs;
     w->place = store_place(store);
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->ends, NULL);

@@ -5,7 +5,7 @@
 #ifndef SONDE_COLLECTOR_WORKER_H
 #define SONDE_COLLECTOR_WORKER_H
 
-#include "store.h"
+#include "blob.h"
 
 struct worker;
 
@@ -13,11 +13,11 @@ struct worker_counts {
     uint64_t stored, known, unread, failed; /* reports; failed: tries that the store refused */
 };
 
-/* Start it. blobs: the folder of reports' files. guard: the path of a file (guard.h). Returns 0 or
+/* Start it. blobs: reports' files. guard: the path of a file (guard.h). Returns 0 or
  * an errno. Ownership: worker_stop().
  */
-int worker_start(struct store *store, struct journal *journal, int blobs, const char *guard,
-                 struct worker **ret_worker);
+int worker_start(struct store *store, struct journal *journal, const struct blobs *blobs,
+                 const char *guard, struct worker **ret_worker);
 /* End it after the current batch; what is left in the journal is for the next start. */
 void worker_stop(struct worker *worker);
 struct worker_counts worker_counts(struct worker *worker);

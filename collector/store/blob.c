@@ -52,13 +52,12 @@ static int write_whole(int folder, const char *name, const char *part, const voi
     return os_error;
 }
 
-int blob_put(int folder, const struct blob *blob, struct hash *ret_hash)
+static int put_into_folder(int folder, const struct blob *blob, const struct hash *hash)
 {
     char name[NAME_TEXT], part[NAME_TEXT], first[3];
     struct stat file;
     struct coding_bytes packed = {0};
-    *ret_hash = ids_hash(blob->bytes, blob->size);
-    name_of(ret_hash, "", name);
+    name_of(hash, "", name);
     if (fstatat(folder, name, &file, 0) == 0 && file.st_size > 0) {
         return 0;
     }
@@ -66,7 +65,7 @@ int blob_put(int folder, const struct blob *blob, struct hash *ret_hash)
     if (mkdirat(folder, first, 0700) != 0 && errno != EEXIST) {
         return errno;
     }
-    name_of(ret_hash, ".part", part);
+    name_of(hash, ".part", part);
     if (blob->packed != NULL) {
         return write_whole(folder, name, part, blob->packed, blob->packed_size);
     }
@@ -76,6 +75,38 @@ int blob_put(int folder, const struct blob *blob, struct hash *ret_hash)
         free(packed.bytes);
     }
     return os_error;
+}
+
+static int put_into_store(struct store *store, const struct blob *blob, const struct hash *hash)
+{
+    struct coding_bytes own = {0};
+    const void *packed = blob->packed;
+    size_t size = blob->packed_size;
+    if (packed == NULL) {
+        int os_error = coding_pack(blob->bytes, blob->size, PACK_LEVEL, &own);
+        if (os_error != 0) {
+            return os_error;
+        }
+        packed = own.bytes;
+        size = own.size;
+    }
+    enum store_status status = store_put_file(store, hash, packed, size);
+    free(own.bytes);
+    return status == STORE_OK ? 0 : EIO;
+}
+
+int blob_put(const struct blobs *blobs, const struct blob *blob, struct hash *ret_hash)
+{
+    *ret_hash = ids_hash(blob->bytes, blob->size);
+    return blobs->store != NULL ? put_into_store(blobs->store, blob, ret_hash)
+                                : put_into_folder(blobs->folder, blob, ret_hash);
+}
+
+static int read_stored(struct store *store, const struct hash *hash, void **ret_bytes,
+                       size_t *ret_size)
+{
+    enum store_status status = store_get_file(store, hash, ret_bytes, ret_size);
+    return status == STORE_OK ? 0 : status == STORE_ABSENT ? ENOENT : EIO;
 }
 
 static int read_file(int folder, const char *name, void **ret_bytes, size_t *ret_size)
@@ -103,14 +134,15 @@ static int read_file(int folder, const char *name, void **ret_bytes, size_t *ret
     return os_error != 0 ? os_error : bytes == NULL ? ENOMEM : 0;
 }
 
-int blob_get(int folder, const struct hash *hash, void **ret_bytes, size_t *ret_size)
+int blob_get(const struct blobs *blobs, const struct hash *hash, void **ret_bytes, size_t *ret_size)
 {
     char name[NAME_TEXT];
     void *packed;
     size_t size;
     struct coding_bytes bytes = {0};
     name_of(hash, "", name);
-    int os_error = read_file(folder, name, &packed, &size);
+    int os_error = blobs->store != NULL ? read_stored(blobs->store, hash, &packed, &size)
+                                        : read_file(blobs->folder, name, &packed, &size);
     if (os_error != 0) {
         return os_error;
     }
@@ -129,9 +161,9 @@ int blob_get(int folder, const struct hash *hash, void **ret_bytes, size_t *ret_
     return 0;
 }
 
-int blob_remove(int folder, const struct hash *hash)
+int blob_remove(const struct blobs *blobs, const struct hash *hash)
 {
     char name[NAME_TEXT];
     name_of(hash, "", name);
-    return unlinkat(folder, name, 0) == 0 ? 0 : errno;
+    return blobs->store != NULL || unlinkat(blobs->folder, name, 0) == 0 ? 0 : errno;
 }

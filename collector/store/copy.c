@@ -175,8 +175,15 @@ enum sonde_status copy_data(const char *from, const char *to, bool can_link,
     struct stat file;
     const struct copying c = {from, to, ret_error};
     snprintf(path, sizeof path, "%s/collector.db", from);
-    if (stat(path, &file) != 0) {
-        return fail(ret_error, SONDE_ABSENT, errno, "%.160s", path);
+    int os_error = stat(path, &file) == 0 ? 0 : errno;
+    snprintf(path, sizeof path, "%s/collector", from);
+    if (os_error == ENOENT && access(path, F_OK) == 0) {
+        return fail(ret_error, SONDE_ABSENT, 0,
+                    "%.160s: its database is PostgreSQL: pg_dump makes a backup of it", from);
+    }
+    snprintf(path, sizeof path, "%s/collector.db", from);
+    if (os_error != 0) {
+        return fail(ret_error, SONDE_ABSENT, os_error, "%.160s", path);
     }
     enum sonde_status status = begin_folder(to, ret_error);
     if (status == SONDE_OK) {
@@ -221,7 +228,7 @@ static enum sonde_status check_files(sqlite3 *db, int blobs, struct copy_counts 
             continue; /* not kept */
         }
         memcpy(hash.bytes, sqlite3_column_blob(statement, 0), IDS_HASH);
-        int os_error = blob_get(blobs, &hash, &bytes, &size);
+        int os_error = blob_get(&(struct blobs){.folder = blobs}, &hash, &bytes, &size);
         if (os_error != 0) {
             ids_hash_text(&hash, name);
             status = fail(ret_error, SONDE_CORRUPT, os_error == EBADMSG ? 0 : os_error,

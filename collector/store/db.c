@@ -62,6 +62,11 @@ void db_bind(struct db_statement *statement, const char *types, ...)
         case 'h':
             value = bytes_value(va_arg(list, const struct hash *)->bytes, IDS_HASH);
             break;
+        case 'b': {
+            const void *bytes = va_arg(list, const void *);
+            value = bytes_value(bytes, va_arg(list, size_t));
+            break;
+        }
         case 'e':
             value = bytes_value("", 0);
             break;
@@ -130,10 +135,15 @@ const char *db_text(struct db_statement *statement, int column)
     return text != NULL ? text : "";
 }
 
+const void *db_bytes(struct db_statement *statement, int column, size_t *ret_size)
+{
+    return statement->db->kind->bytes(statement, column, ret_size);
+}
+
 bool db_copy_id(struct db_statement *statement, int column, void *ret_bytes, size_t size)
 {
     size_t found = 0;
-    const void *bytes = statement->db->kind->bytes(statement, column, &found);
+    const void *bytes = db_bytes(statement, column, &found);
     if (bytes == NULL || found != size) {
         return false;
     }

@@ -48,10 +48,15 @@ struct db_kind {
     const void *(*bytes)(struct db_statement *statement, int column, size_t *ret_size);
     /* The only transaction that writes: others wait for its end. */
     enum store_status (*begin)(struct db *db);
+    /* Send what was gathered. */
+    enum store_status (*flush)(struct db *db);
     enum store_status (*commit)(struct db *db);
     void (*roll_back)(struct db *db);
     /* Put all commits on the disk. */
     enum store_status (*sync)(struct db *db);
+    /* Say that this connection is the collector's with this number: there is one. Null: it needs no
+     * saying. */
+    enum store_status (*claim)(struct db *db, int64_t number);
     /* End questions after so many steps; 0: never. */
     void (*bound)(struct db *db, uint64_t steps);
     void (*close)(struct db *db);
@@ -60,7 +65,7 @@ struct db_kind {
 /* Null statements, whose preparation failed, are allowed in all of these. */
 
 /* Bind: i an int64_t, u a uint64_t, t a text (or null), h a struct hash *, r a struct report_id *,
- * e no bytes (no argument). */
+ * b bytes and a size_t, e no bytes (no argument). */
 void db_bind(struct db_statement *statement, const char *types, ...);
 enum db_result db_step(struct db_statement *statement);
 void db_reset(struct db_statement *statement);
@@ -74,6 +79,7 @@ enum store_status db_run_for(struct db_statement *statement, int64_t *ret_number
 int64_t db_number(struct db_statement *statement, int column);
 uint64_t db_uint(struct db_statement *statement, int column);
 const char *db_text(struct db_statement *statement, int column);
+const void *db_bytes(struct db_statement *statement, int column, size_t *ret_size);
 /* A column of so many bytes; another one leaves ret_bytes as it is: false. */
 bool db_copy_id(struct db_statement *statement, int column, void *ret_bytes, size_t size);
 

@@ -141,6 +141,13 @@ static enum store_status commit(struct db *db)
     return status;
 }
 
+/* Nothing is gathered. */
+static enum store_status flush(struct db *db)
+{
+    (void)db;
+    return STORE_OK;
+}
+
 /* A checkpoint alone would not do: with a question that began before the last commit it may have
  * nothing to do, and syncs nothing. */
 static enum store_status sync_log(struct db *db)
@@ -188,6 +195,7 @@ static const struct db_kind kind = {.prepare = prepare,
                                     .text = text,
                                     .bytes = bytes,
                                     .begin = begin,
+                                    .flush = flush,
                                     .commit = commit,
                                     .roll_back = roll_back,
                                     .sync = sync_log,

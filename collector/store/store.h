@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the collector keeps what it knows: projects, keys, reports, groups and their sums. One
- * narrow interface; behind it is a SQLite database in the data folder (db.h).
+ * narrow interface; behind it is a SQLite database in the data folder, or a PostgreSQL database,
+ * which several collectors share (db.h).
  *
  * One thread writes reports (store_begin() to store_commit()); all other functions may be called on
  * any thread. Each returns 0, or an error code of the database with a text in store_error(). */
@@ -26,8 +27,11 @@ enum store_status {
     STORE_FAILED, /* the database: store_error() */
 };
 
-/* Open or make the database in a folder. On FAILED ret_error has the reason. */
-enum store_status store_open(const char *folder, struct store **ret_store,
+/* Open or make a database: that in a data folder, or, if `database` is not null, that of PostgreSQL
+ * (a URI or "key=value ..."), in which the folder's collector has a number of its own. folder: null
+ * for one who only asks PostgreSQL, or changes keys and projects. On FAILED ret_error has the
+ * reason. */
+enum store_status store_open(const char *folder, const char *database, struct store **ret_store,
                              struct sonde_error *ret_error);
 void store_close(struct store *store);
 /* The last failure, one line. Valid until the next one of the same thread. */
@@ -109,6 +113,17 @@ void store_rollback(struct store *store);
 struct journal_place store_place(struct store *store);
 /* Put all commits on the disk. Other files of the data folder are the caller's. */
 enum store_status store_sync(struct store *store);
+
+/* --- files of reports --- */
+
+/* Are they in the database, which then is shared? Else they are in the data folder (blob.h). */
+bool store_has_files(const struct store *store);
+/* Between store_begin() and store_commit(). packed: a zstd frame. */
+enum store_status store_put_file(struct store *store, const struct hash *hash, const void *packed,
+                                 size_t size);
+/* ABSENT: there is none. Ownership: free(). */
+enum store_status store_get_file(struct store *store, const struct hash *hash, void **ret_packed,
+                                 size_t *ret_size);
 
 /* --- questions --- */
 
@@ -202,7 +217,8 @@ enum store_status store_report(struct store *store, uint32_t project, const stru
 
 /* --- retention --- */
 
-/* The file of a report, which no report has any more. Called while nothing can be written. */
+/* The file of a report, which no report has any more. Called while nothing can be written. A
+ * file in the database is gone then. */
 typedef void store_drop_blob(void *ctx, const struct hash *blob);
 
 struct store_keep {

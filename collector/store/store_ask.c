@@ -13,7 +13,9 @@ enum store_status store_check(struct store *store)
 struct journal_place store_place(struct store *store)
 {
     struct journal_place place = {0};
-    struct store_asking asking = store_ask(store, "SELECT segment, \"offset\" FROM place");
+    struct store_asking asking =
+        store_ask(store, "SELECT segment, \"offset\" FROM place WHERE one = ?1");
+    db_bind(asking.statement, "i", store->collector);
     if (store_next(&asking)) {
         place.segment = db_uint(asking.statement, 0);
         place.offset = db_uint(asking.statement, 1);

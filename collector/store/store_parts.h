@@ -28,9 +28,13 @@ enum store_statement {
     STORE_SET_STATE,
     STORE_ADD_ACTION,
     STORE_SET_PLACE,
+    STORE_ADD_DAY,  /* of a shared database only */
+    STORE_ADD_FILE, /* the same */
     STORE_STATEMENTS,
 };
 extern const char *const store_texts[STORE_STATEMENTS];
+/* Those that are other ones in PostgreSQL. */
+extern const char *const store_texts_postgres[STORE_STATEMENTS];
 
 struct store_lane {
     pthread_mutex_t mutex;
@@ -38,7 +42,10 @@ struct store_lane {
 };
 
 struct store {
-    char *path; /* of the database */
+    bool is_shared;    /* the database is a server, which other collectors use, too */
+    char *where;       /* the database */
+    int64_t collector; /* the number of this one in it */
+    uint64_t day;      /* whose tables are there, in this transaction; UINT64_MAX: none yet */
     struct db *writer;
     struct db_statement *statements[STORE_STATEMENTS];
     struct store_lane lanes[STORE_LANES];

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Retention. A step is one transaction; when it is on the disk, files are removed that no report
  * has any more. The writer waits meanwhile, so no report can come that has such a file. A collector
- * that is killed in between leaves files that nobody has, never a report without its file. */
+ * that is killed in between leaves files that nobody has, never a report without its file. Files in
+ * the database go in the transaction. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "store_parts.h"
 #include "thin.h"
 
+#define DAY_NS ((uint64_t)86400 * 1000000000u)
 enum { CAUSES = 20, REPORTS = 500, ROWS_MAX = 100000 }; /* of a step */
 
 struct keeping {
@@ -193,12 +195,40 @@ static uint32_t drop_blobs(struct keeping *k, store_drop_blob *drop, void *ctx)
     return count;
 }
 
+/* Remove those that are in the database; the others are no longer in k->blobs. */
+static void drop_stored(struct keeping *k)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < k->blob_count && k->status == STORE_OK; i++) {
+        if (is_used(k, &k->blobs[i])) {
+            continue;
+        }
+        struct db_statement *statement = prepare(k, "DELETE FROM file WHERE hash = ?1");
+        if (statement != NULL) {
+            db_bind(statement, "h", &k->blobs[i]);
+            k->status = db_run(statement);
+            db_end(statement);
+            k->blobs[count++] = k->blobs[i];
+        }
+    }
+    k->blob_count = count;
+}
+
+/* Remove the tables of days of which nothing is kept. */
+static void drop_days(struct keeping *k)
+{
+    if (k->keep->before_ns / DAY_NS > 0) {
+        run(k, "SELECT drop_days(?1)", (int64_t)(k->keep->before_ns / DAY_NS), 0);
+    }
+}
+
 enum store_status store_keep(struct store *store, const struct store_keep *keep,
                              struct store_keep_cursor *cursor, store_drop_blob *drop, void *ctx,
                              uint32_t *ret_count)
 {
     struct keeping k = {.store = store, .db = store->writer, .keep = keep, .status = STORE_OK};
     struct store_keep_cursor next = *cursor;
+    bool is_first = cursor->cause == 0 && cursor->report == 0; /* of a round */
     *ret_count = 0;
     pthread_mutex_lock(&store->writing);
     k.status = k.db->kind->begin(k.db);
@@ -206,6 +236,12 @@ enum store_status store_keep(struct store *store, const struct store_keep *keep,
         thin_some(&k, &next);
     }
     expire_some(&k, &next);
+    if (store->is_shared && is_first) {
+        drop_days(&k);
+    }
+    if (store->is_shared) {
+        drop_stored(&k);
+    }
     if (k.status == STORE_OK) {
         k.status = k.db->kind->commit(k.db);
     } else {

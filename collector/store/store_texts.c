@@ -64,6 +64,6 @@ const char *const store_texts[STORE_STATEMENTS] = {
         " ON CONFLICT(cause, report) DO UPDATE SET count = event.count + excluded.count,"
         " total_ns = event.total_ns + excluded.total_ns",
     [STORE_SET_PLACE] =
-        "INSERT INTO place(one, segment, \"offset\") VALUES(1, ?1, ?2) ON CONFLICT(one) DO UPDATE"
+        "INSERT INTO place(one, segment, \"offset\") VALUES(?3, ?1, ?2) ON CONFLICT(one) DO UPDATE"
         " SET segment = excluded.segment, \"offset\" = excluded.\"offset\"",
 };

@@ -7,6 +7,7 @@
 enum store_status store_begin(struct store *store)
 {
     pthread_mutex_lock(&store->writing);
+    store->day = UINT64_MAX;
     enum store_status status = store->writer->kind->begin(store->writer);
     if (status != STORE_OK) {
         pthread_mutex_unlock(&store->writing);
@@ -18,7 +19,7 @@ enum store_status store_commit(struct store *store, struct journal_place read)
 {
     struct db *db = store->writer;
     struct db_statement *statement = store->statements[STORE_SET_PLACE];
-    db_bind(statement, "uu", read.segment, read.offset);
+    db_bind(statement, "uui", read.segment, read.offset, store->collector);
     enum store_status status = db_run(statement);
     if (status == STORE_OK) {
         status = db->kind->commit(db);
@@ -147,8 +148,9 @@ static enum store_status add_sums(const struct adding *a, const struct digest_ev
     enum store_status status = db_run(statement);
     if (status == STORE_OK) {
         statement = a->store->statements[STORE_ADD_EVENT];
-        db_bind(statement, "iiuuu", cause, a->report_number, event->count, event->total_ns,
-                (uint64_t)a->report->digest->named);
+        db_bind(statement, "iiuuuuu", cause, a->report_number, event->count, event->total_ns,
+                (uint64_t)a->report->digest->named, (uint64_t)a->report->project,
+                a->report->received_ns / DAY_NS);
         status = db_run(statement);
     }
     const struct digest *digest = a->report->digest;
@@ -193,6 +195,10 @@ static enum store_status look_at_state(const struct adding *a, const struct targ
     if (target->group == target->cause &&
         (target->state == STATE_OPEN || target->state == STATE_REGRESSED)) {
         return STORE_OK;
+    }
+    enum store_status status = a->store->writer->kind->flush(a->store->writer);
+    if (status != STORE_OK) {
+        return status;
     }
     db_bind(find, "iut", target->group, (uint64_t)a->report->project, build);
     if (db_step(find) != DB_ROW) {
@@ -266,6 +272,18 @@ static enum store_status add_row(struct store *store, const struct store_report 
     return db_run(statement);
 }
 
+/* Have the tables of a report's day, in a shared database. */
+static enum store_status add_day(struct store *store, uint64_t day)
+{
+    if (!store->is_shared || store->day == day) {
+        return STORE_OK;
+    }
+    struct db_statement *statement = store->statements[STORE_ADD_DAY];
+    db_bind(statement, "u", day);
+    store->day = day;
+    return db_run(statement);
+}
+
 static enum store_status add_build(const struct adding *a, uint64_t time_ns)
 {
     struct db_statement *statement = a->store->statements[STORE_ADD_BUILD];
@@ -283,6 +301,9 @@ enum store_status store_add_report(struct store *store, const struct store_repor
         return status;
     }
     if (digest->event_count != 0) {
+        status = add_day(store, report->received_ns / DAY_NS);
+    }
+    if (digest->event_count != 0 && status == STORE_OK) {
         status = add_build(&a, time_of(report, &digest->events[0]));
     }
     for (uint32_t i = 0; i < digest->event_count && status == STORE_OK; i++) {

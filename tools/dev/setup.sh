@@ -2,7 +2,7 @@
 # needs.
 
 packages_build=(gcc libc6-dev cmake ninja-build pkg-config libiberty-dev libcurl4-openssl-dev libzstd-dev zlib1g-dev
-    libmicrohttpd-dev libsqlite3-dev nettle-dev libxxhash-dev)
+    libmicrohttpd-dev libsqlite3-dev nettle-dev libxxhash-dev libpq-dev)
 unpacked_build=(libc++abi-19-dev)
 packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-multiarch libc6-dbg gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross libstdc++6-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev

@@ -32,8 +32,12 @@ static void start(struct collector_run *run, const char *const options[])
     memcpy(argv + count, first, sizeof first);
     count += sizeof first / sizeof *first;
     run->port = program_free_port();
-    snprintf(data, sizeof data, "%s/data", test_folder());
+    snprintf(data, sizeof data, "%s/%s", test_folder(), run->folder != NULL ? run->folder : "data");
     snprintf(address, sizeof address, "127.0.0.1:%d", run->port);
+    if (run->database != NULL) {
+        argv[count++] = "--database";
+        argv[count++] = run->database;
+    }
     for (; options != NULL && *options != NULL && count < 23; options++) {
         argv[count++] = *options;
     }
@@ -41,14 +45,19 @@ static void start(struct collector_run *run, const char *const options[])
     program_await(&run->program, "listening on port", 30);
 }
 
+void collector_begin(struct collector_run *run, const char *const options[])
+{
+    start(run, options);
+    char *output = program_output(&run->program);
+    set_key(output, "admin key", run->admin, sizeof run->admin);
+    set_key(output, "ingest key", run->ingest, sizeof run->ingest);
+    free(output);
+}
+
 struct collector_run collector_start_by(const char *const before[], const char *const options[])
 {
     struct collector_run run = {.before = before};
-    start(&run, options);
-    char *output = program_output(&run.program);
-    set_key(output, "admin key", run.admin, sizeof run.admin);
-    set_key(output, "ingest key", run.ingest, sizeof run.ingest);
-    free(output);
+    collector_begin(&run, options);
     return run;
 }
 

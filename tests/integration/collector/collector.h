@@ -11,11 +11,15 @@ struct collector_run {
     int port;
     char admin[64], ingest[64]; /* keys of the first start */
     const char *const *before;  /* the command that starts it, null-terminated; or null */
+    const char *folder;         /* of its data, in the test's folder; null: "data" */
+    const char *database;       /* for --database; null: none */
 };
 
 /* Start it with the data folder "data" of the test's folder, which stays for the next start.
  * options: more of them, null-terminated, or null. */
 struct collector_run collector_start(const char *const options[]);
+/* Start it as `run` says, whose other members are set. */
+void collector_begin(struct collector_run *run, const char *const options[]);
 /* The same by another command, as env. */
 struct collector_run collector_start_by(const char *const before[], const char *const options[]);
 /* Start it again after its end, at another port. */

@@ -4,20 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store.h"
+#include "stores.h"
 #include "test.h"
 
 #define HOUR_NS 3600000000000u
-
-static struct store *open_store(void)
-{
-    struct store *store;
-    struct sonde_error error;
-    if (store_open(test_folder(), &store, &error) != STORE_OK) {
-        FAIL("%s", error.what);
-    }
-    return store;
-}
 
 struct sent {
     const char *group, *device, *build;
@@ -109,9 +99,9 @@ static unsigned count_groups(struct store *store, enum state state)
 
 static const struct store_actor me = {7, 5 * HOUR_NS};
 
-TEST(state_is_kept_and_changed_by_events)
+TEST_OF_STORES(state_is_kept_and_changed_by_events)
 {
-    struct store *store = open_store();
+    struct store *store = stores_open();
     struct state_mark mark = {.state = STATE_RESOLVED_IN, .since_ns = 1, .build = "1.5"};
     add(store, &(struct sent){"a", "m1", "1.4", HOUR_NS, 100});
     CHECK_EQ(look(store, 1).state, STATE_OPEN);
@@ -142,10 +132,10 @@ static void keep_actions(void *ctx, const struct store_action *action)
     snprintf(text + used, 400 - used, "%lld %s\n", (long long)action->secret, action->what);
 }
 
-TEST(actions_are_listed_with_their_keys)
+TEST_OF_STORES(actions_are_listed_with_their_keys)
 {
     char text[400] = "";
-    struct store *store = open_store();
+    struct store *store = stores_open();
     struct state_mark mark = {.state = STATE_RESOLVED, .since_ns = HOUR_NS, .build = ""};
     add(store, &(struct sent){"a", "m1", "1", HOUR_NS, 100});
     CHECK_EQ(store_set_state(store, &me, 1, 1, &mark), STORE_OK);
@@ -159,10 +149,10 @@ TEST(actions_are_listed_with_their_keys)
 
 /* a and b are joined, c stays. Sums of the joint are those of its causes, before and after new
  * events, and each cause has its own again when it leaves. */
-TEST(causes_join_and_leave)
+TEST_OF_STORES(causes_join_and_leave)
 {
     int64_t joint, again;
-    struct store *store = open_store();
+    struct store *store = stores_open();
     add(store, &(struct sent){"a", "m1", "1", 1 * HOUR_NS, 100});
     add(store, &(struct sent){"b", "m1", "2", 2 * HOUR_NS, 300});
     add(store, &(struct sent){"c", "m3", "3", 3 * HOUR_NS, 50});
@@ -204,10 +194,10 @@ TEST(causes_join_and_leave)
 }
 
 /* The last cause goes on with the state of the joint, and the joint points to it. */
-TEST(joint_of_one_ends)
+TEST_OF_STORES(joint_of_one_ends)
 {
     int64_t joint, again;
-    struct store *store = open_store();
+    struct store *store = stores_open();
     struct state_mark mark = {.state = STATE_IGNORED, .build = ""};
     add(store, &(struct sent){"a", "m1", "1", 1 * HOUR_NS, 100});
     add(store, &(struct sent){"b", "m1", "2", 2 * HOUR_NS, 300});
@@ -230,10 +220,10 @@ TEST(joint_of_one_ends)
 }
 
 /* Two joints become one; an event of a resolved joint's cause is a regression of the joint. */
-TEST(joints_join_and_regress)
+TEST_OF_STORES(joints_join_and_regress)
 {
     int64_t one, other, all;
-    struct store *store = open_store();
+    struct store *store = stores_open();
     struct state_mark mark = {.state = STATE_RESOLVED, .since_ns = 1, .build = ""};
     static const char *const names[] = {"a", "b", "c", "d"};
     for (unsigned i = 0; i < 4; i++) {
@@ -272,11 +262,11 @@ static void keep_tag(void *ctx, const struct store_tag *tag)
              (unsigned long long)tag->count);
 }
 
-TEST(sums_and_tags_of_all_causes)
+TEST_OF_STORES(sums_and_tags_of_all_causes)
 {
     int64_t joint;
     char text[400] = "";
-    struct store *store = open_store();
+    struct store *store = stores_open();
     add(store, &(struct sent){"a", "m1", "1", 1 * HOUR_NS, 100});
     add(store, &(struct sent){"a", "m2", "1", 1 * HOUR_NS + 5, 150});
     add(store, &(struct sent){"b", "m1", "2", 1 * HOUR_NS, 300});
@@ -306,11 +296,11 @@ static void keep_others(void *ctx, const struct store_tag *tag)
     }
 }
 
-TEST(values_of_a_tag_are_bounded)
+TEST_OF_STORES(values_of_a_tag_are_bounded)
 {
     uint64_t others = 0;
     char device[16];
-    struct store *store = open_store();
+    struct store *store = stores_open();
     for (unsigned i = 0; i < STORE_TAG_VALUES + 20; i++) {
         snprintf(device, sizeof device, "m%u", i);
         add(store, &(struct sent){"a", device, "1", HOUR_NS, 100});
@@ -360,7 +350,7 @@ TEST(older_database_is_brought_forward)
     test_write_file(path, old, sizeof old - 1);
     snprintf(command, sizeof command, "sqlite3 '%s/collector.db' <'%s'", test_folder(), path);
     CHECK_EQ(system(command), 0);
-    struct store *store = open_store();
+    struct store *store = stores_open();
     struct state_mark mark = {.state = STATE_RESOLVED_NEXT, .since_ns = 8 * HOUR_NS, .build = ""};
     CHECK_EQ(look(store, 1).count, 1);
     CHECK_EQ(look(store, 1).state, STATE_OPEN);

@@ -6,7 +6,7 @@
 
 #include "collector.h"
 #include "keeper.h"
-#include "store.h"
+#include "stores.h"
 #include "test.h"
 #include "thin.h"
 
@@ -107,16 +107,6 @@ static void add(struct store *store, const struct sent *sent)
     CHECK_EQ(store_commit(store, (struct journal_place){1, 1}), STORE_OK);
 }
 
-static struct store *open_store(void)
-{
-    struct store *store;
-    struct sonde_error error;
-    if (store_open(test_folder(), &store, &error) != STORE_OK) {
-        FAIL("%s", error.what);
-    }
-    return store;
-}
-
 struct dropped {
     unsigned count;
     bool is_gone[256];
@@ -165,10 +155,10 @@ static void keep_count(void *ctx, const struct store_group *group)
     *(uint64_t *)ctx = group->count;
 }
 
-TEST(group_keeps_some_reports_and_all_sums)
+TEST_OF_STORES(group_keeps_some_reports_and_all_sums)
 {
     uint64_t count;
-    struct store *store = open_store();
+    struct store *store = stores_open();
     for (unsigned i = 1; i <= 100; i++) {
         add(store, &(struct sent){i, i, i == 42 ? 9 : 1, "a", NULL, (uint8_t)i});
     }
@@ -188,9 +178,9 @@ TEST(group_keeps_some_reports_and_all_sums)
 }
 
 /* A report that another group keeps stays; so does a file that another report has. */
-TEST(report_of_another_group_stays)
+TEST_OF_STORES(report_of_another_group_stays)
 {
-    struct store *store = open_store();
+    struct store *store = stores_open();
     for (unsigned i = 1; i <= 60; i++) {
         add(store, &(struct sent){i, i, 1, "a", i <= 30 ? "b" : NULL, (uint8_t)i});
     }
@@ -204,9 +194,9 @@ TEST(report_of_another_group_stays)
 }
 
 /* Files go by their age; the ids stay until a sender cannot send again. */
-TEST(old_reports_lose_their_files_then_their_rows)
+TEST_OF_STORES(old_reports_lose_their_files_then_their_rows)
 {
-    struct store *store = open_store();
+    struct store *store = stores_open();
     for (unsigned i = 1; i <= 40; i++) {
         add(store, &(struct sent){i, i * DAY_NS, 1, "a", NULL, (uint8_t)i});
     }
@@ -226,9 +216,9 @@ TEST(old_reports_lose_their_files_then_their_rows)
     store_close(store);
 }
 
-TEST(nothing_is_removed_without_a_rule)
+TEST_OF_STORES(nothing_is_removed_without_a_rule)
 {
-    struct store *store = open_store();
+    struct store *store = stores_open();
     for (unsigned i = 1; i <= 40; i++) {
         add(store, &(struct sent){i, i, 1, "a", NULL, (uint8_t)i});
     }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "postgres_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECOND_NS      1000000000u
+#define OLDEST_VERSION 150000 /* as libpq has it: 15.0 */
+
+/* What each connection needs, also if the server's configuration says something else. A collector
+ * that is stopped in a transaction loses it, so that others can write; the server learns in some
+ * seconds that one is gone with its machine. */
+static const char settings[] = "SET client_encoding = 'UTF8'; SET bytea_output = 'hex';"
+                               "SET synchronous_commit = on; SET lock_timeout = '10s';"
+                               "SET idle_in_transaction_session_timeout = '30s';"
+                               "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;"
+                               "SET tcp_keepalives_count = 3;"
+                               "SET client_min_messages = error";
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static void say_nothing(void *ctx, const PGresult *notice)
+{
+    (void)ctx, (void)notice;
+}
+
+enum db_result postgres_look(struct postgres_link *link, const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result);
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+        return DB_ROW;
+    }
+    const char *text = PQresultErrorMessage(result);
+    (void)db_fail("%s", text[0] != '\0' ? text : PQerrorMessage(link->connection));
+    if (state != NULL && strcmp(state, "23505") == 0) { /* unique_violation */
+        return DB_KNOWN;
+    }
+    return state != NULL && strcmp(state, "57014") == 0 ? DB_LONG : DB_FAILED; /* query_canceled */
+}
+
+static enum store_status run(struct postgres_link *link, const char *text)
+{
+    PGresult *result = PQexec(link->connection, text);
+    enum db_result done = postgres_look(link, result);
+    PQclear(result);
+    return done == DB_ROW ? STORE_OK : STORE_FAILED;
+}
+
+/* Is it a server that this program can use? */
+static bool is_fit(struct postgres_link *link)
+{
+    int version = PQserverVersion(link->connection);
+    const char *encoding = PQparameterStatus(link->connection, "server_encoding");
+    if (version < OLDEST_VERSION) {
+        (void)db_fail("the server is PostgreSQL %d, 15 or later is needed", version / 10000);
+        return false;
+    }
+    if (encoding == NULL || strcmp(encoding, "UTF8") != 0) {
+        (void)db_fail("the database has the encoding %s, UTF8 is needed",
+                      encoding != NULL ? encoding : "(unknown)");
+        return false;
+    }
+    return true;
+}
+
+enum store_status postgres_claim(struct postgres_link *link)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "SET lock_timeout = '5s'; SELECT pg_advisory_lock(%lld); SET lock_timeout = '10s'",
+             (long long)link->number);
+    if (run(link, text) == STORE_OK) {
+        return STORE_OK;
+    }
+    return PQstatus(link->connection) == CONNECTION_OK
+               ? db_fail(
+                     "another collector has the number of this one: was its data folder copied?")
+               : STORE_FAILED;
+}
+
+static bool set_up(struct postgres_link *link)
+{
+    char set[64];
+    snprintf(set, sizeof set, "SET statement_timeout = %llu", (unsigned long long)link->most_ms);
+    return is_fit(link) && run(link, settings) == STORE_OK && run(link, set) == STORE_OK &&
+           (link->number == 0 || postgres_claim(link) == STORE_OK);
+}
+
+bool postgres_connect(struct postgres_link *link)
+{
+    static const char *const names[] = {"application_name", "connect_timeout", "tcp_user_timeout",
+                                        "keepalives_idle",  "dbname",          NULL};
+    const char *const values[] = {"sonde-collector", "3", "10000", "10", link->where, NULL};
+    if (link->connection != NULL && PQstatus(link->connection) == CONNECTION_OK) {
+        return true;
+    }
+    if (link->failed_ns != 0 && now_ns() - link->failed_ns < SECOND_NS) {
+        (void)db_fail("the database does not answer");
+        return false;
+    }
+    postgres_disconnect(link);
+    link->connection = PQconnectdbParams(names, values, 1);
+    if (link->connection != NULL) {
+        PQsetNoticeReceiver(link->connection, say_nothing, NULL);
+    }
+    bool is_there = link->connection != NULL && PQstatus(link->connection) == CONNECTION_OK;
+    if (!is_there) {
+        (void)db_fail("%s",
+                      link->connection != NULL ? PQerrorMessage(link->connection) : "no memory");
+    }
+    if (!is_there || !set_up(link)) {
+        postgres_disconnect(link);
+        link->failed_ns = now_ns();
+        return false;
+    }
+    link->failed_ns = 0;
+    link->epoch++;
+    return true;
+}
+
+void postgres_disconnect(struct postgres_link *link)
+{
+    PQfinish(link->connection);
+    link->connection = NULL;
+}
+
+enum store_status postgres_execute(struct postgres_link *link, const char *text)
+{
+    return postgres_connect(link) ? run(link, text) : STORE_FAILED;
+}
+
+enum store_status postgres_number(struct postgres_link *link, const char *text, int64_t *ret)
+{
+    PGresult *result = PQexec(link->connection, text);
+    bool is_there = postgres_look(link, result) == DB_ROW && PQntuples(result) == 1;
+    if (is_there) {
+        *ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    }
+    PQclear(result);
+    return is_there ? STORE_OK : STORE_FAILED;
+}
+
+enum store_status postgres_commit(struct postgres_link *link)
+{
+    PGresult *result = PQexec(link->connection, "COMMIT");
+    enum db_result done = postgres_look(link, result);
+    if (done == DB_ROW && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
+        (void)db_fail("the server rolled the transaction back");
+        done = DB_FAILED;
+    }
+    PQclear(result);
+    return done == DB_ROW ? STORE_OK : STORE_FAILED;
+}
+
+void postgres_end_transaction(struct postgres_link *link)
+{
+    PQclear(PQexec(link->connection, "ROLLBACK"));
+}
+
+void postgres_bound(struct postgres_link *link, uint64_t most_ms)
+{
+    char set[64];
+    link->most_ms = most_ms;
+    snprintf(set, sizeof set, "SET statement_timeout = %llu", (unsigned long long)most_ms);
+    (void)run(link, set);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The writer's statements for PostgreSQL, where they differ: the rows of a transaction are gathered
+ * (db_postgres.h), added up by the server, and put into their tables together. Sums that a hostile
+ * report makes too large for a column are cut (fit() of schema_postgres.c). */
+#include "store_parts.h"
+
+const char *const store_texts_postgres[STORE_STATEMENTS] = {
+    [STORE_ADD_TO_GROUP] =
+        "UPDATE cause SET count = fit(cause.count + n.count),"
+        " total_ns = fit(cause.total_ns + n.total_ns),"
+        " fatal = fit(cause.fatal + n.fatal),"
+        " severity = greatest(cause.severity, n.severity),"
+        " first_build = CASE WHEN n.first_ns < cause.first_ns THEN n.first_build"
+        " ELSE cause.first_build END, first_ns = least(cause.first_ns, n.first_ns),"
+        " last_build = CASE WHEN n.last_ns >= cause.last_ns THEN n.last_build"
+        " ELSE cause.last_build END, last_ns = greatest(cause.last_ns, n.last_ns)"
+        " FROM (SELECT number, sum(count) AS count, sum(total_ns) AS total_ns,"
+        " sum(fatal) AS fatal, max(severity) AS severity, min(at) AS first_ns, max(at) AS last_ns,"
+        " (array_agg(build ORDER BY at, place))[1] AS first_build,"
+        " (array_agg(build ORDER BY at DESC, place DESC))[1] AS last_build FROM"
+        " unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bigint[],"
+        " ?6::bigint[], ?7::text[]) WITH ORDINALITY"
+        " AS new(number, count, total_ns, fatal, severity, at, build, place) GROUP BY number) AS n"
+        " WHERE cause.number = n.number",
+    [STORE_ADD_SUM] =
+        "INSERT INTO sum(cause, hour, build, count, total_ns, longest_ns)"
+        " SELECT cause, hour, build, fit(sum(count)), fit(sum(total_ns)),"
+        " max(longest_ns) FROM unnest(?1::bigint[], ?2::bigint[], ?3::text[], ?4::bigint[],"
+        " ?5::bigint[], ?6::bigint[]) AS new(cause, hour, build, count, total_ns, longest_ns)"
+        " GROUP BY cause, hour, build ON CONFLICT(cause, hour, build) DO UPDATE"
+        " SET count = fit(sum.count::numeric + excluded.count),"
+        " total_ns = fit(sum.total_ns::numeric + excluded.total_ns),"
+        " longest_ns = greatest(sum.longest_ns, excluded.longest_ns)",
+    [STORE_ADD_EVENT] =
+        "INSERT INTO event(cause, report, count, total_ns, named, project, day)"
+        " SELECT cause, report, fit(sum(count)), fit(sum(total_ns)),"
+        " max(named), project, day FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[],"
+        " ?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::bigint[])"
+        " AS new(cause, report, count, total_ns, named, project, day)"
+        " GROUP BY project, day, cause, report",
+    [STORE_ADD_TAG] =
+        "INSERT INTO tag(cause, name, value, count) SELECT cause, name,"
+        " CASE WHEN is_there OR place <= most THEN value ELSE '(others)' END AS shown,"
+        " fit(sum(count)) FROM (SELECT found.*,"
+        " count(*) FILTER (WHERE NOT is_there) OVER (PARTITION BY cause, name ORDER BY at) +"
+        " (SELECT count(*) FROM tag WHERE tag.cause = found.cause AND tag.name = found.name)"
+        " AS place FROM (SELECT cause, name, value, sum(count) AS count, min(at) AS at,"
+        " max(most) AS most, EXISTS(SELECT 1 FROM tag WHERE tag.cause = new.cause"
+        " AND tag.name = new.name AND tag.value = new.value) AS is_there"
+        " FROM unnest(?1::bigint[], ?2::text[], ?3::text[], ?4::bigint[], ?5::bigint[])"
+        " WITH ORDINALITY AS new(cause, name, value, count, most, at)"
+        " GROUP BY cause, name, value) AS found) AS placed GROUP BY cause, name, shown"
+        " ON CONFLICT(cause, name, value) DO UPDATE SET count = "
+        "fit(tag.count::numeric + excluded.count)",
+    [STORE_ADD_USED] =
+        "INSERT INTO used(project, day, reports, bytes) SELECT project, day, count(*),"
+        " fit(sum(bytes)) FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[])"
+        " AS new(project, day, bytes) GROUP BY project, day ON CONFLICT(project, day) DO UPDATE"
+        " SET reports = used.reports + excluded.reports,"
+        " bytes = fit(used.bytes::numeric + excluded.bytes)",
+    [STORE_ADD_BUILD] =
+        "INSERT INTO build(project, name, first_ns) SELECT project, name, min(first_ns)"
+        " FROM unnest(?1::bigint[], ?2::text[], ?3::bigint[]) AS new(project, name, first_ns)"
+        " GROUP BY project, name ON CONFLICT(project, name) DO UPDATE"
+        " SET first_ns = excluded.first_ns WHERE excluded.first_ns < build.first_ns",
+    [STORE_ADD_DAY] = "SELECT make_day(?1)",
+    [STORE_ADD_FILE] = "INSERT INTO file(hash, bytes) VALUES(?1, ?2) ON CONFLICT(hash) DO NOTHING",
+};
