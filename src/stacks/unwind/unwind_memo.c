@@ -8,7 +8,7 @@ void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t ge
     memo->first = END;
     memo->proven = END;
     memo->image_count = 0;
-    memo->is_root = false;
+    memo->root.by = SONDE__MEMO_NO_ROOT;
 }
 
 bool sonde__memo_list_image(struct sonde__memo *memo, const struct sonde__image *image)
@@ -60,7 +60,11 @@ void sonde__memo_pass_finish(struct sonde__memo_pass *pass)
         set_need(&frames[i - 1], i < END ? &frames[i] : NULL);
     }
     forget_tags(memo, pass->begin, pass->changed);
-    memo->is_root = next < END ? memo->is_root : pass->is_root && !pass->is_stopped;
+    if (next == END && (!pass->is_root || pass->is_stopped)) {
+        memo->root.by = SONDE__MEMO_NO_ROOT;
+    } else if (next == END && pass->root.by != SONDE__MEMO_NO_ROOT) {
+        memo->root = pass->root;
+    }
     memo->first = pass->begin;
     note_proven(memo, pass->has_proven);
 }

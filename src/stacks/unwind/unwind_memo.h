@@ -22,6 +22,8 @@
  *   rule at the pc, and that the call before the return address leads to the function, are facts
  *   about that code (unwind_scans.h). The memo marks such frames PROVEN; in the stack, they and all
  *   frames further out are INFERRED.
+ * - On Darwin, zeros in place of the return address and the saved fp make a frame the outermost
+ * one. The memo holds where they were, and they are compared as cells are.
  * - Steps that are not plain (signal frames, expressions, frame-pointer chains, a switch of stacks,
  *   a frame record with the tag of Swift's async functions) have no cells here. The walk repeats
  *   them, and may join behind them. (The function decides whether its record has a tag, so it is
@@ -92,9 +94,22 @@ struct sonde__memo_rule {
 enum {
     SONDE__MEMO_RULE_BY_FP = 1,
     SONDE__MEMO_RULE_END = 2,   /* the outermost frame */
-    SONDE__MEMO_RULE_IMAGE = 4, /* of an image that can be unloaded: valid for this use only */
-    SONDE__MEMO_RULE_SCAN = 8,  /* a scan has proven it (unwind_scans.h) */
-    SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END,
+    SONDE__MEMO_RULE_ZEROS = 4, /* it is the outermost one if return address and saved fp are 0 */
+    SONDE__MEMO_RULE_IMAGE = 8, /* of an image that can be unloaded: valid for this use only */
+    SONDE__MEMO_RULE_SCAN = 16, /* a scan has proven it (unwind_scans.h) */
+    SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END | SONDE__MEMO_RULE_ZEROS,
+};
+
+/* What makes the last frame of a memo the outermost one. */
+enum {
+    SONDE__MEMO_NO_ROOT, /* it is not */
+    SONDE__MEMO_ROOT_BY_RULE,
+    SONDE__MEMO_ROOT_BY_ZEROS, /* the words in place of its return address and of its saved fp */
+};
+
+struct sonde__memo_root {
+    uint32_t by;
+    uint32_t cell, fp_home; /* of the zeros, as distances */
 };
 
 /* Is the image still loaded? Context: handler. */
@@ -111,7 +126,7 @@ struct sonde__memo {
     uint32_t first;
     uint32_t proven; /* the first PROVEN frame; FRAMES: none */
     uint32_t image_count;
-    bool is_root; /* the last frame is the outermost one, by its rule */
+    struct sonde__memo_root root;
     bool is_busy; /* for the owner: a walk is using it */
     uint8_t here; /* for the owner, who writes it once to have the page mapped */
 };
@@ -202,9 +217,10 @@ struct sonde__memo_pass {
     struct sonde__memo_look look;
     struct sonde__memo_place place;
     uint32_t begin, at;
-    uint32_t changed; /* one past the outermost frame with a new arrival */
-    bool has_begun;   /* the memo holds frames of this walk */
-    bool has_proven;  /* some of them are PROVEN */
+    uint32_t changed;             /* one past the outermost frame with a new arrival */
+    struct sonde__memo_root root; /* found by this walk itself */
+    bool has_begun;               /* the memo holds frames of this walk */
+    bool has_proven;              /* some of them are PROVEN */
     bool is_changed;
     bool is_linked;  /* frames[place.next] is the remembered caller of frames[at - 1] */
     bool is_root;    /* the last frame is the outermost one */

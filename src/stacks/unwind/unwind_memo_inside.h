@@ -193,18 +193,37 @@ static inline uint32_t min_u32(uint64_t a, uint64_t b)
 uint32_t sonde__memo_pass_over(const struct sonde__memo *memo, uint32_t at, uint32_t count,
                                struct sonde__memo_look *look);
 
+/* Are the zeros behind the last frame still there? end: of the memory that may be read. */
+SONDE__NO_SANITIZE static inline bool has_zeros(const struct sonde__memo *memo, uint64_t end)
+{
+    const struct sonde__memo_root *root = &memo->root;
+    return (uint64_t)root->cell + 8 <= end && (uint64_t)root->fp_home + 8 <= end &&
+           (sonde__plain_word(memo->base + root->cell) |
+            sonde__plain_word(memo->base + root->fp_home)) == 0;
+}
+
+/* Is the last frame the outermost one? */
+static inline bool has_root(const struct sonde__memo *memo, uint64_t end,
+                            struct sonde__memo_look *look)
+{
+    return (memo->root.by == SONDE__MEMO_ROOT_BY_RULE ||
+            (memo->root.by == SONDE__MEMO_ROOT_BY_ZEROS && has_zeros(memo, end))) &&
+           may_leave(memo, &memo->frames[END - 1], look);
+}
+
 /* Follow the memo from frame `from`, whose state is the walk's, as far as the cells hold the
  * same. Puts all of these frames but the last, and that too if it is the root. Returns the last.
- * has_stack: there is an output. */
+ * end: of the memory that may be read. has_stack: there is an output. */
 static inline __attribute__((always_inline)) const struct sonde__memo_frame *
 follow(const struct sonde__memo *memo, struct sonde__memo_look *look,
-       struct sonde__memo_output *output, uint32_t from, const bool has_stack, bool *ret_is_root)
+       struct sonde__memo_output *output, uint32_t from, uint64_t end, const bool has_stack,
+       bool *ret_is_root)
 {
     const struct sonde__memo_frame *outermost = &memo->frames[END - 1];
     struct position to;
     if (!has_stack) {
         to = verify(memo, from, END, look, NULL, false);
-        *ret_is_root = to.frame == outermost && memo->is_root && may_leave(memo, to.frame, look);
+        *ret_is_root = to.frame == outermost && has_root(memo, end, look);
         return to.frame;
     }
     *ret_is_root = false;
@@ -220,8 +239,7 @@ follow(const struct sonde__memo *memo, struct sonde__memo_look *look,
     to = verify(memo, from, min_u32(END, (uint64_t)from + room + 1), look,
                 output->pcs + output->kept, true);
     output->kept = (uint32_t)(to.pcs - output->pcs);
-    if (to.frame == outermost && memo->is_root && output->kept < output->inner &&
-        may_leave(memo, to.frame, look)) {
+    if (to.frame == outermost && output->kept < output->inner && has_root(memo, end, look)) {
         output->pcs[output->kept++] = to.pc;
         *ret_is_root = true;
     }

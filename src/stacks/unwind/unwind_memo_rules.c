@@ -74,7 +74,11 @@ bool sonde__unwind_memo_encoded_rule(const struct sonde__image *image, uint64_t 
                                      struct sonde__memo_rule *ret_rule)
 {
     struct sonde__rule encoded = sonde__encoding_find(image, SONDE__ARCH_HOST, vaddr);
-    return sonde__unwind_memo_rule(&encoded, ret_rule);
+    if (!sonde__unwind_memo_rule(&encoded, ret_rule)) {
+        return false;
+    }
+    ret_rule->flags |= SONDE__MEMO_RULE_ZEROS; /* sonde__step_is_start() */
+    return true;
 }
 
 bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,

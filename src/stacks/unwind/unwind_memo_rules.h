@@ -27,7 +27,7 @@ _Static_assert(SONDE__MEMO_RULES_PC_BITS - (SONDE__MEMO_RULES_BITS - 1) +
                    64,
                "an entry is one word");
 
-/* A packed rule, from bit 0: BY_FP; END; a free bit; the CFA's distance in bytes, twelve bits from
+/* A packed rule, from bit 0: BY_FP; END; ZEROS; the CFA's distance in bytes, twelve bits from
  * bit 3 on; the place of the return address in words; the place of fp in words (0: nowhere; on
  * aarch64 plus one). x86-64 pushes both first, so these places are counted from the CFA downward.
  * aarch64 stores them at the frame's inner end, so they are counted from sp or fp upward. */

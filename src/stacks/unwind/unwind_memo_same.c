@@ -52,6 +52,7 @@ static inline void begin_pass(struct sonde__memo_pass *pass, struct sonde__memo 
     pass->begin = pass->at = pass->changed = 0;
     pass->has_begun = pass->has_proven = pass->is_changed = pass->is_linked = false;
     pass->is_root = pass->is_stopped = false;
+    pass->root.by = SONDE__MEMO_NO_ROOT;
 }
 
 /* Walk the rest, which the memo does not hold. Fills the memo, and *ret_first as
@@ -161,7 +162,8 @@ walk_same(const struct sonde__memo *memo, const struct sonde__memo_start *start,
          reach(memo, start, cells_end) == 0)) {
         return false;
     }
-    way->to = at_index(memo, follow(memo, look, output, way->next, has_stack, &is_root));
+    way->to = at_index(memo, follow(memo, look, output, way->next, start->plain_end - memo->base,
+                                    has_stack, &is_root));
     return is_root;
 }
 

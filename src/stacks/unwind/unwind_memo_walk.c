@@ -64,7 +64,7 @@ static void place_innermost(struct sonde__memo_pass *pass, struct fresh *fresh)
 {
     uint32_t room = END - (pass->at - pass->begin);
     fresh->count = fresh->count < room ? fresh->count : room;
-    pass->memo->is_root = false;
+    pass->memo->root.by = SONDE__MEMO_NO_ROOT;
     pass->place.next = END;
     pass->is_stopped = true;
     (void)place_fresh(pass, fresh, END, false);
@@ -118,8 +118,8 @@ static __attribute__((noinline)) uint32_t follow_to(struct sonde__memo_pass *pas
 {
     const struct sonde__memo *memo = pass->memo;
     const uint32_t kept = pass->output.kept, skip = pass->output.skip;
-    uint32_t to =
-        at_index(memo, follow(memo, &pass->look, &pass->output, from, true, &pass->is_root));
+    uint32_t to = at_index(
+        memo, follow(memo, &pass->look, &pass->output, from, pass->end, true, &pass->is_root));
     pass->output.inferred =
         min_u32(pass->output.inferred, first_inferred(memo, from, to, kept, skip));
     return to;
@@ -129,7 +129,7 @@ static __attribute__((noinline)) uint32_t follow_silent_to(struct sonde__memo_pa
                                                            uint32_t from)
 {
     const struct sonde__memo *memo = pass->memo;
-    return at_index(memo, follow(memo, &pass->look, NULL, from, false, &pass->is_root));
+    return at_index(memo, follow(memo, &pass->look, NULL, from, pass->end, false, &pass->is_root));
 }
 
 /* Join the memo at its frame `next`. Null: the walk has ended at the root, or the memo is reset. */
@@ -240,6 +240,34 @@ static inline __attribute__((always_inline)) bool leave(struct sonde__memo_pass 
     return true;
 }
 
+/* Are there zeros in place of the return address and the saved fp of frame `here`, which the rule
+ * takes for the end? The rule has led nowhere. is_known: the frame is in the memo. */
+SONDE__NO_SANITIZE static __attribute__((noinline)) bool
+ends_in_zeros(struct sonde__memo_pass *pass, const struct sonde__memo_place *at,
+              struct sonde__memo_frame *here, const struct sonde__memo_rule *rule, bool is_known)
+{
+    const uint64_t base = pass->memo->base;
+    bool by_fp = (rule->flags & SONDE__MEMO_RULE_BY_FP) != 0;
+    uint64_t cfa = (by_fp ? at->fp - base : at->sp) + (uint64_t)(int64_t)rule->cfa;
+    uint64_t size = cfa - at->sp;
+    if ((rule->flags & SONDE__MEMO_RULE_ZEROS) == 0 || rule->fp_at == 0 || (cfa & 7) != 0 ||
+        size - 1 >= pass->end - at->sp || rule->ra_at > size || rule->fp_at > size) {
+        return false;
+    }
+    uint64_t cell = cfa - rule->ra_at, fp_home = cfa - rule->fp_at;
+    if ((sonde__plain_word(base + cell) | sonde__plain_word(base + fp_home)) != 0) {
+        return false;
+    }
+    here->fp_home |= by_fp ? SONDE__MEMO_USES : 0;
+    pass->root =
+        (struct sonde__memo_root){SONDE__MEMO_ROOT_BY_ZEROS, (uint32_t)cell, (uint32_t)fp_home};
+    if (is_known) { /* and where its fp matters is to be found again */
+        pass->changed = pass->at;
+        pass->is_changed = true;
+    }
+    return true;
+}
+
 /* Put the frame, and step to its caller by a scan's rule, if the call there is known to lead to
  * the function. The caller and all frames further out are INFERRED. */
 static __attribute__((noinline)) bool leave_by_scan(struct sonde__memo_pass *pass,
@@ -261,6 +289,29 @@ static __attribute__((noinline)) bool leave_by_scan(struct sonde__memo_pass *pas
     output->inferred = min_u32(output->inferred, output->kept);
     at->fp_home |= SONDE__MEMO_PROVEN;
     pass->has_proven = true;
+    return true;
+}
+
+/* Put the frame that the walk has left, or that is its end. False: all frames are left out, and the
+ * end is not. */
+static inline __attribute__((always_inline)) bool
+put_left(struct sonde__memo_pass *pass, uint64_t pc, bool is_end, const bool has_stack)
+{
+    struct sonde__memo_output *output = &pass->output;
+    if (is_end && has_stack && output->kept == 0 && output->skip > 0) {
+        return false;
+    }
+    if (has_stack && output->skip > 0) {
+        output->skip--;
+    } else if (has_stack) {
+        output->pcs[output->kept++] = pc;
+    }
+    if (is_end) {
+        pass->is_root = true;
+        if (pass->root.by == SONDE__MEMO_NO_ROOT) {
+            pass->root.by = SONDE__MEMO_ROOT_BY_RULE;
+        }
+    }
     return true;
 }
 
@@ -303,19 +354,15 @@ walk_on(struct sonde__memo_pass *pass, uint32_t to, const bool has_stack)
             }
             rule = learnt;
         }
-        bool is_end = (rule.flags & SONDE__MEMO_RULE_END) != 0;
         uint64_t pc = at.pc;
-        if (is_end ? has_stack && pass->output.kept == 0 && pass->output.skip > 0
-                   : !leave(pass, &at, here, &rule)) {
-            break;
+        bool is_end = (rule.flags & SONDE__MEMO_RULE_END) != 0;
+        if (!is_end && !leave(pass, &at, here, &rule)) {
+            is_end = ends_in_zeros(pass, &at, here, &rule, fresh.count == 0);
+            if (!is_end) {
+                break;
+            }
         }
-        if (has_stack && pass->output.skip > 0) {
-            pass->output.skip--;
-        } else if (has_stack) {
-            pass->output.pcs[pass->output.kept++] = pc;
-        }
-        if (is_end) {
-            pass->is_root = true;
+        if (!put_left(pass, pc, is_end, has_stack) || is_end) {
             break;
         }
     }

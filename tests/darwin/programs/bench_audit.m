@@ -20,6 +20,7 @@
 #include <sonde/note.h>
 
 #include "audit_blob.h"
+#include "capture_memo.h"
 
 #include "../sim/foundation.h"
 
@@ -283,6 +284,10 @@ static void run_sonde(void)
     count("sonde.before");
     sonde_watch_phase("consent", SONDE_CONSENT_GIVEN);
     count("sonde.after");
+    /* the last call's stack is known up to its root: the next one is compared, not walked */
+    struct sonde__memo *memo = sonde__capture_memo_enter();
+    CHECK(memo != NULL && memo->root.by == SONDE__MEMO_ROOT_BY_ZEROS);
+    sonde__capture_memo_leave(memo);
     show_depths();
     CHECK(sonde_audit_finish(run, &error) == SONDE_OK);
     CHECK(all_calls == (2 + rounds_made) * PHOTOS + DEPTHS);

@@ -101,3 +101,8 @@ int munmap(void *memory, size_t size)
 {
     return host_unmap(memory, size) == 0 ? 0 : sim_fail(EINVAL);
 }
+
+int mprotect(void *memory, size_t size, int protection)
+{
+    return host_protect(memory, size, protection) == 0 ? 0 : sim_fail(EINVAL);
+}

@@ -46,7 +46,7 @@ static void check_memo(void)
 {
     struct sonde__memo *memo = sonde__capture_memo_enter();
     CHECK(memo != NULL);
-    with_proven += memo->is_root && memo->proven != SONDE__MEMO_FRAMES;
+    with_proven += memo->root.by != SONDE__MEMO_NO_ROOT && memo->proven != SONDE__MEMO_FRAMES;
     sonde__capture_memo_leave(memo);
 }
 

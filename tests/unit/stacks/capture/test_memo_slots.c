@@ -417,7 +417,7 @@ TEST(a_repeated_stack_is_not_walked)
     }
     memo = sonde__capture_memo_enter();
     CHECK(memo != NULL);
-    CHECK(memo->is_root);
+    CHECK(memo->root.by != SONDE__MEMO_NO_ROOT);
     CHECK_EQ(SONDE__MEMO_FRAMES - memo->first, taken->stack.count);
     for (uint32_t i = 0; i < taken->stack.count; i++) {
         CHECK_EQ(memo->frames[memo->first + i].pc, taken->pcs[i]);

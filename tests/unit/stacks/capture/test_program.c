@@ -88,7 +88,7 @@ static void check_memo(void)
     (void)take();
     struct sonde__memo *memo = sonde__capture_memo_enter();
     CHECK(memo != NULL);
-    CHECK(memo->is_root && memo->proven != SONDE__MEMO_FRAMES);
+    CHECK(memo->root.by != SONDE__MEMO_NO_ROOT && memo->proven != SONDE__MEMO_FRAMES);
     sonde__capture_memo_leave(memo);
     check_shadow();
 }

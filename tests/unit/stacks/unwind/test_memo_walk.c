@@ -11,8 +11,9 @@
 
 enum { FRAME = 32, DEPTH = 8, ROOM = 16 };
 
-/* Return addresses that are no code: a leaf, callers by sp, one by fp, the outermost. */
-enum { LEAF = 0x1000, CALLER = 0x2000, BY_FP = 0x3000, ROOT = 0x4000 };
+/* Return addresses that are no code: a leaf, callers by sp, one by fp, the outermost; and one by fp
+ * that is the outermost if its words are zeros. */
+enum { LEAF = 0x1000, CALLER = 0x2000, BY_FP = 0x3000, ROOT = 0x4000, ZEROS = 0x5000 };
 
 static struct sonde__memo memo;
 static uint64_t pcs[ROOM];
@@ -20,16 +21,24 @@ static uint8_t how[ROOM];
 static uint64_t pages, page;
 static uint64_t reach_end; /* memory from here on cannot be read */
 static uint64_t reach_to;  /* end of the last request */
+static unsigned asked;     /* of ZEROS */
 
 static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
 {
     (void)ctx;
+    asked += pc == ZEROS;
     *ret_rule = (struct sonde__memo_rule){.cfa = FRAME, .ra_at = 8};
     if (pc == ROOT) {
         ret_rule->flags = SONDE__MEMO_RULE_END;
     } else if (pc == BY_FP) {
         *ret_rule =
             (struct sonde__memo_rule){.flags = SONDE__MEMO_RULE_BY_FP, .cfa = 16, .ra_at = 8};
+    } else if (pc == ZEROS) {
+        *ret_rule =
+            (struct sonde__memo_rule){.flags = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_ZEROS,
+                                      .cfa = 16,
+                                      .fp_at = 16,
+                                      .ra_at = 8};
     }
     return true;
 }
@@ -131,7 +140,7 @@ TEST(the_root_behind_a_stack_that_was_cut)
     for (int i = 0; i < 2; i++) {
         CHECK(sonde__unwind_memo_renew(&memo, &start, &first));
         CHECK_EQ(first, SONDE__MEMO_FRAMES - DEPTH - 1);
-        CHECK(memo.is_root);
+        CHECK(memo.root.by == SONDE__MEMO_ROOT_BY_RULE);
     }
 }
 
@@ -179,6 +188,83 @@ TEST(a_frame_pointer_to_anywhere)
     sonde__unwind_memo_reset(&memo, sp, 1);
     CHECK(walk(sp, pages + page - 16, sp, &stack));
     CHECK_EQ(stack.count, 3);
+}
+
+/* A frame record: where fp points. */
+static void put_record(uint64_t at, uint64_t fp, uint64_t pc)
+{
+    put(at, fp);
+    put(at + 8, pc);
+}
+
+static void check_end(uint64_t sp, uint64_t fp, unsigned count, unsigned by)
+{
+    struct sonde_stack stack;
+    CHECK(walk(sp, fp, pages + 2 * page, &stack));
+    CHECK_EQ(stack.count, count);
+    CHECK_EQ(stack.end, SONDE_END_ROOT);
+    CHECK_EQ(memo.root.by, by);
+}
+
+TEST(two_zeros_are_the_end_where_the_rule_says_so)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + FRAME, last = sp + DEPTH * FRAME, record = last + FRAME,
+             other = record + FRAME;
+    put_stack(sp, ZEROS);
+    put_record(record, 0, 0);
+    put_record(other, 0, ROOT);
+    asked = 0;
+    for (int i = 0; i < 3; i++) {
+        check_end(sp, record, DEPTH + 1, SONDE__MEMO_ROOT_BY_ZEROS);
+        CHECK_EQ(asked, 1);
+    }
+    check_end(sp, other, DEPTH + 2, SONDE__MEMO_ROOT_BY_RULE); /* by another frame pointer */
+    check_end(sp, record, DEPTH + 1, SONDE__MEMO_ROOT_BY_ZEROS);
+    put_record(record, 0, ROOT); /* the words have changed */
+    check_end(sp, record, DEPTH + 2, SONDE__MEMO_ROOT_BY_RULE);
+    put_record(record, 0, 0);
+    check_end(sp, record, DEPTH + 1, SONDE__MEMO_ROOT_BY_ZEROS);
+    put_record(record, other, 0); /* one zero proves nothing */
+    CHECK(!walk(sp, record, pages + 2 * page, &stack));
+    put_record(record, 0, 0);
+    check_end(sp, record, DEPTH + 1, SONDE__MEMO_ROOT_BY_ZEROS);
+}
+
+/* The memo has the frame before it is known to be the last one. */
+TEST(the_zeros_behind_a_stack_that_was_cut)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + FRAME, record = sp + DEPTH * FRAME + FRAME, other = record + FRAME;
+    struct sonde__memo_start start = {.pc = LEAF,
+                                      .sp = sp,
+                                      .fp = record,
+                                      .plain_end = pages + page,
+                                      .find_rule = find_rule,
+                                      .reach = reach};
+    put_stack(sp, ZEROS);
+    put_record(record, 0, 0);
+    put_record(other, 0, ROOT);
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK(sonde__unwind_memo_walk(&memo, &start, &stack));
+    CHECK_EQ(stack.end, SONDE_END_DEPTH);
+    check_end(sp, record, DEPTH + 1, SONDE__MEMO_ROOT_BY_ZEROS);
+    check_end(sp, other, DEPTH + 2, SONDE__MEMO_ROOT_BY_RULE);
+}
+
+TEST(zeros_are_read_only_where_memory_is_readable)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + page - DEPTH * FRAME - FRAME, record = pages + page;
+    put_stack(sp, ZEROS);
+    put_record(record, 0, 0);
+    check_end(sp, record, DEPTH + 1, SONDE__MEMO_ROOT_BY_ZEROS);
+    close_second_page();
+    reach_end = pages + page;
+    CHECK(!walk(sp, record, pages + page, &stack));
 }
 
 #if defined(__x86_64__)
