@@ -11,6 +11,10 @@
  * struct sonde__regs: r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes (checked in
  * probe_hook.c).
  *
+ * Vector registers have arguments, too. The code behind the stub is compiled without them. But on
+ * Darwin it calls functions of libSystem, which may use them, and Xcode compiles it as all code: the
+ * stub saves them there, below the struct; of larger ones than 16 bytes the first 16.
+ *
  * Resolver i returns the address of thunk i. It stands where the loader calls a function to get the
  * address of another (an ifunc). */
 #include "arch_asm.h"
@@ -21,6 +25,12 @@
     SONDE__ASM_HIDDEN(sonde__probe_resolvers)
     SONDE__ASM_IMPORTS(sonde__probe_hooks)
     SONDE__ASM_IMPORTS(sonde__probe_hook_enter)
+
+#if defined(__APPLE__)
+#define VECTORS 128 /* eight of 16 bytes */
+#else
+#define VECTORS 0
+#endif
 
 #if defined(__x86_64__)
 
@@ -44,40 +54,50 @@
     .cfi_offset %rbp, -16
     movq %rsp, %rbp
     .cfi_def_cfa_register %rbp
-    subq $304, %rsp
-    movq %rax, 0*8(%rsp)
-    movq %rdx, 1*8(%rsp)
-    movq %rcx, 2*8(%rsp)
-    movq %rbx, 3*8(%rsp)
-    movq %rsi, 4*8(%rsp)
-    movq %rdi, 5*8(%rsp)
+    subq $304+VECTORS, %rsp
+    movq %rax, VECTORS+0*8(%rsp)
+    movq %rdx, VECTORS+1*8(%rsp)
+    movq %rcx, VECTORS+2*8(%rsp)
+    movq %rbx, VECTORS+3*8(%rsp)
+    movq %rsi, VECTORS+4*8(%rsp)
+    movq %rdi, VECTORS+5*8(%rsp)
     movq 0(%rbp), %rdi
     movq 8(%rbp), %rdx
     leaq 16(%rbp), %rcx
-    movq %rdi, 6*8(%rsp)
-    movq %rcx, 7*8(%rsp)
-    movq %r8, 8*8(%rsp)
-    movq %r9, 9*8(%rsp)
-    movq %r10, 10*8(%rsp)
-    movq %r12, 12*8(%rsp)
-    movq %r13, 13*8(%rsp)
-    movq %r14, 14*8(%rsp)
-    movq %r15, 15*8(%rsp)
-    movq %rdx, 280(%rsp)
-    movq $0xf0c8, 288(%rsp)             /* rbx rbp rsp r12..r15 */
-    movb $1, 296(%rsp)                  /* SONDE_ARCH_X86_64 */
+    movq %rdi, VECTORS+6*8(%rsp)
+    movq %rcx, VECTORS+7*8(%rsp)
+    movq %r8, VECTORS+8*8(%rsp)
+    movq %r9, VECTORS+9*8(%rsp)
+    movq %r10, VECTORS+10*8(%rsp)
+    movq %r12, VECTORS+12*8(%rsp)
+    movq %r13, VECTORS+13*8(%rsp)
+    movq %r14, VECTORS+14*8(%rsp)
+    movq %r15, VECTORS+15*8(%rsp)
+    movq %rdx, VECTORS+280(%rsp)
+    movq $0xf0c8, VECTORS+288(%rsp)     /* rbx rbp rsp r12..r15 */
+    movb $1, VECTORS+296(%rsp)          /* SONDE_ARCH_X86_64 */
+#if VECTORS
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    movaps %xmm\n, \n*16(%rsp)
+    .endr
+#endif
     movq %r11, %rdi
-    movq %rsp, %rsi
+    leaq VECTORS(%rsp), %rsi
     call SONDE__ASM_NAME(sonde__probe_hook_enter)
     movq %rax, %r11
-    movq 0*8(%rsp), %rax
-    movq 1*8(%rsp), %rdx
-    movq 2*8(%rsp), %rcx
-    movq 4*8(%rsp), %rsi
-    movq 5*8(%rsp), %rdi
-    movq 8*8(%rsp), %r8
-    movq 9*8(%rsp), %r9
-    movq 10*8(%rsp), %r10
+#if VECTORS
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    movaps \n*16(%rsp), %xmm\n
+    .endr
+#endif
+    movq VECTORS+0*8(%rsp), %rax
+    movq VECTORS+1*8(%rsp), %rdx
+    movq VECTORS+2*8(%rsp), %rcx
+    movq VECTORS+4*8(%rsp), %rsi
+    movq VECTORS+5*8(%rsp), %rdi
+    movq VECTORS+8*8(%rsp), %r8
+    movq VECTORS+9*8(%rsp), %r9
+    movq VECTORS+10*8(%rsp), %r10
     leave
     .cfi_def_cfa %rsp, 8
     .cfi_restore %rbp
@@ -121,45 +141,57 @@
     SONDE__ASM_BEGIN(sonde__probe_stub)
     ldr w16, [x17, 8]
     cbz w16, 1f
-    sub sp, sp, 320
-    .cfi_adjust_cfa_offset 320
-    stp x29, x30, [sp, 304]
-    .cfi_rel_offset x29, 304
-    .cfi_rel_offset x30, 312
-    stp x0, x1, [sp, 0*8]
-    stp x2, x3, [sp, 2*8]
-    stp x4, x5, [sp, 4*8]
-    stp x6, x7, [sp, 6*8]
-    str x8, [sp, 8*8]
-    SONDE__ASM_STORE_CHAIN(18*8)
-    str x19, [sp, 19*8]
-    stp x20, x21, [sp, 20*8]
-    stp x22, x23, [sp, 22*8]
-    stp x24, x25, [sp, 24*8]
-    stp x26, x27, [sp, 26*8]
-    stp x28, x29, [sp, 28*8]
-    add x16, sp, 320
-    str x16, [sp, 31*8]
+    sub sp, sp, 320+VECTORS
+    .cfi_adjust_cfa_offset 320+VECTORS
+    stp x29, x30, [sp, VECTORS+304]
+    .cfi_rel_offset x29, VECTORS+304
+    .cfi_rel_offset x30, VECTORS+312
+    stp x0, x1, [sp, VECTORS+0*8]
+    stp x2, x3, [sp, VECTORS+2*8]
+    stp x4, x5, [sp, VECTORS+4*8]
+    stp x6, x7, [sp, VECTORS+6*8]
+    str x8, [sp, VECTORS+8*8]
+    SONDE__ASM_STORE_CHAIN(VECTORS+18*8)
+    str x19, [sp, VECTORS+19*8]
+    stp x20, x21, [sp, VECTORS+20*8]
+    stp x22, x23, [sp, VECTORS+22*8]
+    stp x24, x25, [sp, VECTORS+24*8]
+    stp x26, x27, [sp, VECTORS+26*8]
+    stp x28, x29, [sp, VECTORS+28*8]
+    add x16, sp, 320+VECTORS
+    str x16, [sp, VECTORS+31*8]
     mov x16, 0xbff80000                 /* x19..x29, sp */
-    stp x30, x16, [sp, 280]
+    stp x30, x16, [sp, VECTORS+280]
     mov w16, 2                          /* SONDE_ARCH_AARCH64 */
-    strb w16, [sp, 296]
-    add x29, sp, 304
+    strb w16, [sp, VECTORS+296]
+    add x29, sp, VECTORS+304
+#if VECTORS
+    stp q0, q1, [sp]
+    stp q2, q3, [sp, 32]
+    stp q4, q5, [sp, 64]
+    stp q6, q7, [sp, 96]
+#endif
     mov x0, x17
-    mov x1, sp
+    add x1, sp, VECTORS
     bl SONDE__ASM_NAME(sonde__probe_hook_enter)
     mov x16, x0
-    ldp x0, x1, [sp, 0*8]
-    ldp x2, x3, [sp, 2*8]
-    ldp x4, x5, [sp, 4*8]
-    ldp x6, x7, [sp, 6*8]
-    ldr x8, [sp, 8*8]
-    SONDE__ASM_LOAD_CHAIN(18*8)
-    ldp x29, x30, [sp, 304]
+#if VECTORS
+    ldp q0, q1, [sp]
+    ldp q2, q3, [sp, 32]
+    ldp q4, q5, [sp, 64]
+    ldp q6, q7, [sp, 96]
+#endif
+    ldp x0, x1, [sp, VECTORS+0*8]
+    ldp x2, x3, [sp, VECTORS+2*8]
+    ldp x4, x5, [sp, VECTORS+4*8]
+    ldp x6, x7, [sp, VECTORS+6*8]
+    ldr x8, [sp, VECTORS+8*8]
+    SONDE__ASM_LOAD_CHAIN(VECTORS+18*8)
+    ldp x29, x30, [sp, VECTORS+304]
     .cfi_restore x29
     .cfi_restore x30
-    add sp, sp, 320
-    .cfi_adjust_cfa_offset -320
+    add sp, sp, 320+VECTORS
+    .cfi_adjust_cfa_offset -320-VECTORS
     br x16                              /* by x16 or x17: a landing pad of calls will do */
 1:
     ldr x16, [x17]

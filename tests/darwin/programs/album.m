@@ -25,6 +25,7 @@ void *dispatch_queue_create(const char *label, void *attributes);
 
 @interface Photos : NSObject
 - (int)thumbnail:(int)index;
+- (double)scale:(double)a b:(double)b c:(double)c d:(double)d e:(double)e f:(double)f g:(double)g h:(double)h;
 @end
 
 @interface Album : NSObject {
@@ -39,6 +40,10 @@ void *dispatch_queue_create(const char *label, void *attributes);
 - (int)thumbnail:(int)index
 {
     return index;
+}
+- (double)scale:(double)a b:(double)b c:(double)c d:(double)d e:(double)e f:(double)f g:(double)g h:(double)h
+{
+    return a + 2 * b + 4 * c + 8 * d + 16 * e + 32 * f + 64 * g + 128 * h;
 }
 @end
 
@@ -65,7 +70,8 @@ static void show(void *context)
 }
 
 static const char *const photo[] = {"-[Photos thumbnail:]"}, *const opens[] = {"open"},
-                        *const ids[] = {"getuid"};
+                        *const ids[] = {"getuid"},
+                        *const scales[] = {"-[Photos scale:b:c:d:e:f:g:h:]"};
 static const uint32_t any[] = {0};
 static const struct sonde__audit_rule rules[] = {
     {.name = "early", .pack = "album", .category = "", .text = "", .severity = SONDE_AUDIT_ERROR,
@@ -81,6 +87,8 @@ static const struct sonde__audit_rule rules[] = {
     {.name = "kept", .pack = "album", .category = "", .text = "", .severity = SONDE_AUDIT_WARNING,
      .functions = ids, .arguments = any, .function_count = 1, .limit_count = USES,
      .limit_ns = (uint64_t)60000000000},
+    {.name = "scale", .pack = "album", .category = "", .text = "", .severity = SONDE_AUDIT_NOTE,
+     .functions = scales, .arguments = any, .function_count = 1},
 };
 
 /* What is told, one a line; `told` is written by the audit's thread, and then by the main one. */
@@ -119,13 +127,14 @@ static void check_told(void)
         "etc: open by use_others < main in 'consent'\n",
         "often: getuid by use_others < main in 'consent'\n",
         "kept: getuid by use_others < main in 'consent'\n", /* its report says that none is over */
-        "1052 calls of 3 functions recorded, 7 different stacks; each counts once for each rule",
+        "scale: -[Photos scale:b:c:d:e:f:g:h:] by main in 'consent'\n",
+        "1053 calls of 4 functions recorded, 8 different stacks; each counts once for each rule",
     };
     unsigned missing = 0;
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         missing += strstr(told, wanted[i]) == NULL;
     }
-    CHECK(missing == 0 && told_count == 7);
+    CHECK(missing == 0 && told_count == 8);
     if (mistakes != 0) {
         printf("%s", told);
     }
@@ -178,6 +187,8 @@ int main(int argc, char **argv)
     sonde_watch_phase("consent", SONDE_CONSENT_GIVEN);
     dispatch_sync_f(queue, (__bridge void *)album, show);
     CHECK([album showFirst] == 1);
+    /* arguments in registers that sonde and libSystem use, too */
+    CHECK([album->_photos scale:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1] == 255);
     use_others();
     CHECK(sonde_audit_finish(run, &error) == SONDE_OK);
     CHECK([album showFirst] == 1); /* as before */

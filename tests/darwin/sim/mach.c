@@ -25,6 +25,7 @@ kern_return_t vm_read_overwrite(vm_map_read_t task, vm_address_t address, vm_siz
                                 vm_address_t data, vm_size_t *ret_size)
 {
     SIM_CALL();
+    sim_use_vectors();
     sim_reads++;
     if (sim_on_read != 0) {
         sim_on_read();

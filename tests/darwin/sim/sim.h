@@ -41,6 +41,22 @@ void sim_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 extern uint64_t sim_calls;
 #define SIM_CALL() ((void)__atomic_fetch_add(&sim_calls, 1, __ATOMIC_RELAXED))
 
+/* Apple's functions may use the registers of vector arguments: who must keep them finds out here.
+ */
+static inline void sim_use_vectors(void)
+{
+#if defined(__x86_64__)
+#    define SIM_ZERO(n) "xorps %%xmm" n ", %%xmm" n "\n"
+#    define SIM_NAMES   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"
+#else
+#    define SIM_ZERO(n) "movi v" n ".16b, #0\n"
+#    define SIM_NAMES   "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"
+#endif
+    __asm__ volatile(SIM_ZERO("0") SIM_ZERO("1") SIM_ZERO("2") SIM_ZERO("3") SIM_ZERO("4")
+                         SIM_ZERO("5") SIM_ZERO("6") SIM_ZERO("7")::
+                             : SIM_NAMES);
+}
+
 int64_t host_write(int32_t fd, const void *bytes, uint64_t size);
 _Noreturn void host_exit(int32_t status);
 int32_t host_getpid(void);

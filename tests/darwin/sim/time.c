@@ -15,6 +15,7 @@ vm_size_t vm_page_size = 0x1000;
 
 uint64_t clock_gettime_nsec_np(clockid_t clock)
 {
+    sim_use_vectors();
     switch (clock) {
     case CLOCK_REALTIME:
         return host_real_ns();
