@@ -19,9 +19,13 @@ struct entry {
     uint64_t state; /* generation and references; no references: free */
     uint64_t time_ns;
     uint64_t invoke;
-    uint32_t stack, tid;
-    uint32_t size_bytes, form;
+    uint64_t tid;
+    uint32_t stack;
+    uint32_t size_form; /* size_bytes << FORM_BITS | form */
 };
+enum { FORM_BITS = 2, FORM_MASK = (1 << FORM_BITS) - 1 };
+_Static_assert(SONDE__REGISTRY_RESERVED < 1 << FORM_BITS, "a form");
+_Static_assert(SONDE__REGISTRY_SIZE_MAX == UINT32_MAX >> FORM_BITS, "a size");
 
 #define REFERENCES      ((uint64_t)UINT32_MAX)
 #define NEXT_GENERATION ((uint64_t)1 << 32)
@@ -111,6 +115,13 @@ static uint32_t take_place(const struct sonde__registry *registry, uint64_t addr
     return SONDE__REGISTRY_NONE;
 }
 
+static uint32_t pack(const struct sonde__registry_block *block)
+{
+    uint32_t size =
+        block->size_bytes < SONDE__REGISTRY_SIZE_MAX ? block->size_bytes : SONDE__REGISTRY_SIZE_MAX;
+    return size << FORM_BITS | block->form;
+}
+
 bool sonde__registry_add(const struct sonde__registry *registry,
                          const struct sonde__registry_block *block)
 {
@@ -135,15 +146,14 @@ bool sonde__registry_add(const struct sonde__registry *registry,
     __atomic_store_n(&entry->invoke, block->invoke, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->stack, block->stack, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->tid, block->tid, __ATOMIC_RELAXED);
-    __atomic_store_n(&entry->size_bytes, block->size_bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&entry->form, block->form, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->size_form, pack(block), __ATOMIC_RELAXED);
     __atomic_store_n(&entry->state, (state & ~REFERENCES) + NEXT_GENERATION + 1, __ATOMIC_RELEASE);
     return true;
 }
 
 uint32_t sonde__registry_form_at(const struct sonde__registry *registry, uint32_t place)
 {
-    return __atomic_load_n(&entry_at(registry, place)->form, __ATOMIC_RELAXED);
+    return __atomic_load_n(&entry_at(registry, place)->size_form, __ATOMIC_RELAXED) & FORM_MASK;
 }
 
 void sonde__registry_retain(const struct sonde__registry *registry, uint32_t place)
@@ -204,8 +214,9 @@ bool sonde__registry_get(const struct sonde__registry *registry, uint32_t place,
     block.invoke = __atomic_load_n(&entry->invoke, __ATOMIC_RELAXED);
     block.stack = __atomic_load_n(&entry->stack, __ATOMIC_RELAXED);
     block.tid = __atomic_load_n(&entry->tid, __ATOMIC_RELAXED);
-    block.size_bytes = __atomic_load_n(&entry->size_bytes, __ATOMIC_RELAXED);
-    block.form = __atomic_load_n(&entry->form, __ATOMIC_RELAXED);
+    block.size_bytes = __atomic_load_n(&entry->size_form, __ATOMIC_RELAXED);
+    block.form = block.size_bytes & FORM_MASK;
+    block.size_bytes >>= FORM_BITS;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     uint64_t now = __atomic_load_n(&entry->state, __ATOMIC_RELAXED);
     if (block.address == 0 || (state & REFERENCES) == 0 || (now & REFERENCES) == 0 ||

@@ -36,14 +36,16 @@ enum sonde__registry_form {
     SONDE__REGISTRY_RESERVED, /* the word after flags: libobjc2 */
 };
 
+#define SONDE__REGISTRY_SIZE_MAX (UINT32_MAX >> 2) /* larger blocks count as this */
+
 struct sonde__registry_block {
     uint64_t address;
     uint64_t time_ns; /* when it was made, by the caller's clock */
     uint64_t invoke;  /* its function */
-    uint32_t stack;   /* in a depot; 0: the depot was full */
-    uint32_t tid;
-    uint32_t size_bytes;
-    uint32_t form; /* enum sonde__registry_form */
+    uint64_t tid;
+    uint32_t stack;      /* in a depot; 0: the depot was full */
+    uint32_t size_bytes; /* at most SIZE_MAX */
+    uint32_t form;       /* enum sonde__registry_form */
 };
 
 struct sonde__registry_total {

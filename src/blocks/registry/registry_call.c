@@ -35,13 +35,13 @@ static __thread struct {
     uint64_t assigning; /* argument of the innermost _Block_object_assign ... */
     bool is_copied;     /* ... which called _Block_copy inside, and that was counted */
     uint64_t releasing; /* counted by _Block_object_dispose, before _Block_release */
-    uint32_t tid;
+    uint64_t tid;
 } own;
 
-static uint32_t own_tid(void)
+static uint64_t own_tid(void)
 {
     if (own.tid == 0) {
-        own.tid = (uint32_t)sonde__os_tid();
+        own.tid = sonde__os_tid();
     }
     return own.tid;
 }

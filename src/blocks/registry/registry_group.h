@@ -6,9 +6,9 @@
 #include "registry.h"
 
 struct sonde__registry_group {
-    uint32_t stack; /* id in the depot */
-    uint32_t tid;   /* 0: several threads */
     uint64_t invoke;
+    uint64_t tid;   /* 0: several threads */
+    uint32_t stack; /* id in the depot */
     uint64_t count, size_bytes;
     uint64_t oldest_ns, newest_ns;
 };

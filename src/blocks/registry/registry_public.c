@@ -19,7 +19,7 @@ static struct sonde_block_made made_of(const struct sonde__registry_block *block
         .invoke = block->invoke,
         .time_ns = block->time_ns,
         .stack = block->stack,
-        .tid = (uint64_t)block->tid,
+        .tid = block->tid,
         .size_bytes = block->size_bytes,
     };
 }

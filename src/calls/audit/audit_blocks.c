@@ -27,7 +27,7 @@ static void put_group(const struct output *o, const struct sonde__registry_group
                       const struct sonde__registry_group *before)
 {
     const struct sonde__registry_group *one = now != NULL ? now : before;
-    struct sonde__report_heap_blocks line = {.time_ns = o->time_ns, .tid = one->tid};
+    struct sonde__report_heap_blocks line = {.time_ns = o->time_ns, .tid = (int64_t)one->tid};
     if (now != NULL) {
         line.count = now->count;
         line.size_bytes = now->size_bytes;

@@ -30,10 +30,16 @@ static void check_groups(const struct sonde__registry_group *groups, uint32_t co
     }
 }
 
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
 TEST(groups_blocks_by_stack_and_function)
 {
     static struct sonde__registry_group groups[GROUPED], expected[STACKS][INVOKES];
-    unsigned random = 1;
+    uint32_t random = 1;
     uint32_t blocks;
     struct sonde__registry registry = {
         .memory = aligned_alloc(64, (sonde__registry_size(LINES) + 63) / 64 * 64),
@@ -44,11 +50,11 @@ TEST(groups_blocks_by_stack_and_function)
     for (uint64_t i = 0; i < GROUPED; i++) {
         const struct sonde__registry_block block = {
             .address = 0x10000 + 48 * i,
-            .time_ns = 1000 + (uint64_t)rand_r(&random) % 100000,
-            .invoke = (uint64_t)rand_r(&random) % INVOKES,
-            .stack = (uint32_t)rand_r(&random) % STACKS,
-            .tid = (uint32_t)rand_r(&random) % 40 == 0 ? 8 : 7,
-            .size_bytes = 32 + (uint32_t)rand_r(&random) % 64,
+            .time_ns = 1000 + next_random(&random) % 100000,
+            .invoke = next_random(&random) % INVOKES,
+            .stack = next_random(&random) % STACKS,
+            .tid = ((uint64_t)(next_random(&random) % 40 == 0) << 32) + 7,
+            .size_bytes = 32 + next_random(&random) % 64,
         };
         struct sonde__registry_group *one = &expected[block.stack][block.invoke];
         CHECK(sonde__registry_add(&registry, &block));

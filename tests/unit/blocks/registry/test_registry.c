@@ -401,6 +401,30 @@ static void handle(int signal)
     }
 }
 
+/* Ids of threads have 64 bits on Darwin. */
+TEST(an_entry_keeps_all_bits)
+{
+    begin(BY_ONE, LINES);
+    const struct sonde__registry_block blocks[] = {
+        {.address = 4096,
+         .tid = UINT64_MAX,
+         .stack = UINT32_MAX,
+         .size_bytes = SONDE__REGISTRY_SIZE_MAX,
+         .form = SONDE__REGISTRY_RESERVED},
+        {.address = 8192, .tid = (uint64_t)5 << 32, .size_bytes = UINT32_MAX},
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        struct sonde__registry_block found;
+        CHECK(sonde__registry_add(&the_calls.registry, &blocks[i]));
+        CHECK(sonde__registry_find(&the_calls.registry, blocks[i].address, &found));
+        CHECK_EQ(found.tid, blocks[i].tid);
+        CHECK_EQ(found.stack, blocks[i].stack);
+        CHECK_EQ(found.size_bytes, SONDE__REGISTRY_SIZE_MAX);
+        CHECK_EQ(found.form, blocks[i].form);
+    }
+    end();
+}
+
 /* An entry whose words all derive from address and time. */
 static struct sonde__registry_block entry_of(uint64_t address, uint64_t time)
 {
@@ -409,9 +433,9 @@ static struct sonde__registry_block entry_of(uint64_t address, uint64_t time)
         .time_ns = time,
         .invoke = address ^ time,
         .stack = (uint32_t)(time * 3),
-        .tid = (uint32_t)(time * 5 + address),
-        .size_bytes = (uint32_t)(time * 7),
-        .form = (uint32_t)(time * 11),
+        .tid = time * 5 + address,
+        .size_bytes = (uint32_t)(time * 7) % (SONDE__REGISTRY_SIZE_MAX + 1),
+        .form = (uint32_t)(time * 11) % (SONDE__REGISTRY_RESERVED + 1),
     };
 }
 
