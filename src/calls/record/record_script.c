@@ -7,12 +7,15 @@
 
 /* Numbers of code by address. A slot keeps its address; its number changes when another code object
  * is made there. The number has the table's age in it: a fork child begins with an empty page. */
-enum { SLOTS = 65536, PROBES = 64, AGE_SHIFT = 16, COPIES_MAX = 96 };
+enum { SLOTS = 65536, PROBES = 64, AGE_SHIFT = 16 };
 struct slot {
     _Atomic uint64_t code;
     _Atomic uint32_t number; /* + 1, and the age; 0: none */
 };
 _Static_assert(SONDE__SCRIPT_CODES < 1 << AGE_SHIFT, "a number has 16 bits");
+
+/* Copies for the frames of one call, and for each code object that is new. */
+enum { COPIES_MAX = 96, COPIES_OF_CODE = 12 };
 
 /* A frame's word in the depot: number of its code, flags, place. */
 enum { AT_BITS = 24, CODE_BITS = 17, FLAGS_SHIFT = AT_BITS + CODE_BITS };
@@ -184,6 +187,7 @@ static unsigned copy_code(struct python_own_reader *reader, struct sonde__script
 {
     struct parts parts;
     uint32_t at = 0;
+    reader->copies_left += COPIES_OF_CODE;
     if (!find_parts(reader, code, &parts)) {
         return SONDE__SCRIPT_NO_CODE;
     }

@@ -10,7 +10,7 @@
 #include "capture_memo.h"
 #include "test.h"
 
-enum { NODES = 4096, FRAMES = 8, CODE_START = 192, GENERATOR = 1, ENTRY = 3 };
+enum { NODES = 4096, FRAMES = 60, CODE_START = 192, GENERATOR = 1, ENTRY = 3 };
 
 static struct {
     uint8_t state[288], cframe[16];
@@ -175,6 +175,15 @@ TEST(frames_of_a_call_are_behind_its_native_stack)
         lock_holder = own();
     }
     CHECK_EQ(atomic_load(&page->code_count), 6);
+    stop();
+}
+
+/* Each new function is some copies; those of one call alone would not do for so many. */
+TEST(many_new_functions_at_once_are_read)
+{
+    start();
+    run_frames(FRAMES);
+    check_frames(call_from(0x2000), FRAMES);
     stop();
 }
 
