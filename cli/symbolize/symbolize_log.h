@@ -11,8 +11,8 @@
 enum { SYMBOLIZE_LOG_UUID = 33 };
 
 struct symbolize_log_image {
-    uint64_t base, end; /* first and last address */
-    const char *path;   /* points into the log; in JSON with escapes */
+    uint64_t base, end; /* first and last address; of JSON, symbolize_ips.c has its own `end` */
+    const char *path;   /* points into the log; null in JSON */
     size_t path_size;
     char uuid[SYMBOLIZE_LOG_UUID]; /* lower-case digits; "" when unknown */
 };

@@ -1,0 +1,4 @@
+set(sources
+    tape.c
+    tape_value.c
+)
