@@ -338,13 +338,46 @@ static void put_path(struct work *w)
     }
 }
 
-static void put_text(struct work *w, const struct sonde__report_stall *stall)
+static void put_stall(struct work *w, const struct sonde__report_stall *stall)
 {
     static const char *const kinds[] = {"loop", "launch", "exit", "scope"};
     const char *kind = stall->kind < sizeof kinds / sizeof *kinds ? kinds[stall->kind] : kinds[0];
     add_line(w, "stall ", kind, strlen(kind));
     add_role(w, stall);
-    put_path(w);
+}
+
+/* Add the path of all samples to the text, and hash it. */
+static enum sonde_status finish(struct work *w, const struct sonde__report_stall *stall,
+                                struct sonde__report_fingerprint *ret_fingerprint)
+{
+    struct sonde__report_fingerprint result = {.id = ""};
+    struct sonde__report_hash hash;
+    struct sonde__text id;
+    char digits[33];
+    w->entries = sonde__mem_alloc_array(stall->sample_count, sizeof *w->entries);
+    w->failed = w->failed || w->entries == NULL;
+    if (!w->failed) {
+        add_up(w, stall);
+        find_paths(w);
+        put_path(w);
+    }
+    sonde__mem_free(w->entries);
+    sonde__mem_free(w->elements);
+    if (w->failed) {
+        sonde__mem_free(w->text);
+        return SONDE_MEMORY;
+    }
+    sonde__report_hash_init(&hash);
+    sonde__report_hash_add(&hash, w->text, w->size);
+    sonde__report_hash_text(&hash, digits);
+    sonde__base_text_init(&id, result.id, sizeof result.id);
+    sonde__base_text_dec(&id, SONDE__REPORT_FINGERPRINT_VERSION);
+    sonde__base_text_str(&id, ":");
+    sonde__base_text_str(&id, digits);
+    result.text = w->text;
+    result.size = w->size;
+    *ret_fingerprint = result;
+    return SONDE_OK;
 }
 
 enum sonde_status sonde__report_fingerprint(const struct sonde__report *report,
@@ -352,39 +385,26 @@ enum sonde_status sonde__report_fingerprint(const struct sonde__report *report,
                                             struct sonde__report_fingerprint *ret_fingerprint)
 {
     struct work w = {.report = report};
-    struct sonde__report_fingerprint result = {.id = ""};
-    struct sonde__report_hash hash;
-    struct sonde__text id;
-    char digits[33];
-    sonde__base_text_init(&id, result.id, sizeof result.id);
     if (stall->sample_count == 0) {
+        struct sonde__text id;
+        *ret_fingerprint = (struct sonde__report_fingerprint){.id = ""};
+        sonde__base_text_init(&id, ret_fingerprint->id, sizeof ret_fingerprint->id);
         sonde__base_text_str(&id, sonde__report_text(report, stall->fingerprint));
-        *ret_fingerprint = result;
         return SONDE_OK;
     }
-    w.entries = sonde__mem_alloc_array(stall->sample_count, sizeof *w.entries);
-    if (w.entries == NULL) {
-        return SONDE_MEMORY;
-    }
-    add_up(&w, stall);
-    find_paths(&w);
-    put_text(&w, stall);
-    sonde__mem_free(w.entries);
-    sonde__mem_free(w.elements);
-    if (w.failed) {
-        sonde__mem_free(w.text);
-        return SONDE_MEMORY;
-    }
-    sonde__report_hash_init(&hash);
-    sonde__report_hash_add(&hash, w.text, w.size);
-    sonde__report_hash_text(&hash, digits);
-    sonde__base_text_dec(&id, SONDE__REPORT_FINGERPRINT_VERSION);
-    sonde__base_text_str(&id, ":");
-    sonde__base_text_str(&id, digits);
-    result.text = w.text;
-    result.size = w.size;
-    *ret_fingerprint = result;
-    return SONDE_OK;
+    put_stall(&w, stall);
+    return finish(&w, stall, ret_fingerprint);
+}
+
+enum sonde_status sonde__report_error_fingerprint(const struct sonde__report *report,
+                                                  uint32_t stack, const char *what,
+                                                  struct sonde__report_fingerprint *ret_fingerprint)
+{
+    struct work w = {.report = report};
+    const struct sonde__report_sample sample = {.stack = stack};
+    const struct sonde__report_stall as_stall = {.samples = &sample, .sample_count = 1};
+    add_line(&w, "error ", what, strlen(what));
+    return finish(&w, &as_stall, ret_fingerprint);
 }
 
 void sonde__report_fingerprint_done(struct sonde__report_fingerprint *fingerprint)

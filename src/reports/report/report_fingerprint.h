@@ -36,6 +36,13 @@ SONDE_NODISCARD enum sonde_status
 sonde__report_fingerprint(const struct sonde__report *report,
                           const struct sonde__report_stall *stall,
                           struct sonde__report_fingerprint *ret_fingerprint);
+/* The same of an error or a crash: what went wrong ("SIGSEGV", "TypeError"), and the path of the
+ * thread where it did; the thread's role is no part of it. Returns OK | MEMORY. Ownership: as
+ * above. */
+SONDE_NODISCARD enum sonde_status
+sonde__report_error_fingerprint(const struct sonde__report *report, uint32_t stack,
+                                const char *what,
+                                struct sonde__report_fingerprint *ret_fingerprint);
 void sonde__report_fingerprint_done(struct sonde__report_fingerprint *fingerprint);
 
 /* Set the fingerprint of a stall in the model. */

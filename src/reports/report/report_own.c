@@ -8,6 +8,17 @@
 #include "report_analyse.h"
 #include "report_canonical.h"
 
+/* The start of a frame's function; if it is not known, the place of the call, which tells the
+ * callers of one build apart. The pc of the innermost frame is another in each sample, and tells
+ * nothing. */
+static uint64_t start_of(const struct sonde__report_frame *frame)
+{
+    bool is_call = (frame->how & SONDE_HOW_FOUND_MASK) != SONDE_FOUND_REGISTERS;
+    return frame->name_offset != 0        ? frame->offset - frame->name_offset
+           : is_call && frame->image != 0 ? frame->offset
+                                          : 0;
+}
+
 struct sonde__report_element sonde__report_element(const struct sonde__report *report,
                                                    const struct sonde__report_step *step)
 {
@@ -19,7 +30,7 @@ struct sonde__report_element sonde__report_element(const struct sonde__report *r
         e.hash = sonde__base_hash_bytes(e.hash, name, sonde__report_canonical_function(name));
     } else {
         e.name = 0;
-        e.start = f->name_offset != 0 ? f->offset - f->name_offset : 0;
+        e.start = start_of(f);
         e.hash = sonde__base_hash_bytes(e.hash, &e.image, sizeof e.image);
         e.hash = sonde__base_hash_bytes(e.hash, &e.start, sizeof e.start);
     }

@@ -25,8 +25,9 @@ struct sonde__report_element {
     uint64_t hash; /* of its text, in this report; not 0 */
     uint32_t name; /* string id; 0: identified by image and offset */
     uint32_t image;
-    uint64_t start; /* start of a function without a name; 0: unknown */
-    bool is_entry;  /* it only starts the program; set by a caller that knows who called it */
+    uint64_t
+        start; /* of a function without a name: its start, else the place of its call; 0: unknown */
+    bool is_entry; /* it only starts the program; set by a caller that knows who called it */
 };
 struct sonde__report_element sonde__report_element(const struct sonde__report *report,
                                                    const struct sonde__report_step *step);
