@@ -23,7 +23,7 @@ static const struct sonde__cli_option options[] = {
 static void print_project(void *ctx, const struct store_project *project)
 {
     (void)ctx;
-    printf("%s", project->name);
+    printf("%u  %s", project->number, project->name);
     if (project->limit.per_minute != 0) {
         printf("  %u a minute", project->limit.per_minute);
     }

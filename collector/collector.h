@@ -21,7 +21,8 @@ struct collector {
     uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
     _Atomic uint64_t behind_bytes; /* those that waited when this was counted */
     _Atomic uint64_t accepted, refused, answered, limited, dropped; /* dropped: slow clients */
-    _Atomic uint64_t body_bytes;                                    /* memory of bodies now */
+    _Atomic uint64_t eventless;  /* envelopes of which nothing is kept */
+    _Atomic uint64_t body_bytes; /* memory of bodies now */
 };
 
 /* Nanoseconds since 1970. */

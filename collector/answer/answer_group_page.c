@@ -84,6 +84,10 @@ static const char *rule_of(uint32_t kind)
     return kind == DIGEST_STALL
                ? "Stalls with this text are one group: what stalled, its thread, what it waited "
                  "for, and the program's own functions on the path with the most time."
+           : kind == DIGEST_ERROR
+               ? "Errors and crashes with this text are one group: what went wrong, and the "
+                 "program's "
+                 "own functions that lead to it."
                : "Calls with this key are one group: the function, the rule, and the program's own "
                  "functions that lead to it.";
 }

@@ -51,6 +51,8 @@ enum http_when answer_metrics(struct http_request *request)
     put(out, "reports_accepted_total", "counter", "reports answered with 2xx", c->accepted);
     put(out, "requests_refused_total", "counter", "requests answered with an error", c->refused);
     put(out, "reports_limited_total", "counter", "reports answered with 429", c->limited);
+    put(out, "envelopes_without_event_total", "counter",
+        "Sentry envelopes of which nothing is kept", c->eventless);
     put(out, "clients_dropped_total", "counter", "clients that were too slow", c->dropped);
     put(out, "files_removed_total", "counter", "files of reports that are not kept",
         keeper_removed(c->keeper));

@@ -6,13 +6,12 @@
  * then they are written together, and synced once. While it waits for the disk others arrive, so
  * the slower the disk the more share a sync. No other thread takes part: a switch of threads costs
  * more than the rest of a request. */
-#include "answers.h"
+#include "answer_ingest.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "coding.h"
 #include "collector.h"
 #include "report_read.h"
 #include "say.h"
@@ -23,7 +22,7 @@
 enum { KEPT_BYTES = 256 << 10 };
 static _Thread_local struct coding_bytes decoded;
 
-static enum http_when refuse(struct http_request *request, unsigned status, const char *text)
+enum http_when ingest_refuse(struct http_request *request, unsigned status, const char *text)
 {
     request->collector->refused++;
     return http_refuse(request, status, "%s", text);
@@ -37,22 +36,34 @@ static bool speaks_it(struct http_request *request)
     return version == NULL || strtoul(version, NULL, 10) >= 1;
 }
 
+bool ingest_coding(struct http_request *request, enum coding *ret_coding)
+{
+    static const struct {
+        const char *name;
+        enum coding coding;
+    } codings[] = {{"identity", CODING_NONE},
+                   {"zstd", CODING_ZSTD},
+                   {"gzip", CODING_GZIP},
+                   {"deflate", CODING_DEFLATE}};
+    const char *name = http_header(request, "Content-Encoding");
+    *ret_coding = CODING_NONE;
+    for (size_t i = 0; name != NULL && i < sizeof codings / sizeof *codings; i++) {
+        if (strcasecmp(name, codings[i].name) == 0) {
+            *ret_coding = codings[i].coding;
+            return true;
+        }
+    }
+    return name == NULL;
+}
+
+/* Of a report, which has three codings. */
 static bool form_of(struct http_request *request, enum coding *ret_coding)
 {
-    const char *coding = http_header(request, "Content-Encoding");
-    if (coding == NULL || strcasecmp(coding, "identity") == 0) {
-        *ret_coding = CODING_NONE;
-        request->form = JOURNAL_REPORT;
-    } else if (strcasecmp(coding, "zstd") == 0) {
-        *ret_coding = CODING_ZSTD;
-        request->form = JOURNAL_REPORT_ZSTD;
-    } else if (strcasecmp(coding, "gzip") == 0) {
-        *ret_coding = CODING_GZIP;
-        request->form = JOURNAL_REPORT_GZIP;
-    } else {
-        return false;
-    }
-    return true;
+    bool is_known = ingest_coding(request, ret_coding) && *ret_coding != CODING_DEFLATE;
+    request->form = *ret_coding == CODING_ZSTD   ? JOURNAL_REPORT_ZSTD
+                    : *ret_coding == CODING_GZIP ? JOURNAL_REPORT_GZIP
+                                                 : JOURNAL_REPORT;
+    return is_known;
 }
 
 /* The id in quotes, or without; else a hash of the content, as senders make it without an id. */
@@ -72,22 +83,36 @@ static bool find_id(struct http_request *request, const void *bytes, size_t size
     return ids_parse_report(key, length, &request->id);
 }
 
+unsigned ingest_unpack(struct http_request *request, enum coding coding, const void **ret_bytes,
+                       size_t *ret_size, const char **ret_text)
+{
+    if (decoded.capacity > KEPT_BYTES) {
+        free(decoded.bytes);
+        decoded = (struct coding_bytes){0};
+    }
+    *ret_bytes = request->body;
+    *ret_size = request->size;
+    if (coding == CODING_NONE) {
+        return 0;
+    }
+    int os_error = coding_unpack(coding, request->body, request->size, &decoded);
+    *ret_text = os_error == EFBIG    ? "the report is too large: at most 64 MiB"
+                : os_error == ENOMEM ? "no memory for it"
+                                     : "the body is damaged, or cut";
+    *ret_bytes = decoded.bytes;
+    *ret_size = decoded.size;
+    return os_error == 0 ? 0 : os_error == EFBIG ? 413 : os_error == ENOMEM ? 503 : 400;
+}
+
 /* Returns 0, or the status that refuses, with a text. */
 static unsigned look_at_body(struct http_request *request, enum coding coding,
                              const char **ret_text)
 {
-    const void *bytes = request->body;
-    size_t size = request->size;
-    if (coding != CODING_NONE) {
-        int os_error = coding_unpack(coding, bytes, size, &decoded);
-        *ret_text = os_error == EFBIG    ? "the report is too large: at most 64 MiB"
-                    : os_error == ENOMEM ? "no memory for it"
-                                         : "the body is damaged, or cut";
-        if (os_error != 0) {
-            return os_error == EFBIG ? 413 : os_error == ENOMEM ? 503 : 400;
-        }
-        bytes = decoded.bytes;
-        size = decoded.size;
+    const void *bytes;
+    size_t size;
+    unsigned status = ingest_unpack(request, coding, &bytes, &size, ret_text);
+    if (status != 0) {
+        return status;
     }
     *ret_text = "this is no sonde report";
     if (size == 0 || !sonde__report_begins(bytes, size < SONDE__REPORT_BEGIN_BYTES
@@ -165,7 +190,7 @@ static void forget(struct http_request *request)
     }
 }
 
-static enum http_when after_batch(struct http_request *request)
+enum http_when ingest_again(struct http_request *request)
 {
     if (request->forget != NULL) { /* it is the first that is looked at again */
         write_batch(request->collector);
@@ -176,21 +201,22 @@ static enum http_when after_batch(struct http_request *request)
     say_error("a report cannot be written to the journal: %s", strerror(request->os_error));
     http_add_header(request, "Retry-After", "60");
     bool is_full = request->os_error == ENOSPC || request->os_error == EDQUOT;
-    return refuse(request, is_full ? 507 : 503, "the collector's disk does not take it");
+    return ingest_refuse(request, is_full ? 507 : 503, "the collector's disk does not take it");
 }
 
 static enum http_when put_into_batch(struct http_request *request)
 {
     if (is_behind(request->collector)) {
         http_add_header(request, "Retry-After", "30");
-        return refuse(request, 503, "too many reports wait: come back");
+        return ingest_refuse(request, 503, "too many reports wait: come back");
     }
     uint32_t wait = limits_take(request->collector->limits, request->project, &request->key.limit,
                                 collector_now_ns());
     if (wait != 0) {
         request->collector->limited++;
         http_add_header(request, "Retry-After", "%u", wait);
-        return refuse(request, 429, "the project has sent as much as it may: come back later");
+        return ingest_refuse(request, 429,
+                             "the project has sent as much as it may: come back later");
     }
     if (batch.count == JOURNAL_BATCH_MAX) {
         write_batch(request->collector);
@@ -200,34 +226,33 @@ static enum http_when put_into_batch(struct http_request *request)
     return HTTP_AGAIN;
 }
 
+enum http_when ingest_put(struct http_request *request)
+{
+    enum store_status known =
+        store_knows(request->collector->store, request->project, &request->id);
+    if (known == STORE_FAILED) {
+        http_add_header(request, "Retry-After", "30");
+        return ingest_refuse(request, 503, "the database does not answer");
+    }
+    return known == STORE_KNOWN ? accept_it(request, true) : put_into_batch(request);
+}
+
 enum http_when answer_ingest(struct http_request *request)
 {
     enum coding coding;
     const char *text;
     if (request->is_again) {
-        return after_batch(request);
+        return ingest_again(request);
     }
     http_add_header(request, "Sonde-Protocol", PROTOCOL);
     if (!speaks_it(request)) {
-        return refuse(request, 426, "this collector speaks version 1 of the protocol");
+        return ingest_refuse(request, 426, "this collector speaks version 1 of the protocol");
     }
     if (!form_of(request, &coding)) {
         http_add_header(request, "Accept-Encoding", "zstd, gzip");
-        return refuse(request, 415, "this content coding is not accepted: zstd, gzip or none");
+        return ingest_refuse(request, 415,
+                             "this content coding is not accepted: zstd, gzip or none");
     }
     unsigned status = look_at_body(request, coding, &text);
-    if (decoded.capacity > KEPT_BYTES) {
-        free(decoded.bytes);
-        decoded = (struct coding_bytes){0};
-    }
-    if (status != 0) {
-        return refuse(request, status, text);
-    }
-    enum store_status known =
-        store_knows(request->collector->store, request->project, &request->id);
-    if (known == STORE_FAILED) {
-        http_add_header(request, "Retry-After", "30");
-        return refuse(request, 503, "the database does not answer");
-    }
-    return known == STORE_KNOWN ? accept_it(request, true) : put_into_batch(request);
+    return status != 0 ? ingest_refuse(request, status, text) : ingest_put(request);
 }

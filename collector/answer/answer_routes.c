@@ -4,6 +4,8 @@
 
 const struct http_route answer_routes[] = {
     {"POST", "/api/reports", STORE_INGEST, .is_prompt = true, .handle = answer_ingest},
+    {"POST", "/api/*/envelope/", STORE_INGEST, .is_prompt = true, .is_sentry = true,
+     .handle = answer_envelope},
     {"GET", "/api/projects", STORE_READ, .handle = answer_projects},
     {"GET", "/api/projects/*/groups", STORE_READ, .handle = answer_groups},
     {"GET", "/api/projects/*/groups/*", STORE_READ, .handle = answer_group},

@@ -89,7 +89,7 @@ static bool word_of(struct http_request *request, const char *name, const char *
     return false;
 }
 
-static const char *const kinds[] = {"", "stall", "finding", "call", NULL};
+static const char *const kinds[] = {"", "stall", "finding", "call", "error", NULL};
 
 const char *answer_kind_text(uint32_t kind)
 {

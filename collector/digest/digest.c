@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "digest_calls.h"
+#include "import_model.h"
 #include "mem_heap.h"
 #include "report_fingerprint.h"
 #include "report_read.h"
@@ -42,17 +43,38 @@ static void set_title(struct digest_event *event)
     static const char *const words[] = {"function ", "library ", "thread "};
     const char *value = NULL;
     size_t size = 0;
+    const char *error = last_line(event->why, "error ", &size);
+    if (error != NULL) {
+        add(event, "", error, size);
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words && value == NULL; i++) {
         value = last_line(event->why, words[i], &size);
     }
     if (value != NULL) {
-        add(event, "", value, size);
+        add(event, " in ", value, size);
     }
     value = last_line(event->why, "blocked in ", &size);
     if (value != NULL) {
         add(event, ", ", "blocked in ", 11);
         add(event, "", value, size);
     }
+}
+
+/* Take the fingerprint, and its text as the reason. */
+static enum sonde_status set_cause(struct digest_event *event,
+                                   struct sonde__report_fingerprint *fingerprint)
+{
+    snprintf(event->group, sizeof event->group, "%s", fingerprint->id);
+    event->why = sonde__mem_alloc_zeroed(fingerprint->size + 1);
+    if (event->why != NULL && fingerprint->text != NULL) {
+        memcpy(event->why, fingerprint->text, fingerprint->size);
+    }
+    sonde__report_fingerprint_done(fingerprint);
+    if (event->why == NULL) {
+        return SONDE_MEMORY;
+    }
+    set_title(event);
+    return SONDE_OK;
 }
 
 static enum sonde_status read_stall(const struct sonde__report *report,
@@ -71,16 +93,10 @@ static enum sonde_status read_stall(const struct sonde__report *report,
     if (status != SONDE_OK) {
         return status;
     }
-    snprintf(event.group, sizeof event.group, "%s", fingerprint.id);
-    event.why = sonde__mem_alloc_zeroed(fingerprint.size + 1);
-    if (event.why != NULL && fingerprint.text != NULL) {
-        memcpy(event.why, fingerprint.text, fingerprint.size);
+    status = set_cause(&event, &fingerprint);
+    if (status != SONDE_OK) {
+        return status;
     }
-    sonde__report_fingerprint_done(&fingerprint);
-    if (event.why == NULL) {
-        return SONDE_MEMORY;
-    }
-    set_title(&event);
     status = sonde__report_analyse(report, stall, &analysis);
     if (status == SONDE_OK) {
         sonde__report_summary_text(report, stall, &analysis, event.summary, sizeof event.summary);
@@ -123,6 +139,63 @@ static enum sonde_status read_stalls(const struct sonde__report *report, struct 
     for (uint32_t i = 0; i < counts && digest->event_count < DIGEST_EVENTS_MAX; i++) {
         read_count(report, sonde__report_stall_count_at(report, i),
                    &digest->events[digest->event_count++]);
+    }
+    return status;
+}
+
+/* --- errors and crashes --- */
+
+/* What went wrong in this thread, and whether the program ended by it. Null: nothing did. */
+static const char *error_of(const struct sonde__report *report,
+                            const struct sonde__report_thread *thread, bool *ret_is_fatal)
+{
+    static const char *const words[] = {IMPORT_ERROR, IMPORT_CRASHED};
+    const char *note = sonde__report_text(report, thread->note);
+    for (unsigned i = 0; i < 2; i++) {
+        if (strncmp(note, words[i], strlen(words[i])) == 0) {
+            *ret_is_fatal = i == 1;
+            return note + strlen(words[i]);
+        }
+    }
+    return NULL;
+}
+
+static enum sonde_status read_error(const struct sonde__report *report,
+                                    const struct sonde__report_thread *thread,
+                                    struct digest_event *ret_event)
+{
+    struct sonde__report_fingerprint fingerprint;
+    struct digest_event event = {.kind = DIGEST_ERROR, .begin_ns = thread->time_ns, .count = 1};
+    const char *what = error_of(report, thread, &event.is_fatal);
+    const char *name = sonde__report_text(report, thread->name);
+    enum sonde_status status =
+        sonde__report_error_fingerprint(report, thread->stack, what, &fingerprint);
+    if (status == SONDE_OK) {
+        status = set_cause(&event, &fingerprint);
+    }
+    snprintf(event.summary, sizeof event.summary, "%s%s%s%s", what,
+             event.is_fatal ? ", the program ended by it" : "", *name != '\0' ? ", thread " : "",
+             name);
+    *ret_event = event;
+    return status;
+}
+
+static enum sonde_status read_errors(const struct sonde__report *report, struct digest *digest)
+{
+    enum sonde_status status = SONDE_OK;
+    uint32_t threads = sonde__report_thread_count(report);
+    bool is_fatal;
+    for (uint32_t i = 0; i < threads && status == SONDE_OK; i++) {
+        const struct sonde__report_thread *thread = sonde__report_thread(report, i);
+        if (error_of(report, thread, &is_fatal) == NULL) {
+            continue;
+        }
+        if (digest->event_count == DIGEST_EVENTS_MAX) {
+            digest->left_out++;
+            continue;
+        }
+        status = read_error(report, thread, &digest->events[digest->event_count]);
+        digest->event_count += status == SONDE_OK;
     }
     return status;
 }
@@ -176,6 +249,10 @@ static uint32_t most_events(const struct sonde__report *report)
 {
     uint64_t most = (uint64_t)sonde__report_stall_count(report) +
                     sonde__report_stall_count_count(report) + sonde__report_call_count(report);
+    bool is_fatal;
+    for (uint32_t i = 0; i < sonde__report_thread_count(report); i++) {
+        most += error_of(report, sonde__report_thread(report, i), &is_fatal) != NULL;
+    }
     return most < DIGEST_EVENTS_MAX ? (uint32_t)most : DIGEST_EVENTS_MAX;
 }
 
@@ -191,6 +268,9 @@ static enum sonde_status read_all(const struct sonde__report *report, struct dig
     }
     if (status == SONDE_OK) {
         status = read_stalls(report, digest);
+    }
+    if (status == SONDE_OK) {
+        status = read_errors(report, digest);
     }
     return status == SONDE_OK ? digest_read_calls(report, digest) : status;
 }

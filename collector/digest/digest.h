@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the store keeps of a report: who sent it, and its events. An event is a stall, or the calls
- * that one rule found from one place of the program; it belongs to the group of its cause
+/* What the store keeps of a report: who sent it, and its events. An event is a stall, a crash, or
+ * the calls that one rule found from one place of the program; it belongs to the group of its cause
  * (report_fingerprint.h, report_call_key.h). A pure function of the bytes. Context: any thread. */
 #ifndef SONDE_COLLECTOR_DIGEST_H
 #define SONDE_COLLECTOR_DIGEST_H
@@ -20,6 +20,7 @@ enum digest_kind {
     DIGEST_STALL = 1,
     DIGEST_FINDING = 2, /* calls that a rule of an audit is about */
     DIGEST_CALL = 3,    /* calls without a rule (sonde run --record) */
+    DIGEST_ERROR = 4,   /* an error or a crash, from reports of other tools (import.h) */
 };
 
 struct digest_event {

@@ -12,6 +12,8 @@
 #include "blob.h"
 #include "coding.h"
 #include "guard.h"
+#include "import.h"
+#include "mem_heap.h"
 #include "say.h"
 
 /* Reports of one transaction; and a sync after so many bytes of the journal, which then loses
@@ -36,8 +38,16 @@ struct worker {
     struct worker_counts told;
 };
 
+static bool is_of_another_tool(const struct journal_entry *entry)
+{
+    return entry->form > JOURNAL_CODING_MASK;
+}
+
 static enum coding coding_of(const struct journal_entry *entry)
 {
+    if (is_of_another_tool(entry)) {
+        return (enum coding)(entry->form & JOURNAL_CODING_MASK);
+    }
     return entry->form == JOURNAL_REPORT_ZSTD   ? CODING_ZSTD
            : entry->form == JOURNAL_REPORT_GZIP ? CODING_GZIP
                                                 : CODING_NONE;
@@ -45,46 +55,79 @@ static enum coding coding_of(const struct journal_entry *entry)
 
 /* --- one report --- */
 
-/* Read what is in w->bytes, unless the program ended twice when it did. */
-static enum sonde_status read_digest(struct worker *w, struct journal_place place,
-                                     struct digest *ret_digest, struct sonde_error *ret_error)
+/* What was read of w->bytes. */
+struct reading {
+    enum sonde_status status;
+    struct sonde_error error;
+    struct digest digest; /* if OK */
+};
+
+/* Make a report of sonde of what another tool sent; what cannot be read stays as it is. */
+static enum sonde_status convert(struct worker *w, const struct journal_entry *entry,
+                                 struct sonde_error *ret_error)
 {
-    if (!guard_enter(&w->guard, place)) {
-        snprintf(ret_error->what, sizeof ret_error->what,
-                 "the collector ended twice while it read this report");
-        return SONDE_CORRUPT;
+    char id[IDS_REPORT_TEXT];
+    void *bytes;
+    size_t size;
+    ids_report_text(&entry->id, id);
+    enum sonde_status status =
+        import_read((enum import_form)(entry->form & ~JOURNAL_CODING_MASK), w->bytes.bytes,
+                    w->bytes.size, id, &bytes, &size, ret_error);
+    if (status != SONDE_OK) {
+        return status;
     }
-    enum sonde_status status = digest_read(w->bytes.bytes, w->bytes.size, ret_digest, ret_error);
-    guard_leave(&w->guard);
-    return status;
+    int os_error = coding_unpack(CODING_NONE, bytes, size, &w->bytes);
+    sonde__mem_free(bytes);
+    return os_error == 0 ? SONDE_OK : SONDE_MEMORY;
 }
 
-static enum store_status add_digest(struct worker *w, struct journal_place place,
-                                    const struct store_report *what)
+/* Read what is in w->bytes, unless the program ended twice when it did. */
+static void read_bytes(struct worker *w, const struct journal_entry *entry,
+                       struct reading *ret_reading)
 {
-    struct store_report report = *what;
-    struct digest digest;
-    struct sonde_error error = {0};
-    enum sonde_status status = read_digest(w, place, &digest, &error);
-    if (status == SONDE_MEMORY) {
-        say_error("no memory to read a report of %zu bytes", w->bytes.size);
+    *ret_reading = (struct reading){.status = SONDE_CORRUPT};
+    if (!guard_enter(&w->guard, entry->begin)) {
+        snprintf(ret_reading->error.what, sizeof ret_reading->error.what,
+                 "the collector ended twice while it read this report");
+        return;
+    }
+    ret_reading->status =
+        is_of_another_tool(entry) ? convert(w, entry, &ret_reading->error) : SONDE_OK;
+    if (ret_reading->status == SONDE_OK) {
+        ret_reading->status =
+            digest_read(w->bytes.bytes, w->bytes.size, &ret_reading->digest, &ret_reading->error);
+    }
+    guard_leave(&w->guard);
+}
+
+static enum store_status add_file(struct worker *w, const struct journal_entry *entry,
+                                  bool is_decoded, const struct reading *reading)
+{
+    struct store_report report = {.id = entry->id,
+                                  .project = entry->project,
+                                  .received_ns = entry->received_ns,
+                                  .size_bytes = w->bytes.size,
+                                  .digest = reading->status == SONDE_OK ? &reading->digest : NULL,
+                                  .why = reading->error.what};
+    bool is_packed = is_decoded && entry->form == JOURNAL_REPORT_ZSTD;
+    const struct blob blob = {.bytes = w->bytes.bytes,
+                              .size = w->bytes.size,
+                              .packed = is_packed ? entry->bytes : NULL,
+                              .packed_size = entry->size};
+    int os_error = blob_put(&w->blobs, &blob, &report.blob);
+    if (os_error != 0) {
+        say_error("a report's file cannot be written: %s",
+                  w->blobs.store != NULL ? store_error() : strerror(os_error));
         return STORE_FAILED;
     }
-    report.digest = status == SONDE_OK ? &digest : NULL;
-    report.why = error.what;
     enum store_status result = store_add_report(w->store, &report);
-    if (status == SONDE_OK) {
-        digest_done(&digest);
-    } else {
-        w->counts.unread += result == STORE_OK;
-    }
+    w->counts.unread += result == STORE_OK && report.digest == NULL;
     return result;
 }
 
 static enum store_status add_report(struct worker *w, const struct journal_entry *entry)
 {
-    struct store_report report = {
-        .id = entry->id, .project = entry->project, .received_ns = entry->received_ns};
+    struct reading reading;
     enum store_status status = store_knows(w->store, entry->project, &entry->id);
     if (status != STORE_ABSENT) {
         return status;
@@ -96,19 +139,16 @@ static enum store_status add_report(struct worker *w, const struct journal_entry
     if (os_error != 0) { /* it could be decoded when it came */
         w->bytes.size = 0;
     }
-    bool is_packed = os_error == 0 && entry->form == JOURNAL_REPORT_ZSTD;
-    const struct blob blob = {.bytes = w->bytes.bytes,
-                              .size = w->bytes.size,
-                              .packed = is_packed ? entry->bytes : NULL,
-                              .packed_size = entry->size};
-    os_error = blob_put(&w->blobs, &blob, &report.blob);
-    if (os_error != 0) {
-        say_error("a report's file cannot be written: %s",
-                  w->blobs.store != NULL ? store_error() : strerror(os_error));
+    read_bytes(w, entry, &reading);
+    if (reading.status == SONDE_MEMORY) {
+        say_error("no memory to read a report of %zu bytes", w->bytes.size);
         return STORE_FAILED;
     }
-    report.size_bytes = w->bytes.size;
-    return add_digest(w, entry->begin, &report);
+    status = add_file(w, entry, os_error == 0, &reading);
+    if (reading.status == SONDE_OK) {
+        digest_done(&reading.digest);
+    }
+    return status;
 }
 
 /* --- batches --- */

@@ -157,7 +157,11 @@ static unsigned look_at_head(const struct http *http, struct http_request *reque
 {
     unsigned status = http_find_route(request, http->routes, method, path);
     if (status == 0) {
-        status = http_admit(request, http_header(request, MHD_HTTP_HEADER_AUTHORIZATION));
+        const struct http_credentials credentials = {
+            .authorization = http_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
+            .sentry_auth = http_header(request, "X-Sentry-Auth"),
+            .sentry_key = http_argument(request, "sentry_key")};
+        status = http_admit(request, &credentials);
     }
     const char *length = http_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (status == 0 && length != NULL && strtoull(length, NULL, 10) > COLLECTOR_WIRE_MAX) {

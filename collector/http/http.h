@@ -43,6 +43,8 @@ struct http_route {
     bool is_page;         /* for people: asks a browser for the key */
     bool is_of_all;       /* about all projects: a key of one may not use it */
     bool is_prompt;       /* the handler does not wait for the database */
+    bool is_sentry;       /* the key comes as Sentry's SDKs send it, and the first starred part is
+                           * the number or name of its project */
     http_handler *handle;
 };
 

@@ -106,6 +106,26 @@ static size_t secret_of(const char *header, char *to, size_t room)
     return size;
 }
 
+/* "Sentry sentry_version=7, sentry_key=KEY, sentry_client=…", of X-Sentry-Auth or Authorization, or
+ * sentry_key of the query. Source:
+ * https://develop.sentry.dev/sdk/foundations/transport/authentication/ */
+static size_t sentry_secret(const struct http_credentials *c, char *to, size_t room)
+{
+    static const char name[] = "sentry_key=";
+    const char *header = c->sentry_auth != NULL ? c->sentry_auth : c->authorization;
+    const char *at = NULL;
+    if (header != NULL && strncasecmp(header, "Sentry ", 7) == 0) {
+        at = strstr(header, name);
+    }
+    at = at != NULL ? at + sizeof name - 1 : c->sentry_key;
+    size_t size = at != NULL ? strcspn(at, ", ") : 0;
+    if (size >= room) {
+        return 0;
+    }
+    memcpy(to, at != NULL ? at : "", size);
+    return size;
+}
+
 static bool may(const struct store_key *key, enum store_role needed)
 {
     if (needed == STORE_INGEST) {
@@ -165,6 +185,11 @@ static enum store_status find_key(struct store *store, const char *secret, size_
 static unsigned find_project(struct http_request *request)
 {
     struct store *store = request->collector->store;
+    char number[16];
+    snprintf(number, sizeof number, "%u", request->key.project);
+    if (request->route->is_sentry && strcmp(request->parts[0], number) == 0) {
+        return 0;
+    }
     enum store_status status = store_find_project(store, request->parts[0], &request->project);
     if (status == STORE_FAILED) {
         return 503;
@@ -173,13 +198,15 @@ static unsigned find_project(struct http_request *request)
     return status == STORE_OK && is_for ? 0 : 404;
 }
 
-unsigned http_admit(struct http_request *request, const char *authorization)
+unsigned http_admit(struct http_request *request, const struct http_credentials *credentials)
 {
     char secret[256];
     if (request->route->role == 0) {
         return 0;
     }
-    size_t size = secret_of(authorization, secret, sizeof secret);
+    size_t size = request->route->is_sentry
+                      ? sentry_secret(credentials, secret, sizeof secret)
+                      : secret_of(credentials->authorization, secret, sizeof secret);
     if (size == 0) {
         return 401;
     }
@@ -192,5 +219,7 @@ unsigned http_admit(struct http_request *request, const char *authorization)
         return 403;
     }
     request->project = request->key.project;
-    return strstr(request->route->path, "/projects/*") != NULL ? find_project(request) : 0;
+    bool has_project =
+        request->route->is_sentry || strstr(request->route->path, "/projects/*") != NULL;
+    return has_project ? find_project(request) : 0;
 }

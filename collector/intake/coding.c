@@ -53,10 +53,11 @@ static int unpack_zstd(const void *bytes, size_t size, struct coding_bytes *to)
     return os_error == 0 && in.pos != size ? EBADMSG : os_error;
 }
 
-static int unpack_gzip(const void *bytes, size_t size, struct coding_bytes *to)
+/* window_bits: of zlib, which tell the two formats apart. */
+static int unpack_deflate(int window_bits, const void *bytes, size_t size, struct coding_bytes *to)
 {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)size};
-    int result = inflateInit2(&stream, 15 + 16), os_error = 0;
+    int result = inflateInit2(&stream, window_bits), os_error = 0;
     if (result != Z_OK) {
         return ENOMEM;
     }
@@ -91,9 +92,10 @@ int coding_unpack(enum coding coding, const void *bytes, size_t size,
                   struct coding_bytes *ret_bytes)
 {
     ret_bytes->size = 0;
-    int os_error = coding == CODING_ZSTD   ? unpack_zstd(bytes, size, ret_bytes)
-                   : coding == CODING_GZIP ? unpack_gzip(bytes, size, ret_bytes)
-                                           : copy(bytes, size, ret_bytes);
+    int os_error = coding == CODING_ZSTD      ? unpack_zstd(bytes, size, ret_bytes)
+                   : coding == CODING_GZIP    ? unpack_deflate(15 + 16, bytes, size, ret_bytes)
+                   : coding == CODING_DEFLATE ? unpack_deflate(15, bytes, size, ret_bytes)
+                                              : copy(bytes, size, ret_bytes);
     return os_error == 0 && ret_bytes->size > CODING_DECODED_MAX ? EFBIG : os_error;
 }
 

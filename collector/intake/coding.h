@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Content codings of a body: none, zstd (RFC 8878), gzip (RFC 1952). A decoded content is bounded,
- * whatever its coding claims. Context: any thread. */
+/* Content codings of a body: none, zstd (RFC 8878), gzip (RFC 1952), deflate (RFC 1950). A decoded
+ * content is bounded, whatever its coding claims. Context: any thread. */
 #ifndef SONDE_COLLECTOR_CODING_H
 #define SONDE_COLLECTOR_CODING_H
 
 #include <stddef.h>
 
-enum coding { CODING_NONE, CODING_ZSTD, CODING_GZIP };
+/* The numbers are stored (journal.h). */
+enum coding { CODING_NONE, CODING_ZSTD, CODING_GZIP, CODING_DEFLATE };
 
 #define CODING_DECODED_MAX ((size_t)64 << 20)
 

@@ -18,7 +18,10 @@ enum journal_form {
     JOURNAL_REPORT = 1, /* a sonde report, unchanged */
     JOURNAL_REPORT_ZSTD = 2,
     JOURNAL_REPORT_GZIP = 3,
+    /* Of other tools: these, plus an enum coding. */
+    JOURNAL_ENVELOPE = 0x10,
 };
+#define JOURNAL_CODING_MASK 0xfu
 
 /* A place between two entries. Zero: the begin of all. */
 struct journal_place {

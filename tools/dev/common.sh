@@ -142,6 +142,34 @@ from_npm() {
     done < <(grep -v '^#' tools/npm-packages.list)
 }
 
+# locked_npm NAME FOLDER: installs the npm packages that FOLDER/package-lock.json pins, with their checksums, in
+# $cache/npm/NAME as test input. None of their scripts is run. Without npm or a registry the tests that need them skip.
+locked_npm() {
+    local kept=$cache/npm/$1 sum folder
+    sum=$(sha256sum <"$2/package-lock.json")
+    [ "$(cat "$kept/.done" 2>/dev/null)" != "$sum" ] || return 0
+    if ! command -v npm >/dev/null; then
+        say "no npm: tests of $1 skip"
+        return 0
+    fi
+    say "fetching from the npm registry, as test input: $1"
+    mkdir -p "$cache/npm"
+    folder=$(mktemp -d "$cache/npm/.fetch.XXXXXX")
+    cp "$2/package.json" "$2/package-lock.json" "$folder"
+    if ! (cd "$folder" && timeout 300 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000) \
+        >"$folder.log" 2>&1 </dev/null; then
+        say "could not fetch $1: its tests skip"
+        tail -3 "$folder.log"
+        rm -rf "$folder" "$folder.log"
+        return 0
+    fi
+    rm -f "$folder.log"
+    chmod 755 "$folder"
+    printf '%s\n' "$sum" >"$folder/.done"
+    rm -rf "$kept"
+    mv "$folder" "$kept"
+}
+
 # corpora: fetches the largest debug information of Debian, with inflated sections, and the stripped
 # files: a gigabyte, only for benchmarks and --long. corpus NAME (libjvm.so, ceph-osd): prints the
 # path of the inflated file; shipped NAME: that of the file as shipped.

@@ -32,7 +32,7 @@ dev_setup() {
     for group in "$@"; do
         case $group in
             build) need "${packages_build[@]}"; unpack "${unpacked_build[@]}" ;;
-            test) need "${packages_build[@]}" "${packages_test[@]}"; want "${wanted_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; unpack_program "${python_test[@]}"; unpack_program "${node_test[@]}"; from_npm test ;;
+            test) need "${packages_build[@]}" "${packages_test[@]}"; want "${wanted_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; unpack_program "${python_test[@]}"; unpack_program "${node_test[@]}"; from_npm test; locked_npm sentry-sdk tests/integration/collector/sentry ;;
             long) (need "${packages_long[@]}") || want "${packages_long[@]}" ;;
             bench) need "${packages_build[@]}" "${packages_bench[@]}"; unpack "${unpacked_bench[@]}" ;;
             *) die "setup: unknown group '$group' (build, test, long, bench)" ;;

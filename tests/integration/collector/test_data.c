@@ -70,7 +70,7 @@ TEST_TIMEOUT(options_have_one_order, 60)
         "other\n"
         "sonde-collector serve: not an address and port as 127.0.0.1:7450: nowhere\n"
         "sonde-collector serve: not an address and port as 127.0.0.1:7450: elsewhere\n"
-        "default\n"
+        "1  default\n"
         "sonde-collector serve: conf:1: no option of serve has this name\n"
         "sonde-collector serve: conf:1: not a number from 1 to 64\n"
         "sonde-collector key: conf:1: \"name = value\" is expected\n"

@@ -39,7 +39,7 @@ TEST_TIMEOUT(quota_answers_429, 90)
              post);
     check_script(&run, script,
                  "429\nlater\n200\n201\nsonde_collector_reports_limited_total 1\n"
-                 "default  2 a day\nother\n");
+                 "1  default  2 a day\n2  other\n");
     collector_stop(&run);
 }
 
