@@ -276,7 +276,7 @@ static unsigned put_frame(struct python_own_reader *reader, struct sonde__script
     unsigned result = code != 0 ? number_of(reader, page, code, &number) : PYTHON_OWN_READ;
     if (result == PYTHON_OWN_READ) {
         *node = sonde__depot_child(depot, *node, word_of(number, frame));
-        result = *node != SONDE__DEPOT_NONE ? PYTHON_OWN_READ : SONDE__SCRIPT_FULL;
+        result = *node != SONDE__DEPOT_NONE ? PYTHON_OWN_READ : (unsigned)SONDE__SCRIPT_FULL;
     }
     return result;
 }
@@ -351,7 +351,7 @@ static unsigned add_frames(struct sonde__record *record, struct sonde__script_pa
     }
     uint32_t linked = link(depot, memo, native, node);
     *ret_node = linked != SONDE__DEPOT_NONE ? linked : native;
-    return linked != SONDE__DEPOT_NONE ? PYTHON_OWN_READ : SONDE__SCRIPT_FULL;
+    return linked != SONDE__DEPOT_NONE ? PYTHON_OWN_READ : (unsigned)SONDE__SCRIPT_FULL;
 }
 
 static struct memo *enter_memo(void)
