@@ -15,7 +15,7 @@ static enum sonde_status find_sections(const struct sonde__symindex_source *sour
                                        struct sonde_error *ret_error)
 {
     sonde__dwarf_sections_init(ret_sections);
-    if (source->symbols_only) {
+    if (source->symbols_only || source->breakpad != NULL) {
         return SONDE_OK;
     }
     if (source->sections != NULL) {
@@ -37,6 +37,9 @@ static enum sonde_status find_sections(const struct sonde__symindex_source *sour
 static uint64_t input_bytes(const struct sonde__symindex_source *source,
                             struct sonde__dwarf_sections *sections)
 {
+    if (source->breakpad != NULL) {
+        return source->breakpad->size;
+    }
     uint64_t sum = sonde__base_bytes_left(source->macho_debug != NULL ? &source->macho_debug->file
                                                                       : &source->debug->file);
     for (unsigned i = 0; source->sections != NULL && i < SONDE__DWARF_SECTION_COUNT; i++) {
@@ -58,6 +61,11 @@ static bool is_object(const struct sonde__symindex_source *source)
 static bool find_text(const struct sonde__symindex_source *source, uint64_t *ret_start,
                       uint64_t *ret_end)
 {
+    if (source->breakpad != NULL) {
+        *ret_start = 0;
+        *ret_end = source->breakpad->end;
+        return true;
+    }
     if (source->macho_debug != NULL) {
         return sonde__macho_text_range(source->macho_debug, ret_start, ret_end);
     }
@@ -101,11 +109,16 @@ static enum sonde_status run(struct convert *c, struct sonde__symindex_made *mad
     if (!convert_begin(c)) {
         return c->status;
     }
-    convert_all_units(c);
+    bool is_breakpad = c->source->breakpad != NULL;
+    if (is_breakpad) {
+        convert_breakpad(c);
+    } else {
+        convert_all_units(c);
+    }
     if (c->again) {
         return SONDE_OK;
     }
-    if (c->status == SONDE_OK) {
+    if (c->status == SONDE_OK && !is_breakpad) {
         c->work_left = c->work_all; /* the symbols get a budget of their own */
         convert_symbols(c);
         convert_exports(c);

@@ -360,6 +360,11 @@ bool convert_unit_root(struct convert *c, uint64_t offset);
 void convert_unit_at(struct convert *c, uint64_t offset);
 void convert_done(struct convert *c);
 
+/* --- convert_breakpad.c --- */
+
+/* Read a Breakpad symbol file: all that units and symbol tables give. */
+void convert_breakpad(struct convert *c);
+
 /* --- convert_slices.c --- */
 
 /* Read all units with `threads` threads. */

@@ -53,11 +53,25 @@ static uint32_t checksum(const struct crc_tables *tables, const uint8_t *data, s
 static void find_build_id(const struct sonde__symindex_source *source,
                           struct sonde__build_id *ret_id)
 {
-    if (source->macho_debug != NULL) {
+    if (source->breakpad != NULL) {
+        *ret_id = source->breakpad->id;
+    } else if (source->macho_debug != NULL) {
         *ret_id = source->macho_debug->uuid;
     } else if (!sonde__elf_build_id(source->debug, ret_id) && source->image != NULL) {
         (void)sonde__elf_build_id(source->image, ret_id);
     }
+}
+
+static uint32_t arch_of(const struct sonde__symindex_source *source)
+{
+    return source->breakpad != NULL      ? source->breakpad->arch
+           : source->macho_debug != NULL ? source->macho_debug->arch
+                                         : source->debug->arch;
+}
+
+static bool is_from_header(const struct sonde__symindex_source *source)
+{
+    return source->macho_debug != NULL || (source->breakpad != NULL && source->breakpad->is_macho);
 }
 
 static void write_header(const struct encode *e, uint8_t *file, size_t header, size_t size)
@@ -74,9 +88,7 @@ static void write_header(const struct encode *e, uint8_t *file, size_t header, s
     sonde__base_put_le64(file + SYMINDEX_AT_BASE, c->base);
     sonde__base_put_le32(file + SYMINDEX_AT_CODE_BYTES,
                          c->size < UINT32_MAX ? (uint32_t)c->size : UINT32_MAX);
-    sonde__base_put_le32(file + SYMINDEX_AT_ARCH, c->source->macho_debug != NULL
-                                                      ? c->source->macho_debug->arch
-                                                      : c->source->debug->arch);
+    sonde__base_put_le32(file + SYMINDEX_AT_ARCH, arch_of(c->source));
     sonde__base_put_le32(file + SYMINDEX_AT_BUILD_ID_SIZE, id.size);
     memcpy(file + SYMINDEX_AT_BUILD_ID, id.bytes, id.size);
     sonde__base_put_le32(file + SYMINDEX_AT_SECTION_COUNT, SYMINDEX_KNOWN - 1);
@@ -92,7 +104,7 @@ static void write_header(const struct encode *e, uint8_t *file, size_t header, s
     sonde__base_put_le32(file + SYMINDEX_AT_BAD_UNIT_COUNT, (uint32_t)c->bad_unit_count);
     sonde__base_put_le32(file + SYMINDEX_AT_ESCAPE_COUNT, e->escape_count);
     memcpy(file + SYMINDEX_AT_WIDTHS, e->widths, sizeof e->widths);
-    file[SYMINDEX_AT_FLAGS] = c->source->macho_debug != NULL ? SYMINDEX_FROM_HEADER : 0;
+    file[SYMINDEX_AT_FLAGS] = is_from_header(c->source) ? SYMINDEX_FROM_HEADER : 0;
 }
 
 static size_t aligned(size_t size)

@@ -1,6 +1,8 @@
 set(sources
+    breakpad.c
     convert.c
     convert_bounds.c
+    convert_breakpad.c
     convert_die.c
     convert_exports.c
     convert_files.c

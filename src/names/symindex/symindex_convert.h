@@ -9,6 +9,7 @@
 
 #include <sonde/status.h>
 
+#include "breakpad.h"
 #include "dwarf_split.h"
 #include "image_elf.h"
 #include "image_macho.h"
@@ -18,6 +19,8 @@ struct sonde__symindex_source {
     const struct sonde__elf *image; /* the image, if that is another file; or null */
     /* for a Mach-O, with the ELFs null: the dSYM's file, and the image */
     const struct sonde__macho *macho_debug, *macho_image;
+    /* a Breakpad symbol file, with all of these null; else null */
+    const struct sonde__breakpad *breakpad;
     /* the debug sections, unless they are read from `debug`; else null */
     const struct sonde__dwarf_sections *sections;
     /* Find the split unit of a skeleton; false: not found. If several skeletons claim one, the

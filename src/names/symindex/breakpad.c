@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "breakpad.h"
+
+#include <string.h>
+
+#include "base_status.h"
+
+#define OFFSET_MAX ((uint64_t)UINT32_MAX)
+
+bool breakpad_next(const char **at, const char *end, struct breakpad_line *ret_line)
+{
+    if (*at == end) {
+        return false;
+    }
+    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+    *ret_line = (struct breakpad_line){*at, newline != NULL ? newline : end};
+    *at = newline != NULL ? newline + 1 : end;
+    while (ret_line->end > ret_line->at && ret_line->end[-1] == '\r') {
+        ret_line->end--;
+    }
+    return true;
+}
+
+static void skip_spaces(struct breakpad_line *line)
+{
+    while (line->at < line->end && *line->at == ' ') {
+        line->at++;
+    }
+}
+
+bool breakpad_word(struct breakpad_line *line, const char *word)
+{
+    size_t size = strlen(word), left = (size_t)(line->end - line->at);
+    if (left < size || memcmp(line->at, word, size) != 0 ||
+        (left > size && line->at[size] != ' ')) {
+        return false;
+    }
+    line->at += size;
+    skip_spaces(line);
+    return true;
+}
+
+static unsigned digit_of(char c)
+{
+    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+           : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                  : 16;
+}
+
+static bool take_number(struct breakpad_line *line, unsigned base, uint64_t max,
+                        uint64_t *ret_value)
+{
+    const char *at = line->at;
+    uint64_t value = 0;
+    for (; at < line->end && digit_of(*at) < base; at++) {
+        if (value > UINT32_MAX) { /* larger than all that is wanted */
+            return false;
+        }
+        value = value * base + digit_of(*at);
+    }
+    if (at == line->at || value > max || (at < line->end && *at != ' ')) {
+        return false;
+    }
+    line->at = at;
+    skip_spaces(line);
+    *ret_value = value;
+    return true;
+}
+
+bool breakpad_hex(struct breakpad_line *line, uint64_t max, uint64_t *ret_value)
+{
+    return take_number(line, 16, max, ret_value);
+}
+
+bool breakpad_decimal(struct breakpad_line *line, uint64_t max, uint64_t *ret_value)
+{
+    return take_number(line, 10, max, ret_value);
+}
+
+/* Pairs of hexadecimal digits, at most `most`. */
+static void read_id(const struct breakpad_line *line, unsigned most, struct sonde__build_id *ret_id)
+{
+    *ret_id = (struct sonde__build_id){0};
+    for (const char *at = line->at; line->end - at >= 2 && ret_id->size < most; at += 2) {
+        unsigned high = digit_of(at[0]), low = digit_of(at[1]);
+        if (high > 15 || low > 15) {
+            break;
+        }
+        ret_id->bytes[ret_id->size++] = (uint8_t)(high << 4 | low);
+    }
+}
+
+/* "MODULE Linux x86_64 ID name". An ELF's ID is a part of the build-id in another order of bytes:
+ * only INFO CODE_ID has all of it. */
+static bool read_module(struct breakpad_line line, struct sonde__breakpad *file)
+{
+    file->is_macho =
+        breakpad_word(&line, "mac") || breakpad_word(&line, "iOS") || breakpad_word(&line, "ios");
+    if (!file->is_macho && !breakpad_word(&line, "Linux") && !breakpad_word(&line, "Android")) {
+        return false;
+    }
+    file->arch = breakpad_word(&line, "x86_64") ? SONDE_ARCH_X86_64
+                 : breakpad_word(&line, "arm64") || breakpad_word(&line, "arm64e") ||
+                         breakpad_word(&line, "aarch64")
+                     ? SONDE_ARCH_AARCH64
+                     : SONDE_ARCH_OTHER;
+    if (file->arch == SONDE_ARCH_OTHER) {
+        const char *space = memchr(line.at, ' ', (size_t)(line.end - line.at));
+        line.at = space != NULL ? space + 1 : line.end;
+    }
+    if (file->is_macho) {
+        read_id(&line, 16, &file->id);
+    }
+    return true;
+}
+
+static void note_end(struct sonde__breakpad *file, struct breakpad_line line, bool has_size)
+{
+    uint64_t start, size = 1;
+    (void)breakpad_word(&line, "m");
+    if (breakpad_hex(&line, OFFSET_MAX, &start) &&
+        (!has_size || breakpad_hex(&line, OFFSET_MAX - start, &size)) && start + size > file->end) {
+        file->end = start + size;
+    }
+}
+
+bool sonde__breakpad_begins(const void *data, size_t size)
+{
+    return size > 7 && memcmp(data, "MODULE ", 7) == 0;
+}
+
+enum sonde_status sonde__breakpad_open(const void *data, size_t size,
+                                       struct sonde__breakpad *ret_file,
+                                       struct sonde_error *ret_error)
+{
+    struct sonde__breakpad file = {.text = data, .size = size};
+    struct breakpad_line line;
+    const char *at = data, *end = at + size;
+    if (!sonde__breakpad_begins(data, size) || !breakpad_next(&at, end, &line) ||
+        !breakpad_word(&line, "MODULE") || !read_module(line, &file)) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "not a Breakpad symbol file of Linux, macOS or iOS", NULL, 0, 0);
+    }
+    while (breakpad_next(&at, end, &line)) {
+        if (breakpad_word(&line, "FUNC")) {
+            note_end(&file, line, true);
+        } else if (breakpad_word(&line, "PUBLIC")) {
+            note_end(&file, line, false);
+        } else if (!file.is_macho && breakpad_word(&line, "INFO") &&
+                   breakpad_word(&line, "CODE_ID")) {
+            read_id(&line, SONDE__BUILD_ID_MAX, &file.id);
+        }
+    }
+    if (file.end == 0) {
+        return sonde__base_fail(ret_error, SONDE_CORRUPT, "no function has an address", NULL, 0, 0);
+    }
+    *ret_file = file;
+    return SONDE_OK;
+}
