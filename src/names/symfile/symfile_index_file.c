@@ -288,6 +288,21 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
     return finish(status, index, ret_error);
 }
 
+enum sonde_status sonde__symfile_index_make(const struct sonde__symfile_options *options,
+                                            const struct sonde__symfile_pair *pair,
+                                            struct sonde__symfile_index_file *ret_index,
+                                            struct sonde_error *ret_error)
+{
+    *ret_index = (struct sonde__symfile_index_file){0};
+    enum sonde_status status =
+        convert(options, pair, SONDE__SYMFILE_INDEX_MADE, ret_index, ret_error);
+    if (status == SONDE_OK) {
+        status =
+            sonde__symindex_open(ret_index->made, ret_index->size, &ret_index->index, ret_error);
+    }
+    return finish(status, ret_index, ret_error);
+}
+
 void sonde__symfile_index_file_close(struct sonde__symfile_index_file *index)
 {
     sonde__symindex_strings_done(&index->strings);
@@ -326,7 +341,6 @@ bool symfile_index_file_of(const struct sonde__symfile_options *options,
     const struct sonde__symfile_making *making = options->making;
     char kept[SONDE__SYMFILE_KEPT_PATH];
     bool may_keep = making->keep && sonde__symfile_kept_path(id, kept);
-    enum sonde_status status;
     *ret_index = (struct sonde__symfile_index_file){0};
     if (may_keep && open_kept(kept, id, ret_index)) {
         return finish(SONDE_OK, ret_index, NULL) == SONDE_OK;
@@ -336,12 +350,11 @@ bool symfile_index_file_of(const struct sonde__symfile_options *options,
          (uint64_t)(pair->debug.file.end - pair->debug.file.begin) > making->bytes_max)) {
         return false;
     }
-    status = convert(options, pair, SONDE__SYMFILE_INDEX_MADE, ret_index, NULL);
-    if (status == SONDE_OK) {
-        status = sonde__symindex_open(ret_index->made, ret_index->size, &ret_index->index, NULL);
+    if (sonde__symfile_index_make(options, pair, ret_index, NULL) != SONDE_OK) {
+        return false;
     }
-    if (status == SONDE_OK && may_keep && symfile_same_build_id(&ret_index->index.build_id, id)) {
+    if (may_keep && symfile_same_build_id(&ret_index->index.build_id, id)) {
         keep_index(kept, ret_index);
     }
-    return finish(status, ret_index, NULL) == SONDE_OK;
+    return true;
 }

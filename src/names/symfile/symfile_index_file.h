@@ -60,6 +60,12 @@ SONDE_NODISCARD enum sonde_status sonde__symfile_index_file_open(
     struct sonde__symfile_index_file *ret_index, struct sonde_error *ret_error);
 void sonde__symfile_index_file_close(struct sonde__symfile_index_file *index);
 
+/* Make the index of an open ELF from its debug information and symbols; no index is kept. options:
+ * as above. Returns as sonde__symindex_convert(). Ownership as above. */
+SONDE_NODISCARD enum sonde_status sonde__symfile_index_make(
+    const struct sonde__symfile_options *options, const struct sonde__symfile_pair *pair,
+    struct sonde__symfile_index_file *ret_index, struct sonde_error *ret_error);
+
 /* Complete an answer from an index: add the calls at `vaddr`, and the function if the answer has no
  * name. Strings live as long as the index. */
 void sonde__symfile_index_calls(struct sonde__symfile_index_file *index, uint64_t vaddr,
