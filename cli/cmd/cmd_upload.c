@@ -12,6 +12,7 @@
 #include "cli_fit.h"
 #include "cli_input.h"
 #include "cli_report.h"
+#include "cli_send_symbols.h"
 #include "cli_spool.h"
 #include "cli_symbols.h"
 #include "cli_upload.h"
@@ -26,7 +27,7 @@
 struct request {
     struct sonde__cli_upload upload;
     uint64_t wait_ns;
-    bool keep, quiet, background;
+    bool keep, quiet, background, symbols;
 };
 
 static const struct sonde__cli_option options[] = {
@@ -36,6 +37,10 @@ static const struct sonde__cli_option options[] = {
      3600u * (uint64_t)NS_PER_S},
     {"wait", 'w', "DUR", "keep trying for this long (default: try each report once)",
      sonde__cli_take_duration, offsetof(struct request, wait_ns)},
+    {"symbols", 0, NULL,
+     "send symbols instead of reports: programs, debug files, dSYMs and index files, or folders "
+     "with them; only what the collector lacks",
+     sonde__cli_take_flag, offsetof(struct request, symbols)},
     {"keep", 'k', NULL, "do not remove reports that were stored; they are not sent again",
      sonde__cli_take_flag, offsetof(struct request, keep)},
     {"plain-http", 0, NULL, "allow http:// to another machine: reports can be read on the way",
@@ -268,6 +273,11 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
+    if (request.symbols) {
+        return operands.count != 0
+                   ? sonde__cli_send_symbols(command, &how, &operands, request.quiet)
+                   : sonde__cli_usage_error(command, "--symbols: which files or folders?");
+    }
     if (request.background) {
         (void)!nice(10); /* nobody is waiting */
     }
@@ -294,7 +304,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 const struct sonde__cli_command sonde__cmd_upload = {
     .name = "upload",
     .summary = "send reports to a collector, or to Sentry",
-    .usage = "--to ADDRESS [OPTION...] [FILE|DIR]...",
+    .usage = "--to ADDRESS [OPTION...] [FILE|DIR]...\n--to ADDRESS --symbols FILE|DIR...",
     .about = "Sends the reports of a spool folder (sonde run --spool), or single files.\n"
              "ADDRESS is the URL of a collector (https://collector.example/), or a Sentry\n"
              "DSN (https://KEY@host/PROJECT), which gets an event for each stall. Without\n"
@@ -310,10 +320,17 @@ const struct sonde__cli_command sonde__cmd_upload = {
              "the environment. Nothing is sent if NetworkManager, or macOS, reports that the\n"
              "network is metered, unless --policy is always; if that is unknown, it counts\n"
              "as not metered. http:// is for this machine only, unless --plain-http allows it.\n"
+             "\n"
+             "With --symbols, symbol files are sent to a collector, which names the reports of\n"
+             "stripped programs with them: programs, debug files, dSYM bundles, index files\n"
+             "(sonde index). It is asked first which build-ids it lacks. The key needs the\n"
+             "role write.\n"
+             "\n"
              "Reports have names of functions and files: see PRIVACY in sonde-upload(1).",
     .options = options,
     .examples = "  sonde upload --to https://collector.example/ --key-file key\n"
                 "  sonde upload --to https://KEY@sentry.example/3 stalls.sonde\n"
-                "  sonde upload --to https://collector.example/ --wait 5m auto\n",
+                "  sonde upload --to https://collector.example/ --wait 5m auto\n"
+                "  sonde upload --to https://collector.example/ --key-file key --symbols build/\n",
     .run = run,
 };
