@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ struct http {
     struct MHD_Daemon *daemon;
     struct collector *collector;
     const struct http_route *routes;
-    struct questions *questions;
+    struct questions *questions, *slow_questions; /* slow: of routes with is_slow */
     struct slow *slow;
     atomic_bool is_ending;
     atomic_uint requests; /* that have begun and are not answered */
@@ -65,6 +66,16 @@ enum http_when http_give(struct http_request *request, unsigned status, const ch
     return HTTP_NOW;
 }
 
+enum http_when http_give_file(struct http_request *request, unsigned status, const char *type,
+                              int file)
+{
+    request->answer.status = status;
+    request->answer.type = type;
+    request->answer.is_file = true;
+    request->answer.file = file;
+    return HTTP_NOW;
+}
+
 enum http_when http_refuse(struct http_request *request, unsigned status, const char *format, ...)
 {
     char text[256];
@@ -92,15 +103,31 @@ enum http_when http_refuse(struct http_request *request, unsigned status, const 
 
 /* --- answers --- */
 
+/* The body of the answer, which the response owns; null: no memory. */
+static struct MHD_Response *make_response(struct http_answer *a)
+{
+    struct stat file;
+    struct MHD_Response *response = NULL;
+    if (!a->is_file) {
+        response = MHD_create_response_from_buffer(a->size, a->body, MHD_RESPMEM_MUST_FREE);
+        a->body = response != NULL ? NULL : a->body;
+        return response;
+    }
+    if (fstat(a->file, &file) == 0) {
+        a->size = (size_t)file.st_size;
+        response = MHD_create_response_from_fd64((uint64_t)file.st_size, a->file);
+        a->is_file = response == NULL;
+    }
+    return response;
+}
+
 static enum MHD_Result answer(struct http_request *request)
 {
     struct http_answer *a = &request->answer;
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(a->size, a->body, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response = make_response(a);
     if (response == NULL) {
         return MHD_NO;
     }
-    a->body = NULL;
     request->client->bytes += a->size;
     request->client->is_asked = false;
     if (a->type != NULL) {
@@ -130,6 +157,7 @@ static enum MHD_Result refuse(struct http_request *request, unsigned status)
         {404, "there is no such thing here"},
         {405, "not with this method"},
         {413, "the body is too large"},
+        {507, "the collector's disk does not take it"},
         {503, "the database does not answer, too much is sent at once, or the collector ends"},
     };
     const char *text = "refused";
@@ -151,6 +179,11 @@ static enum MHD_Result refuse(struct http_request *request, unsigned status)
 
 /* --- requests --- */
 
+static uint64_t body_max(const struct http_route *route)
+{
+    return route->open_file != NULL ? route->file_max : COLLECTOR_WIRE_MAX;
+}
+
 /* Decide by the head alone. Returns 0 or the status that refuses. */
 static unsigned look_at_head(const struct http *http, struct http_request *request,
                              const char *method, const char *path)
@@ -164,7 +197,7 @@ static unsigned look_at_head(const struct http *http, struct http_request *reque
         status = http_admit(request, &credentials);
     }
     const char *length = http_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (status == 0 && length != NULL && strtoull(length, NULL, 10) > COLLECTOR_WIRE_MAX) {
+    if (status == 0 && length != NULL && strtoull(length, NULL, 10) > body_max(request->route)) {
         status = 413;
     }
     return status;
@@ -206,18 +239,57 @@ static void drop_body(struct http_request *request)
     request->size = request->capacity = 0;
 }
 
+/* Write a part of the body to its file. Returns 0, or the status that refuses. */
+static unsigned write_part(struct http_request *request, const char *bytes, size_t size)
+{
+    if (!request->has_file) {
+        request->file = request->route->open_file(request);
+        request->has_file = request->file >= 0;
+    }
+    if (!request->has_file) {
+        return errno == EBUSY ? 503 : 507;
+    }
+    if (size > request->route->file_max - request->file_size) {
+        return 413;
+    }
+    while (size > 0) {
+        ssize_t done = write(request->file, bytes, size);
+        if (done < 0 && errno != EINTR) {
+            return 507;
+        }
+        bytes += done > 0 ? done : 0;
+        size -= done > 0 ? (size_t)done : 0;
+        request->file_size += done > 0 ? (uint64_t)done : 0;
+    }
+    return 0;
+}
+
+static void drop_file(struct http_request *request)
+{
+    if (request->has_file) {
+        close(request->file);
+        request->has_file = false;
+    }
+}
+
 /* Take a part of the body, or only read over it if it is refused. */
 static void take(struct http_request *request, const char *bytes, size_t size)
 {
     if (request->refused != 0) {
         return;
     }
-    request->refused = reserve(request, request->size + size);
+    bool is_file = request->route->open_file != NULL;
+    request->refused =
+        is_file ? write_part(request, bytes, size) : reserve(request, request->size + size);
     if (request->refused != 0) {
         drop_body(request);
+        drop_file(request);
         return;
     }
     request->client->bytes += size;
+    if (is_file) {
+        return;
+    }
     memcpy((char *)request->body + request->size, bytes, size);
     request->size += size;
 }
@@ -229,7 +301,11 @@ static enum MHD_Result handle(struct http_request *request)
     }
     if (!request->route->is_prompt && !request->is_answered) {
         request->client->is_asked = true;
-        return questions_add(request->http->questions, request) ? MHD_YES : refuse(request, 503);
+        struct http *http = request->http;
+        return questions_add(request->route->is_slow ? http->slow_questions : http->questions,
+                             request)
+                   ? MHD_YES
+                   : refuse(request, 503);
     }
     if (!request->is_answered && request->route->handle(request) == HTTP_AGAIN) {
         request->is_again = true; /* libmicrohttpd calls until there is an answer */
@@ -297,6 +373,10 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_requ
             request->forget(request);
         }
         drop_body(request);
+        drop_file(request);
+        if (request->answer.is_file) {
+            close(request->answer.file);
+        }
         free(request->answer.body);
         free(request);
     }
@@ -376,11 +456,21 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
         (size_t)16384, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none, MHD_OPTION_END);
 }
 
-static void end_parts(struct http *http)
+static void end_questions(struct http *http)
 {
+    if (http->slow_questions != NULL) {
+        questions_end(http->slow_questions);
+        http->slow_questions = NULL;
+    }
     if (http->questions != NULL) {
         questions_end(http->questions);
+        http->questions = NULL;
     }
+}
+
+static void end_parts(struct http *http)
+{
+    end_questions(http);
     if (http->slow != NULL) {
         slow_end(http->slow);
     }
@@ -403,9 +493,10 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
     }
     http->collector = collector;
     http->routes = options->routes;
-    http->questions = questions_begin();
+    http->questions = questions_begin(STORE_LANES - 1); /* lane 0 is that of the other threads */
+    http->slow_questions = questions_begin(0);
     http->slow = slow_begin(options->slow_seconds, options->idle_seconds);
-    if (http->questions == NULL || http->slow == NULL) {
+    if (http->questions == NULL || http->slow_questions == NULL || http->slow == NULL) {
         end_parts(http);
         return SONDE_MEMORY;
     }
@@ -438,8 +529,7 @@ void http_stop(struct http *http)
     while (http->requests != 0 && collector_now_ns() < until_ns) {
         pause_a_little();
     }
-    questions_end(http->questions);
-    http->questions = NULL;
+    end_questions(http);
     MHD_stop_daemon(http->daemon);
     end_parts(http);
 }

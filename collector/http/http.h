@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests and answers over libmicrohttpd: whole bodies of bounded size, routes, and the caller's
- * key. The rest of the collector does not see that library.
+/* Requests and answers over libmicrohttpd: whole bodies of bounded size, in memory or in a file,
+ * routes, and the caller's key. The rest of the collector does not see that library.
  *
  * A handler fills the answer and returns HTTP_NOW. It runs on a thread for questions, which may
  * wait for the database, while the threads for HTTP go on. Handlers of routes with is_prompt run on
@@ -22,6 +22,8 @@ struct http_answer {
     const char *type; /* Content-Type */
     void *body;       /* from malloc(), or null */
     size_t size;
+    bool is_file; /* the body is all of a file instead, which the answer closes */
+    int file;
     struct {
         const char *name;
         char value[128];
@@ -45,6 +47,10 @@ struct http_route {
     bool is_prompt;       /* the handler does not wait for the database */
     bool is_sentry;       /* the key comes as Sentry's SDKs send it, and the first starred part is
                            * the number or name of its project */
+    bool is_slow;         /* the handler takes long: one at a time runs, beside all others */
+    /* the body goes to a file, which this opens: a descriptor, or -1 with errno; null: to memory */
+    int (*open_file)(struct http_request *request);
+    uint64_t file_max; /* its bytes */
     http_handler *handle;
 };
 
@@ -61,6 +67,9 @@ struct http_request {
     uint32_t project;                           /* of the first starred part, if it is one */
     void *body;
     size_t size, capacity;
+    bool has_file; /* the body, or what came of it, is in this file */
+    int file;
+    uint64_t file_size;
     unsigned refused;           /* a status, because of the body; 0: it is taken */
     bool is_again, is_answered; /* is_answered: by a thread for questions */
     struct http_request *next;  /* that waits for such a thread */
@@ -108,4 +117,7 @@ enum http_when http_refuse(struct http_request *request, unsigned status, const 
 /* The answer of a stream of open_memstream(); takes its memory. Returns HTTP_NOW. */
 enum http_when http_give(struct http_request *request, unsigned status, const char *type,
                          void *body, size_t size);
+/* The answer of all of a file; takes the descriptor. Returns HTTP_NOW. */
+enum http_when http_give_file(struct http_request *request, unsigned status, const char *type,
+                              int file);
 #endif

@@ -5,12 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Each has a lane of the store; lane 0 is that of the other threads. */
-enum { THREADS = STORE_LANES - 1 };
+enum { THREADS_MAX = STORE_LANES };
 
 struct questions {
-    pthread_t threads[THREADS];
-    unsigned thread_count, lanes;
+    pthread_t threads[THREADS_MAX];
+    unsigned thread_count, lanes, lanes_max;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct http_request *first, **last;
@@ -38,7 +37,7 @@ static void *answer_all(void *ctx)
     struct questions *q = ctx;
     pthread_setname_np(pthread_self(), "question");
     pthread_mutex_lock(&q->mutex);
-    store_use_lane(++q->lanes);
+    store_use_lane(q->lanes < q->lanes_max ? ++q->lanes : 0);
     pthread_mutex_unlock(&q->mutex);
     for (struct http_request *request; (request = next(q)) != NULL;) {
         (void)request->route->handle(request);
@@ -48,8 +47,9 @@ static void *answer_all(void *ctx)
     return NULL;
 }
 
-struct questions *questions_begin(void)
+struct questions *questions_begin(unsigned lanes)
 {
+    unsigned threads = lanes == 0 ? 1 : lanes;
     struct questions *q = calloc(1, sizeof *q);
     if (q == NULL) {
         return NULL;
@@ -57,7 +57,8 @@ struct questions *questions_begin(void)
     pthread_mutex_init(&q->mutex, NULL);
     pthread_cond_init(&q->changed, NULL);
     q->last = &q->first;
-    while (q->thread_count < THREADS &&
+    q->lanes_max = lanes;
+    while (q->thread_count < threads &&
            pthread_create(&q->threads[q->thread_count], NULL, answer_all, q) == 0) {
         q->thread_count++;
     }

@@ -7,8 +7,9 @@
 
 struct questions;
 
-/* Null: no memory or threads. Ownership: questions_end(). */
-struct questions *questions_begin(void);
+/* So many threads, each with a lane of the store; 0: one thread, which shares lane 0 with others.
+ * Null: no memory or threads. Ownership: questions_end(). */
+struct questions *questions_begin(unsigned lanes);
 /* Suspend the request, and have its handler run. It is resumed with its answer. False: they end. */
 bool questions_add(struct questions *questions, struct http_request *request);
 /* End the threads when all that was added is answered. libmicrohttpd aborts if it is stopped while
