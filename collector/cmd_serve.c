@@ -13,14 +13,17 @@
 #include "answers.h"
 #include "cmd.h"
 #include "collector.h"
+#include "completer.h"
 #include "keeper.h"
 #include "limit.h"
 #include "say.h"
+#include "symbols.h"
 
 struct request {
     const char *data, *database, *listen, *certificate, *private_key;
     uint32_t threads, connections, idle_seconds, slow_seconds, behind_mb;
     struct keeper_options keep;
+    uint32_t symbols_mb, symbols_seconds;
 };
 
 static const struct sonde__cli_option options[] = {
@@ -49,6 +52,10 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_number, offsetof(struct request, keep.per_group), 0, 50000},
     {"keep-every", 0, "SECONDS", "how often to look what to remove (default 60)",
      sonde__cli_take_number, offsetof(struct request, keep.seconds), 1, 86400},
+    {"symbols-memory", 0, "MB", "memory to convert an uploaded symbol file (default 4096)",
+     sonde__cli_take_number, offsetof(struct request, symbols_mb), 64, 1048576},
+    {"symbols-time", 0, "SECONDS", "time to convert it (default 600)", sonde__cli_take_number,
+     offsetof(struct request, symbols_seconds), 1, 86400},
     {"behind", 0, "MB", "refuse reports while so many megabytes wait (default 1024)",
      sonde__cli_take_number, offsetof(struct request, behind_mb), 1, 1048576},
     {0}};
@@ -164,8 +171,19 @@ static int open_parts(struct server *s)
     snprintf(path, sizeof path, "%s/journal", s->request->data);
     snprintf(guard, sizeof guard, "%s/reading", s->request->data);
     int os_error = journal_open(path, store_place(c->store), &c->journal);
+    const struct symbols_options symbols = {.data = s->request->data,
+                                            .memory_mb = s->request->symbols_mb,
+                                            .seconds = s->request->symbols_seconds};
     if (os_error == 0) {
-        os_error = worker_start(c->store, c->journal, &c->blobs, guard, &c->worker);
+        snprintf(path, sizeof path, "%s/symbols", s->request->data);
+        os_error = symbols_open(&symbols, &c->symbols);
+    }
+    if (os_error == 0) {
+        os_error = worker_start(c->store, c->journal, &c->blobs, c->symbols, guard, &c->worker);
+    }
+    if (os_error == 0) {
+        snprintf(guard, sizeof guard, "%s/completing", s->request->data);
+        os_error = completer_start(c->store, &c->blobs, c->symbols, guard, &c->completer);
     }
     if (os_error == 0) {
         os_error = keeper_start(c->store, &c->blobs, &s->request->keep, &c->keeper);
@@ -231,10 +249,16 @@ static int start_http(struct server *s)
 static void close_all(struct server *s)
 {
     struct collector *c = &s->collector;
+    if (c->symbols != NULL) {
+        symbols_end(c->symbols);
+    }
     if (s->http != NULL) { /* answers what waits for the journal, too */
         http_stop(s->http);
     }
     limits_end(c->limits);
+    if (c->completer != NULL) {
+        completer_stop(c->completer);
+    }
     if (c->keeper != NULL) {
         keeper_stop(c->keeper);
     }
@@ -245,6 +269,7 @@ static void close_all(struct server *s)
         journal_close(c->journal);
     }
     store_close(c->store);
+    symbols_close(c->symbols);
     if (c->blobs.folder >= 0) {
         close(c->blobs.folder);
     }
@@ -304,6 +329,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
                               .idle_seconds = 30,
                               .slow_seconds = 30,
                               .keep = {.days = 90, .per_group = 1000, .seconds = 60},
+                              .symbols_mb = 4096,
+                              .symbols_seconds = 600,
                               .behind_mb = 1024};
     struct sonde__cli_operands operands;
     int exit_code = collector_parse(command, argc, argv, &request, &operands);

@@ -17,6 +17,8 @@ struct collector {
     struct worker *worker;
     struct keeper *keeper;
     struct limits *limits;
+    struct symbols *symbols;
+    struct completer *completer;
     struct blobs blobs;  /* reports' files */
     uint64_t behind_max; /* bytes of the journal that wait for the worker; more are refused */
     _Atomic uint64_t behind_bytes; /* those that waited when this was counted */

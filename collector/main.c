@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "converter.h"
 
 static const struct sonde__cli_command *const commands[] = {
     &collector_cmd_serve,
@@ -17,6 +18,9 @@ static const struct sonde__cli_command *const commands[] = {
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, CONVERTER_WORD) == 0 && argc == 3) { /* by symbols/sandbox.c */
+        return converter_main(argv[2]);
+    }
     bool wants_help =
         strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0;
     collector_config_options = collector_cmd_serve.options;

@@ -18,7 +18,7 @@ static struct store_actor actor_of(const struct http_request *request)
 
 /* A browser adds the user's key also to a form that another site's page sends: its Origin says so
  * (RFC 6454, 7). Other programs have none. */
-static bool is_from_here(struct http_request *request)
+bool answer_is_from_here(struct http_request *request)
 {
     const char *origin = http_header(request, "Origin"), *host = http_header(request, "Host");
     const char *name = origin != NULL ? strstr(origin, "://") : NULL;
@@ -131,8 +131,8 @@ static enum http_when change(struct http_request *request)
 
 enum http_when answer_change_group(struct http_request *request)
 {
-    return is_from_here(request) ? change(request)
-                                 : http_refuse(request, 403, "a form of another site");
+    return answer_is_from_here(request) ? change(request)
+                                        : http_refuse(request, 403, "a form of another site");
 }
 
 /* --- groups of several causes --- */
@@ -142,7 +142,7 @@ enum http_when answer_join_group(struct http_request *request)
     char text[TEXT], *end = text;
     const struct store_actor actor = actor_of(request);
     int64_t group = strtoll(request->parts[1], NULL, 10), joint = group;
-    if (!is_from_here(request)) {
+    if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
     int64_t with = field(request, "with", text) ? strtoll(text, &end, 10) : 0;
@@ -158,7 +158,7 @@ enum http_when answer_leave_group(struct http_request *request)
 {
     const struct store_actor actor = actor_of(request);
     int64_t group = strtoll(request->parts[1], NULL, 10);
-    if (!is_from_here(request)) {
+    if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
     return give(request, store_leave(request->collector->store, &actor, request->project, group),

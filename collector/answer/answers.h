@@ -11,6 +11,12 @@ http_handler answer_projects, answer_groups, answer_group, answer_reports, answe
 http_handler answer_home_page, answer_groups_page, answer_group_page;
 http_handler answer_change_group, answer_join_group, answer_leave_group, answer_actions;
 
+http_handler answer_add_symbols, answer_lacking_symbols, answer_wanted_symbols;
+http_handler answer_debuginfo;
+
+/* The file of an uploaded symbol file. */
+int answer_symbols_file(struct http_request *request);
+
 /* All that the collector answers. */
 extern const struct http_route answer_routes[];
 
@@ -33,5 +39,7 @@ bool answer_limit(struct http_request *request, uint32_t other, uint32_t max, ui
 bool answer_filter(struct http_request *request, struct store_filter *ret_filter);
 /* "open", "resolved", "ignored", "regressed". */
 const char *answer_state_text(enum state state);
+/* Not sent by another site's page: a browser adds the user's key to such requests, too. */
+bool answer_is_from_here(struct http_request *request);
 
 #endif

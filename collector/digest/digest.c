@@ -275,8 +275,8 @@ static enum sonde_status read_all(const struct sonde__report *report, struct dig
     return status == SONDE_OK ? digest_read_calls(report, digest) : status;
 }
 
-enum sonde_status digest_read(const void *bytes, size_t size, struct digest *ret_digest,
-                              struct sonde_error *ret_error)
+enum sonde_status digest_read(const void *bytes, size_t size, const struct digest_naming *naming,
+                              struct digest *ret_digest, struct sonde_error *ret_error)
 {
     struct digest digest = {0};
     struct sonde__report *report;
@@ -287,6 +287,9 @@ enum sonde_status digest_read(const void *bytes, size_t size, struct digest *ret
     }
     if (sonde__report_is_damaged(&loss)) {
         sonde__report_loss_line(&loss, digest.loss, sizeof digest.loss);
+    }
+    if (naming != NULL) {
+        naming->name(naming->ctx, report, &digest.wants);
     }
     status = read_all(report, &digest);
     sonde__report_destroy(report);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the store keeps of a report: who sent it, and its events. An event is a stall, a crash, or
  * the calls that one rule found from one place of the program; it belongs to the group of its cause
- * (report_fingerprint.h, report_call_key.h). A pure function of the bytes. Context: any thread. */
+ * (report_fingerprint.h, report_call_key.h). A pure function of the bytes and of
+ * symbols. Context: any thread. */
 #ifndef SONDE_COLLECTOR_DIGEST_H
 #define SONDE_COLLECTOR_DIGEST_H
 
@@ -10,6 +11,8 @@
 #include <stdint.h>
 
 #include <sonde/status.h>
+
+#include "image_set.h"
 
 enum { DIGEST_GROUP_TEXT = 48, DIGEST_TITLE_TEXT = 256, DIGEST_SUMMARY_TEXT = 512 };
 /* Events of one report; what is more is counted in `left_out`. */
@@ -22,6 +25,8 @@ enum digest_kind {
     DIGEST_CALL = 3,    /* calls without a rule (sonde run --record) */
     DIGEST_ERROR = 4,   /* an error or a crash, from reports of other tools (import.h) */
 };
+
+struct sonde__report;
 
 struct digest_event {
     uint32_t kind;                     /* enum digest_kind */
@@ -41,6 +46,19 @@ struct digest_tag {
 };
 enum { DIGEST_TAGS_MAX = 32 };
 
+/* Build-ids whose symbols would name frames of the report; at most DIGEST_WANTS_MAX. */
+enum { DIGEST_WANTS_MAX = 16 };
+struct digest_wants {
+    struct sonde__build_id ids[DIGEST_WANTS_MAX];
+    uint32_t count;
+};
+
+/* Names frames of a report with what the collector has, and finds what it waits for. */
+struct digest_naming {
+    void (*name)(void *ctx, struct sonde__report *report, struct digest_wants *ret_wants);
+    void *ctx;
+};
+
 struct digest {
     uint32_t kind;    /* enum sonde__report_kind */
     uint64_t time_ns; /* since 1970, by the sender's clock; 0: not known */
@@ -50,12 +68,15 @@ struct digest {
     struct digest_event *events;
     uint32_t event_count;
     uint64_t left_out;
+    struct digest_wants wants;
     uint32_t named; /* thousandths of the frames that have a name */
     char loss[256]; /* what was lost of the file; "": nothing */
 };
 
-/* Returns OK | CORRUPT (no report: ret_error says why) | MEMORY. Ownership: digest_done(). */
+/* naming: null: only the names that the report has. Returns OK | CORRUPT (no report: ret_error says
+ * why) | MEMORY. Ownership: digest_done(). */
 SONDE_NODISCARD enum sonde_status digest_read(const void *bytes, size_t size,
+                                              const struct digest_naming *naming,
                                               struct digest *ret_digest,
                                               struct sonde_error *ret_error);
 void digest_done(struct digest *digest);

@@ -14,6 +14,7 @@
 #include "guard.h"
 #include "import.h"
 #include "mem_heap.h"
+#include "names.h"
 #include "say.h"
 
 /* Reports of one transaction; and a sync after so many bytes of the journal, which then loses
@@ -30,6 +31,7 @@ struct worker {
     pthread_t thread;
     struct coding_bytes bytes;
     struct guard guard;
+    struct names *names; /* or null */
     struct worker_counts counts;
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t ends;
@@ -95,7 +97,9 @@ static void read_bytes(struct worker *w, const struct journal_entry *entry,
         is_of_another_tool(entry) ? convert(w, entry, &ret_reading->error) : SONDE_OK;
     if (ret_reading->status == SONDE_OK) {
         ret_reading->status =
-            digest_read(w->bytes.bytes, w->bytes.size, &ret_reading->digest, &ret_reading->error);
+            digest_read(w->bytes.bytes, w->bytes.size,
+                        w->names != NULL ? names_of(w->names, entry->project) : NULL,
+                        &ret_reading->digest, &ret_reading->error);
     }
     guard_leave(&w->guard);
 }
@@ -248,12 +252,15 @@ static void *work(void *arg)
 }
 
 int worker_start(struct store *store, struct journal *journal, const struct blobs *blobs,
-                 const char *guard, struct worker **ret_worker)
+                 struct symbols *symbols, const char *guard, struct worker **ret_worker)
 {
     struct worker *w = calloc(1, sizeof *w);
-    if (w == NULL) {
+    struct names *names = symbols != NULL ? names_begin(symbols) : NULL;
+    if (w == NULL || (symbols != NULL && names == NULL)) {
+        free(w);
         return ENOMEM;
     }
+    w->names = names;
     w->store = store;
     w->journal = journal;
     w->blobs = *blobs;
@@ -265,6 +272,7 @@ int worker_start(struct store *store, struct journal *journal, const struct blob
         guard_end(&w->guard);
     }
     if (os_error != 0) {
+        names_end(names);
         free(w);
         return os_error;
     }
@@ -284,6 +292,7 @@ void worker_stop(struct worker *w)
     pthread_cond_destroy(&w->ends);
     pthread_mutex_destroy(&w->mutex);
     free(w->bytes.bytes);
+    names_end(w->names);
     free(w);
 }
 

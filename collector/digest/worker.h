@@ -13,11 +13,12 @@ struct worker_counts {
     uint64_t stored, known, unread, failed; /* reports; failed: tries that the store refused */
 };
 
-/* Start it. blobs: reports' files. guard: the path of a file (guard.h). Returns 0 or
- * an errno. Ownership: worker_stop().
- */
+struct symbols; /* symbols.h */
+
+/* Start it. blobs: reports' files. guard: the path of a file (guard.h). Returns 0 or an errno.
+ * Ownership: worker_stop(). */
 int worker_start(struct store *store, struct journal *journal, const struct blobs *blobs,
-                 const char *guard, struct worker **ret_worker);
+                 struct symbols *symbols, const char *guard, struct worker **ret_worker);
 /* End it after the current batch; what is left in the journal is for the next start. */
 void worker_stop(struct worker *worker);
 struct worker_counts worker_counts(struct worker *worker);

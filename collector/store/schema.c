@@ -63,6 +63,14 @@ static const char *const steps[] = {
     "ALTER TABLE event ADD COLUMN named INTEGER NOT NULL DEFAULT 0;"
     "CREATE INDEX event_report ON event(report);"
     "CREATE INDEX report_blob ON report(blob);",
+    /* 4: reports that wait for symbols: of which build-ids, and what they added to their causes, so
+     * that it can be taken back when they are named. Without its file a report waits for nothing */
+    "CREATE TABLE want(id BLOB NOT NULL, report INTEGER NOT NULL, PRIMARY KEY(id, report))"
+    " WITHOUT ROWID;"
+    "CREATE INDEX want_report ON want(report);"
+    "CREATE TABLE part(report INTEGER NOT NULL, number INTEGER NOT NULL, cause INTEGER NOT NULL,"
+    " time_ns INTEGER NOT NULL, count INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
+    " fatal INTEGER NOT NULL, PRIMARY KEY(report, number)) WITHOUT ROWID;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

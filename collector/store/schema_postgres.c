@@ -83,6 +83,12 @@ static const char *const steps[] = {
     " 'event_3'::regclass) AND substring(part.relname FROM '[0-9]+$')::BIGINT < before_day LOOP"
     " EXECUTE format('DROP TABLE %I', one.name); dropped := dropped + 1; END LOOP;"
     " RETURN dropped; END $$;",
+    /* 2: reports that wait for symbols, as step 4 of schema.c */
+    "CREATE TABLE want(id BYTEA NOT NULL, report BIGINT NOT NULL, PRIMARY KEY(id, report));"
+    "CREATE INDEX want_report ON want(report);"
+    "CREATE TABLE part(report BIGINT NOT NULL, number BIGINT NOT NULL, cause BIGINT NOT NULL,"
+    " time_ns BIGINT NOT NULL, count BIGINT NOT NULL, total_ns BIGINT NOT NULL,"
+    " fatal BIGINT NOT NULL, PRIMARY KEY(report, number));",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

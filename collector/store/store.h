@@ -109,6 +109,8 @@ enum store_status store_add_report(struct store *store, const struct store_repor
 /* All since store_begin() at once, and how far the journal was read. */
 enum store_status store_commit(struct store *store, struct journal_place read);
 void store_rollback(struct store *store);
+/* All since store_begin() at once; the place in the journal stays. */
+enum store_status store_commit_change(struct store *store);
 /* How far the journal was read. */
 struct journal_place store_place(struct store *store);
 /* Put all commits on the disk. Other files of the data folder are the caller's. */
@@ -235,6 +237,32 @@ struct store_keep_cursor {
 enum store_status store_keep(struct store *store, const struct store_keep *keep,
                              struct store_keep_cursor *cursor, store_drop_blob *drop, void *ctx,
                              uint32_t *ret_count);
+
+/* --- reports that wait for symbols --- */
+
+/* A report that waits for the symbols of a build-id. */
+struct store_waiting {
+    int64_t number;
+    struct report_id id;
+    uint32_t project;
+    uint64_t received_ns;
+    struct hash blob;
+};
+typedef void store_each_waiting(void *ctx, const struct store_waiting *waiting);
+/* The first of them, of a project (0: of all). Between store_begin() and its end. */
+enum store_status store_waiting(struct store *store, uint32_t project,
+                                const struct sonde__build_id *id, uint32_t limit,
+                                store_each_waiting *each, void *ctx);
+/* Group a report anew, as `digest` has it now: what it added is taken back from its causes. digest
+ * null: it cannot be read; it stays where it is, and waits for nothing. Between store_begin() and
+ * its end. */
+enum store_status store_regroup(struct store *store, const struct store_waiting *waiting,
+                                const struct digest *digest);
+
+/* What the reports of a project wait for: the most frequent build-ids first. */
+typedef void store_each_want(void *ctx, const struct sonde__build_id *id, uint64_t reports);
+enum store_status store_wants(struct store *store, uint32_t project, uint32_t limit,
+                              store_each_want *each, void *ctx);
 
 /* --- what people do --- */
 

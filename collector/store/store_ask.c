@@ -77,7 +77,7 @@ static void tell_group(struct db_statement *s, store_each_group *each, void *ctx
 
 #define GROUPS                                                                                     \
     GROUP_COLUMNS                                                                                  \
-    "WHERE project = ?1 AND joined = 0 AND (?2 = 0 OR kind = ?2) AND (?3 = 0 OR "                  \
+    "WHERE project = ?1 AND joined = 0 AND count > 0 AND (?2 = 0 OR kind = ?2) AND (?3 = 0 OR "    \
     "((?3 >> CAST(state AS INTEGER)) & 1) <> 0) AND (?4 = '' OR assignee = ?4) ORDER BY "
 
 /* Impact: machines times time lost; what has no duration counts by calls. */

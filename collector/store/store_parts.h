@@ -28,6 +28,8 @@ enum store_statement {
     STORE_SET_STATE,
     STORE_ADD_ACTION,
     STORE_SET_PLACE,
+    STORE_ADD_WANT,
+    STORE_ADD_PART,
     STORE_ADD_DAY,  /* of a shared database only */
     STORE_ADD_FILE, /* the same */
     STORE_STATEMENTS,
@@ -71,5 +73,14 @@ enum store_status store_end_of_one(struct store_asking *asking, bool is_there);
 /* Write a change to the list of actions. what: one line. */
 enum store_status store_add_action(struct store *store, const struct store_actor *actor,
                                    uint32_t project, const char *what);
+
+/* Keep what a report waits for; and what its event number `number` added to a cause. */
+enum store_status store_add_wants(struct store *store, int64_t report,
+                                  const struct digest_wants *wants);
+enum store_status store_add_part(struct store *store, int64_t report, uint32_t number,
+                                 int64_t cause, uint64_t time_ns, const struct digest_event *event);
+/* Take what a report added back from its causes. It waits for nothing then. digest: of the report,
+ * with its tags and machine; null: take nothing back. */
+enum store_status store_take_back(struct store *store, int64_t report, const struct digest *digest);
 
 #endif

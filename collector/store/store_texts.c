@@ -66,4 +66,8 @@ const char *const store_texts[STORE_STATEMENTS] = {
     [STORE_SET_PLACE] =
         "INSERT INTO place(one, segment, \"offset\") VALUES(?3, ?1, ?2) ON CONFLICT(one) DO UPDATE"
         " SET segment = excluded.segment, \"offset\" = excluded.\"offset\"",
+    [STORE_ADD_WANT] = "INSERT INTO want(id, report) VALUES(?1, ?2) ON CONFLICT(id, report)"
+                       " DO NOTHING",
+    [STORE_ADD_PART] = "INSERT INTO part(report, number, cause, time_ns, count, total_ns, fatal)"
+                       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 };

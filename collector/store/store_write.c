@@ -15,12 +15,10 @@ enum store_status store_begin(struct store *store)
     return status;
 }
 
-enum store_status store_commit(struct store *store, struct journal_place read)
+/* End the transaction: by its commit, if all went well so far. */
+static enum store_status commit_if(struct store *store, enum store_status status)
 {
     struct db *db = store->writer;
-    struct db_statement *statement = store->statements[STORE_SET_PLACE];
-    db_bind(statement, "uui", read.segment, read.offset, store->collector);
-    enum store_status status = db_run(statement);
     if (status == STORE_OK) {
         status = db->kind->commit(db);
     } else {
@@ -28,6 +26,18 @@ enum store_status store_commit(struct store *store, struct journal_place read)
     }
     pthread_mutex_unlock(&store->writing);
     return status;
+}
+
+enum store_status store_commit(struct store *store, struct journal_place read)
+{
+    struct db_statement *statement = store->statements[STORE_SET_PLACE];
+    db_bind(statement, "uui", read.segment, read.offset, store->collector);
+    return commit_if(store, db_run(statement));
+}
+
+enum store_status store_commit_change(struct store *store)
+{
+    return commit_if(store, STORE_OK);
 }
 
 void store_rollback(struct store *store)
@@ -51,6 +61,7 @@ struct adding {
     const struct store_report *report;
     int64_t report_number;
     uint64_t time_ns; /* of the event */
+    uint32_t part;    /* its number; of a report that waits for symbols */
 };
 
 /* The cause of an event, and the group that it is shown in. */
@@ -226,6 +237,10 @@ static enum store_status add_event(const struct adding *a, const struct digest_e
     struct target target = {0};
     enum store_status status = find_cause(a, event, &target);
     bool is_in_joint = target.group != target.cause;
+    if (status == STORE_OK && a->report->digest->wants.count != 0) {
+        status =
+            store_add_part(a->store, a->report_number, a->part, target.cause, a->time_ns, event);
+    }
     if (status == STORE_OK) {
         status = add_to_group(a, event, target.cause);
     }
@@ -291,6 +306,17 @@ static enum store_status add_build(const struct adding *a, uint64_t time_ns)
     return db_run(statement);
 }
 
+static enum store_status add_events(struct adding *a)
+{
+    const struct digest *digest = a->report->digest;
+    enum store_status status = store_add_wants(a->store, a->report_number, &digest->wants);
+    for (a->part = 0; a->part < digest->event_count && status == STORE_OK; a->part++) {
+        a->time_ns = time_of(a->report, &digest->events[a->part]);
+        status = add_event(a, &digest->events[a->part]);
+    }
+    return status;
+}
+
 enum store_status store_add_report(struct store *store, const struct store_report *report)
 {
     const struct digest *digest = report->digest;
@@ -306,11 +332,19 @@ enum store_status store_add_report(struct store *store, const struct store_repor
     if (digest->event_count != 0 && status == STORE_OK) {
         status = add_build(&a, time_of(report, &digest->events[0]));
     }
-    for (uint32_t i = 0; i < digest->event_count && status == STORE_OK; i++) {
-        a.time_ns = time_of(report, &digest->events[i]);
-        status = add_event(&a, &digest->events[i]);
-    }
-    return status;
+    return status == STORE_OK ? add_events(&a) : status;
+}
+
+enum store_status store_regroup(struct store *store, const struct store_waiting *waiting,
+                                const struct digest *digest)
+{
+    const struct store_report report = {.id = waiting->id,
+                                        .project = waiting->project,
+                                        .received_ns = waiting->received_ns,
+                                        .digest = digest};
+    struct adding a = {.store = store, .report = &report, .report_number = waiting->number};
+    enum store_status status = store_take_back(store, waiting->number, digest);
+    return status == STORE_OK && digest != NULL ? add_events(&a) : status;
 }
 
 enum store_status store_add_action(struct store *store, const struct store_actor *actor,

@@ -61,8 +61,13 @@ static inline uint8_t sonde__base_bytes_u8(struct sonde__bytes *b)
     return b->at < b->end ? *b->at++ : (uint8_t)sonde__base_bytes_fail(b);
 }
 
-/* Little-endian numbers of 4, 8 and `size` bytes (up to 8), without bounds check. Compilers make
- * one instruction of the first two. */
+/* Little-endian numbers of 2, 4, 8 and `size` bytes (up to 8), without bounds check. Compilers make
+ * one instruction of the first three. */
+static inline uint16_t sonde__base_le16(const uint8_t *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
 static inline uint32_t sonde__base_le32(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;

@@ -13,7 +13,7 @@ TEST(stall_is_an_event_of_its_cause)
     void *bytes = bench_report(3, &size);
     struct digest digest;
     struct sonde_error error;
-    CHECK_OK(digest_read(bytes, size, &digest, &error));
+    CHECK_OK(digest_read(bytes, size, NULL, &digest, &error));
     CHECK_STR(digest.build, "1.2.3");
     CHECK_STR(digest.device, "device-0123456789");
     CHECK_EQ(digest.event_count, 1);
@@ -36,7 +36,7 @@ TEST(different_causes_are_different_groups)
         size_t size;
         void *bytes = bench_report(i, &size);
         struct digest digest;
-        CHECK_OK(digest_read(bytes, size, &digest, NULL));
+        CHECK_OK(digest_read(bytes, size, NULL, &digest, NULL));
         memcpy(groups[i], digest.events[0].group, sizeof groups[i]);
         digest_done(&digest);
         free(bytes);
@@ -54,14 +54,14 @@ TEST_TIMEOUT(hostile_bytes_do_no_harm, 60)
     struct digest digest;
     struct sonde_error error;
     for (size_t i = 0; i < size; i++) {
-        if (digest_read(bytes, i, &digest, &error) == SONDE_OK) {
+        if (digest_read(bytes, i, NULL, &digest, &error) == SONDE_OK) {
             CHECK(digest.loss[0] != '\0' || digest.event_count <= 1);
             digest_done(&digest);
         } else {
             CHECK(error.what[0] != '\0');
         }
         bytes[i] ^= 0x55;
-        if (digest_read(bytes, size, &digest, &error) == SONDE_OK) {
+        if (digest_read(bytes, size, NULL, &digest, &error) == SONDE_OK) {
             digest_done(&digest);
         }
         bytes[i] ^= 0x55;

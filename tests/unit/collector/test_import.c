@@ -32,7 +32,7 @@ static struct read read_envelope(const void *bytes, size_t size)
         SONDE_OK) {
         FAIL("not read: %s", error.what);
     }
-    CHECK_OK(digest_read(read.bytes, read.size, &read.digest, &error));
+    CHECK_OK(digest_read(read.bytes, read.size, NULL, &read.digest, &error));
     CHECK_OK(sonde__report_read(read.bytes, read.size, &read.report, NULL, &error));
     return read;
 }
@@ -189,7 +189,7 @@ TEST(stall_that_sonde_sends_to_sentry_is_read_back)
     struct sonde__report *report;
     struct digest digest;
     CHECK_OK(sonde__report_read(bytes, size, &report, NULL, NULL));
-    CHECK_OK(digest_read(bytes, size, &digest, NULL));
+    CHECK_OK(digest_read(bytes, size, NULL, &digest, NULL));
     const struct sonde__upload_event event = {
         .report = report, .stall = sonde__report_stall(report, 0), .event_id = ID};
     CHECK_OK(sonde__upload_envelope(&event, &envelope, &envelope_size));
