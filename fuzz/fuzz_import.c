@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_MUST(error.what[0] != '\0' || status == SONDE_MEMORY);
         return 0;
     }
-    FUZZ_MUST(digest_read(bytes, bytes_size, &digest, &error) == SONDE_OK);
+    FUZZ_MUST(digest_read(bytes, bytes_size, NULL, &digest, &error) == SONDE_OK);
     FUZZ_MUST(digest.loss[0] == '\0');
     digest_done(&digest);
     sonde__mem_free(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* POST /api/reports: docs/protocol.md, version 1. A report is answered with 2xx when it is on the
- * disk: in the journal.
+/* POST /api/reports: docs/protocol.md, version 1; and reports of other tools (foreign.h). A report
+ * is answered with 2xx when it is on the disk: in the journal.
  *
  * The reports that a thread has received wait until it has looked at all requests that are ready;
  * then they are written together, and synced once. While it waits for the disk others arrive, so
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "collector.h"
+#include "foreign.h"
 #include "report_read.h"
 #include "say.h"
 
@@ -114,11 +115,14 @@ static unsigned look_at_body(struct http_request *request, enum coding coding,
     if (status != 0) {
         return status;
     }
-    *ret_text = "this is no sonde report";
-    if (size == 0 || !sonde__report_begins(bytes, size < SONDE__REPORT_BEGIN_BYTES
-                                                      ? size
-                                                      : SONDE__REPORT_BEGIN_BYTES)) {
-        return 422;
+    *ret_text = "this is no report that is read here";
+    size_t begin = size < SONDE__REPORT_BEGIN_BYTES ? size : SONDE__REPORT_BEGIN_BYTES;
+    if (size == 0 || !sonde__report_begins(bytes, begin)) {
+        uint32_t form = foreign_form(bytes, size);
+        if (form == 0) {
+            return 422;
+        }
+        request->form = form + (uint32_t)coding;
     }
     *ret_text = "Idempotency-Key: 32 hexadecimal digits are expected";
     return find_id(request, bytes, size) ? 0 : 400;

@@ -42,6 +42,12 @@ static import_reader *reader_of(enum import_form form)
     switch (form) {
     case IMPORT_ENVELOPE:
         return import_event;
+    case IMPORT_IPS:
+        return import_ips;
+    case IMPORT_CRASH:
+        return import_crash;
+    case IMPORT_METRICS:
+        return import_metrics;
     }
     return NULL;
 }

@@ -16,6 +16,9 @@
 /* The numbers are those of the journal's forms (journal.h). */
 enum import_form {
     IMPORT_ENVELOPE = JOURNAL_ENVELOPE, /* Sentry: import_event.c */
+    IMPORT_IPS = JOURNAL_IPS,           /* Apple's crash logs: import_ips.c, import_crash.c */
+    IMPORT_CRASH = JOURNAL_CRASH,
+    IMPORT_METRICS = JOURNAL_METRICS, /* Apple's MetricKit: import_metrics.c */
 };
 
 /* Make a report of it. id: 32 hexadecimal digits. Returns OK | CORRUPT | LIMIT (ret_error says what

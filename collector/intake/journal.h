@@ -20,6 +20,9 @@ enum journal_form {
     JOURNAL_REPORT_GZIP = 3,
     /* Of other tools: these, plus an enum coding. */
     JOURNAL_ENVELOPE = 0x10,
+    JOURNAL_IPS = 0x20,
+    JOURNAL_CRASH = 0x30,
+    JOURNAL_METRICS = 0x40,
 };
 #define JOURNAL_CODING_MASK 0xfu
 
