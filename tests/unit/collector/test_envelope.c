@@ -86,6 +86,7 @@ TEST(what_is_no_envelope_is_refused)
         "{}\n{\"type\":\"event\",\"length\":-1}\n{}",
         "{}\n{\"type\":\"event\",\"length\":18446744073709551615}\n{}",
         "{}\n{\"type\":\"event\",\"length\":1}\n{}\n",
+        "{}\n{\"type\":\"event\",\"length\":2}\n{}{}",
         "{}\n{\"type\":\"event\",\"length\":\"x\"}\n{}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct envelope envelope;
@@ -99,13 +100,12 @@ TEST(what_is_no_envelope_is_refused)
 
 TEST(items_are_bounded)
 {
-    enum { ITEMS = ENVELOPE_ITEMS_MAX + 1, EACH = 6 };
-    static char text[3 + ITEMS * EACH + 1];
+    enum { ITEMS = ENVELOPE_ITEMS_MAX + 1, HEAD = 3, EACH = 6 };
+    static char text[HEAD + ITEMS * EACH + 1];
     struct envelope envelope;
     struct sonde_error error = {0};
-    memcpy(text, "{}\n", 3);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        memcpy(text + 3 + EACH * i, "{}\n{}\n", EACH);
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        text[i] = "{}\n"[i % HEAD];
     }
     CHECK(!envelope_read(text, sizeof text - 1, &envelope, &error));
     CHECK_CONTAINS(error.what, "1,000 items");
