@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     const struct sonde__runtime_memory memory = {recorded_read, &recorded.memory};
-    const struct sonde__runtime_native native = {&recorded.stack, recorded.fps};
+    const struct sonde__runtime_native native = {.stack = &recorded.stack, .fps = recorded.fps};
     if (sonde__runtime_open_v8(&recorded.stated, &memory, &runtime, NULL) != SONDE_OK) {
         return 0;
     }

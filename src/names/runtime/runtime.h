@@ -148,6 +148,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
 struct sonde__runtime_native {
     const struct sonde_stack *stack;
     const uint64_t *fps; /* of each frame: its frame pointer; 0: unknown */
+    uint64_t sp;         /* of the innermost one; 0: unknown, and it has all that it reads */
 };
 bool sonde__runtime_is_by_stack(const struct sonde__runtime *runtime);
 /* As sonde__runtime_read(), for such a runtime. The stack must be as it is when it is joined. */

@@ -152,6 +152,13 @@ static bool is_call(const struct v8 *v8, struct sonde__view *view, const struct 
            type <= v8->layout.of[V8_TYPE_CONTEXT_LAST];
 }
 
+/* Has the innermost frame not got its function yet? Then an earlier call's is there. */
+static bool is_being_made(const struct v8 *v8, const struct sonde__runtime_native *native,
+                          uint64_t fp)
+{
+    return native->sp > fp + (uint64_t)(int64_t)v8->layout.of[V8_FP_FUNCTION];
+}
+
 enum code { OWN, INTERPRETED, COMPILED };
 
 /* Fill a frame. *ret_code: V8's own function; one in bytecode; one of which the line is unknown. */
@@ -202,6 +209,10 @@ const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
             read_frame(view, native->fps[i], &frame) && leads_to(v8, &frame, stack->pcs[i + 1]);
         if (!leads_on && must_lead_on(native, i)) {
             return moved;
+        }
+        if (is_being_made(v8, native, native->fps[i])) {
+            *ret_doubt = "it is about to enter a function, which has no frame yet";
+            continue;
         }
         if (!leads_on || !is_call(v8, view, &frame)) {
             continue;

@@ -184,7 +184,7 @@ uint64_t *sonde__target_script_fps(struct sonde__target *target, uint32_t capaci
 static void read_by_stack(struct sonde__target_scripts *s, uint64_t tid,
                           const struct sonde_stack *stack)
 {
-    const struct sonde__runtime_native native = {stack, s->fps};
+    const struct sonde__runtime_native native = {.stack = stack, .fps = s->fps};
     if (stack == NULL) {
         s->last.script = (struct sonde__script){
             .state = SONDE__SCRIPT_TORN,
@@ -233,7 +233,8 @@ void sonde__target_read_sampled(struct sonde__target *target, uint64_t tid,
     }
     sonde_stack_init(&stack, pcs, how, SAMPLED_FRAMES, 0);
     walk_pointers(moment, &stack, fps);
-    const struct sonde__runtime_native native = {&stack, fps};
+    const struct sonde__runtime_native native = {
+        .stack = &stack, .fps = fps, .sp = moment->address};
     sonde__runtime_read_stack(s->runtime, tid, &native, &s->last.script);
 }
 
@@ -280,7 +281,7 @@ void sonde__target_tear_script(struct sonde__target *target)
  */
 static void doubt_none(struct sonde__target_scripts *s, const struct sonde_stack *stack)
 {
-    const struct sonde__runtime_native native = {stack, s->fps};
+    const struct sonde__runtime_native native = {.stack = stack, .fps = s->fps};
     struct sonde__script seen;
     if (s->runtime == NULL || !sonde__runtime_is_by_stack(s->runtime) || s->fps == NULL ||
         stack->count > s->fp_capacity) {
@@ -324,7 +325,7 @@ void sonde__target_join_script(struct sonde__target *target,
         last->apart = "read later";
         return;
     }
-    const struct sonde__runtime_native native = {stack, s->fps};
+    const struct sonde__runtime_native native = {.stack = stack, .fps = s->fps};
     if (moment != NULL && sonde__runtime_is_by_stack(s->runtime) &&
         (s->fps == NULL || !sonde__runtime_place(s->runtime, last->script.run_count, &native))) {
         last->apart = "read later";

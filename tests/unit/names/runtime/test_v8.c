@@ -51,7 +51,7 @@ static struct sonde__runtime *open_recorded(void)
 
 static struct sonde__script read_recorded(struct sonde__runtime *runtime)
 {
-    const struct sonde__runtime_native native = {&recorded.stack, recorded.fps};
+    const struct sonde__runtime_native native = {.stack = &recorded.stack, .fps = recorded.fps};
     struct sonde__script script;
     sonde__runtime_read_stack(runtime, recorded.memory.tid, &native, &script);
     return script;
@@ -148,13 +148,33 @@ TEST(frames_are_placed_by_their_pointers)
     struct sonde__runtime *runtime = open_recorded();
     struct sonde__script script = read_recorded(runtime);
     uint32_t first = runtime->natives[0], second = runtime->natives[1];
-    const struct sonde__runtime_native native = {&recorded.stack, recorded.fps};
+    const struct sonde__runtime_native native = {.stack = &recorded.stack, .fps = recorded.fps};
     memset(runtime->natives, 0xff, sizeof runtime->natives);
     CHECK(sonde__runtime_place(runtime, script.run_count, &native));
     CHECK_EQ(runtime->natives[0], first);
     CHECK_EQ(runtime->natives[1], second);
     recorded.fps[second] += 16;
     CHECK(!sonde__runtime_place(runtime, script.run_count, &native));
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* The innermost frame is being made: where its function will be is that of an earlier call. */
+TEST(a_frame_without_its_function_yet_is_left_out)
+{
+    uint8_t *data = load("node20");
+    struct sonde__runtime *runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    const struct sonde__runtime_native native = {
+        .stack = &recorded.stack, .fps = recorded.fps, .sp = recorded.fps[runtime->natives[0]]};
+    sonde__runtime_read_stack(runtime, recorded.memory.tid, &native, &script);
+    CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+    CHECK_EQ(script.count, DEPTH - 1);
+    for (uint32_t i = 0; i < DEPTH - 1 && i < script.count; i++) {
+        CHECK_STR(script.frames[i].function, stack[i + 1].function);
+        CHECK_EQ(script.frames[i].line, stack[i + 1].line);
+    }
+    CHECK_STR(script.doubt, "it is about to enter a function, which has no frame yet");
     sonde__runtime_close(runtime);
     free(data);
 }
