@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* A sanitizer's runtime maps terabytes and reads its own files. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SONDE_SANITIZED
 enum { HAS_JAIL = 0 };
 #else
 enum { HAS_JAIL = 1 };

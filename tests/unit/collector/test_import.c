@@ -39,7 +39,7 @@ static struct read read_envelope(const void *bytes, size_t size)
 
 static struct read read_event(const char *event)
 {
-    char *text = malloc(strlen(event) + 64);
+    char *text = malloc(strlen(event) + 128);
     int size = sprintf(text, "{\"event_id\":\"" ID "\"}\n{\"type\":\"event\"}\n%s\n", event);
     struct read read = read_envelope(text, (size_t)size);
     free(text);

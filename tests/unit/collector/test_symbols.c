@@ -67,7 +67,7 @@ static int end_of(void (*act)(void))
 
 TEST_TIMEOUT(jail_forbids_all_but_reading, 60)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SONDE_SANITIZED
     SKIP("a sanitizer's runtime needs more than the jail allows");
 #endif
     CHECK_EQ(end_of(make_socket), 1000 + SIGSYS);
