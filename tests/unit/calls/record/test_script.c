@@ -12,7 +12,7 @@
 
 enum { NODES = 4096, FRAMES = 60, CODE_START = 192, GENERATOR = 1, ENTRY = 3 };
 
-static struct {
+static _Alignas(16) struct {
     uint8_t state[288], cframe[16];
     uint8_t frames[FRAMES + 1][128]; /* the last one is the entry frame */
     uint8_t codes[FRAMES][CODE_START + 64];
