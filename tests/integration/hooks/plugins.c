@@ -2,8 +2,10 @@
 #include "plugins.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -29,4 +31,18 @@ static __attribute__((constructor)) void warm_up(void)
             (void)dlclose(plugin);
         }
     }
+}
+
+void read_maps(char *to)
+{
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    size_t size = 0;
+    ssize_t got;
+    CHECK(fd >= 0);
+    while ((got = read(fd, to + size, MAPS_BYTES - 1 - size)) > 0) {
+        size += (size_t)got;
+    }
+    close(fd);
+    to[size] = '\0';
+    CHECK(got == 0 && size != 0);
 }

@@ -7,4 +7,8 @@
 const char *library_path(const char *name);
 const char *plugin_path(void);
 
+/* The map of memory, without memory of the heap. */
+enum { MAPS_BYTES = 131072 };
+void read_maps(char *to);
+
 #endif

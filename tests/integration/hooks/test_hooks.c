@@ -3,7 +3,6 @@
  * state afterwards. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -347,27 +346,10 @@ TEST(any_order_gives_what_a_whole_sweep_gives)
 
 /* --- state is restored --- */
 
-/* The map of memory, without memory of the heap. */
-enum { MAPS_BYTES = 131072 };
-static char maps_before[MAPS_BYTES], maps_after[MAPS_BYTES];
-
-static void read_maps(char *to)
-{
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    size_t size = 0;
-    ssize_t got;
-    CHECK(fd >= 0);
-    while ((got = read(fd, to + size, MAPS_BYTES - 1 - size)) > 0) {
-        size += (size_t)got;
-    }
-    close(fd);
-    to[size] = '\0';
-    CHECK(got == 0 && size != 0);
-}
-
 static void compare_all(uint32_t flags)
 {
     static struct snapshot before, during, after;
+    static char maps_before[MAPS_BYTES], maps_after[MAPS_BYTES];
     start(0); /* first-time bindings and allocations */
     sonde__hook_stop(hooks);
     read_maps(maps_before);
