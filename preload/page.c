@@ -130,8 +130,7 @@ static void wait_for_report(int status, void *unused)
     clock_gettime(CLOCK_MONOTONIC, &limit);
     atomic_store_explicit(&page->exited_ns,
                           (uint64_t)limit.tv_sec * 1000000000u + (uint64_t)limit.tv_nsec,
-                          memory_order_relaxed);
-    atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
+                          memory_order_seq_cst);
     /* never set while the program is confined */
     if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
         (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, true);

@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 18u
+#define SONDE__PROBE_VERSION 19u
 /* Threads that wait in poll, epoll and the like at the same time. The largest program of our
  * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -155,8 +155,7 @@ struct sonde__probe_page {
     _Atomic int64_t late_ns;
     /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */
     _Alignas(64) _Atomic uint32_t unfinished;
-    _Atomic uint32_t exiting;   /* 1: the program is in exit() */
-    _Atomic uint64_t exited_ns; /* when its last handler of exit() was reached; 0: not yet */
+    _Atomic uint64_t exited_ns; /* when the last handler of exit() was reached; 0: not yet */
     /* 1: a thread runs under a seccomp filter, which may end the program for any system call that
      * it does not expect: the program's side makes none, and the supervisor never sleeps for good.
      */

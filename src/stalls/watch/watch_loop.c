@@ -339,11 +339,13 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
 
 /* A turn in which the program exits lasts until then: the last look may be long ago. Of one that
  * began after it, nobody saw anything. A thread that only sleeps or waits on a condition has left
- * its loop by now (watch_stalled.c). */
-static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+ * its loop by now (watch_stalled.c). The program may write any time. */
+static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                           uint64_t now_ns)
 {
     struct sonde__watch_decision *d = &loop->decision;
-    uint64_t exited_ns = atomic_load(&s->page->exited_ns), beat = atomic_load(&loop->slot->beat);
+    uint64_t exited_ns = sonde__base_min(atomic_load(&s->page->exited_ns), now_ns);
+    uint64_t beat = atomic_load(&loop->slot->beat);
     uint64_t since_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK;
     if (exited_ns == 0 || (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY ||
         loop->over_ns == since_ns || loop->attended_ns == since_ns ||
@@ -378,7 +380,7 @@ void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watc
         .halted_ns = sonde__watch_halted_in(s, d->since_ns, ended_ns != 0 ? ended_ns : now_ns, 0)};
     if (loop->tid != 0) {
         sonde__watch_find_missed(s, loop, d->since_ns, &loop->account, over.now_ns);
-        finish_at_exit(s, loop);
+        finish_at_exit(s, loop, now_ns);
     }
     if (d->phase == SONDE__WATCH_IDLE) {
         return;

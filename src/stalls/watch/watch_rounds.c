@@ -479,7 +479,7 @@ static uint64_t look_outside(struct sonde__watch_session *s, uint64_t now_ns)
 
 static bool ends_now(const struct sonde__watch_session *s, uint64_t now_ns)
 {
-    return atomic_load(&s->page->exiting) != 0 ||
+    return atomic_load(&s->page->exited_ns) != 0 ||
            (s->options.for_ns != 0 && now_ns - s->begin_ns >= s->options.for_ns);
 }
 

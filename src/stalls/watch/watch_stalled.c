@@ -178,7 +178,7 @@ static bool has_left(const struct sonde__watch_session *s, const struct sonde__w
 {
     const struct sonde__probe_slot *slot = loop->slot;
     return sonde__probe_is_weak(slot->loop.kind) &&
-           (open ? atomic_load(&s->page->exiting) != 0 : atomic_load(&slot->ended_ns) == 0);
+           (open ? atomic_load(&s->page->exited_ns) != 0 : atomic_load(&slot->ended_ns) == 0);
 }
 
 static void push_stall(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,

@@ -315,7 +315,8 @@ TEST(a_turn_that_ends_while_another_loop_is_sampled_lasts_until_then)
 
 /* The watch looked at 100 ms of a turn, next at 460. The program exited at 450, in this turn or in
  * another one. `own`: what explains that nobody looked. */
-static struct sonde__watch_session *exit_in_a_turn(uint64_t own_ms, uint64_t other_ms)
+static struct sonde__watch_session *exit_in_a_turn(uint64_t own_ms, uint64_t other_ms,
+                                                   uint64_t exit_ms)
 {
     struct sonde__watch_session *s = make_session(NULL);
     struct sonde__watch_loop *loop = &s->loops[0];
@@ -331,8 +332,7 @@ static struct sonde__watch_session *exit_in_a_turn(uint64_t own_ms, uint64_t oth
     (void)sonde__watch_decide(&loop->decision, &look);
     atomic_store(&slot->tid, (uint32_t)getpid());
     atomic_store(&slot->beat, sonde__probe_beat(zero_ns + other_ms * MS, SONDE__PROBE_BUSY));
-    atomic_store(&s->page->exiting, 1);
-    atomic_store(&s->page->exited_ns, zero_ns + 450 * MS);
+    atomic_store(&s->page->exited_ns, exit_ms != UINT64_MAX ? zero_ns + exit_ms * MS : exit_ms);
     s->before_ns = s->rested_ns = zero_ns + 100 * MS;
     s->due_ns = zero_ns + 140 * MS;
     s->woken_ns = s->inspected_ns = zero_ns + 460 * MS;
@@ -351,7 +351,7 @@ static void free_session(struct sonde__watch_session *s)
 
 TEST(a_turn_in_which_the_program_exits_lasts_until_then)
 {
-    struct sonde__watch_session *s = exit_in_a_turn(320, 0);
+    struct sonde__watch_session *s = exit_in_a_turn(320, 0, 450);
     CHECK_EQ(s->stalls, 1);
     CHECK_EQ(s->longest_ns, 450 * MS);
     CHECK_EQ(s->unsure_count, 0);
@@ -360,16 +360,24 @@ TEST(a_turn_in_which_the_program_exits_lasts_until_then)
 
 TEST(an_exit_that_nobody_saw_may_have_ended_a_stall)
 {
-    struct sonde__watch_session *s = exit_in_a_turn(0, 0);
+    struct sonde__watch_session *s = exit_in_a_turn(0, 0, 450);
     CHECK_EQ(s->stalls, 0); /* the machine may have stood still */
     CHECK_EQ(s->unsure_ns, 450 * MS);
     free_session(s);
-    s = exit_in_a_turn(320, 110);
+    s = exit_in_a_turn(320, 110, 450);
     CHECK_EQ(s->stalls, 0);
     CHECK_EQ(s->unsure_ns, 340 * MS);
     free_session(s);
-    s = exit_in_a_turn(320, 400);
+    s = exit_in_a_turn(320, 400, 450);
     CHECK_EQ(s->stalls + s->unsure_count, 0);
+    free_session(s);
+}
+
+/* The page is the program's: what it writes there is no duration. */
+TEST(an_exit_in_the_future_is_now)
+{
+    struct sonde__watch_session *s = exit_in_a_turn(320, 110, UINT64_MAX);
+    CHECK(s->unsure_count == 1 && s->unsure_ns < 3600000 * MS);
     free_session(s);
 }
 
