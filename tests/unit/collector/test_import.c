@@ -1,56 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Events of Sentry's SDKs as reports: hangs, errors, native and other frames. What our own sender
  * makes of a report, which tests/integration/upload holds against Sentry's reader, is read back. */
-#include "import.h"
+#include "imports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench_collector.h"
-#include "digest.h"
 #include "import_model.h"
 #include "mem_heap.h"
-#include "report_read.h"
 #include "test.h"
 #include "upload_envelope.h"
 
-#define ID "0123456789abcdef0123456789abcdef"
-
-struct read {
-    void *bytes;
-    size_t size;
-    struct digest digest;
-    struct sonde__report *report;
-};
-
-static struct read read_envelope(const void *bytes, size_t size)
-{
-    struct read read;
-    struct sonde_error error = {0};
-    if (import_read(IMPORT_ENVELOPE, bytes, size, ID, &read.bytes, &read.size, &error) !=
-        SONDE_OK) {
-        FAIL("not read: %s", error.what);
-    }
-    CHECK_OK(digest_read(read.bytes, read.size, NULL, &read.digest, &error));
-    CHECK_OK(sonde__report_read(read.bytes, read.size, &read.report, NULL, &error));
-    return read;
-}
-
-static struct read read_event(const char *event)
+static struct imported read_event(const char *event)
 {
     char *text = malloc(strlen(event) + 128);
-    int size = sprintf(text, "{\"event_id\":\"" ID "\"}\n{\"type\":\"event\"}\n%s\n", event);
-    struct read read = read_envelope(text, (size_t)size);
+    int size =
+        sprintf(text, "{\"event_id\":\"" IMPORTS_ID "\"}\n{\"type\":\"event\"}\n%s\n", event);
+    struct imported read = imports_read(IMPORT_ENVELOPE, text, (size_t)size);
     free(text);
     return read;
-}
-
-static void done(struct read *read)
-{
-    digest_done(&read->digest);
-    sonde__report_destroy(read->report);
-    sonde__mem_free(read->bytes);
 }
 
 /* As @sentry/node-native sends it. */
@@ -65,7 +35,7 @@ static void done(struct read *read)
     "{\"filename\":\"/srv/app/node_modules/big/index.js\",\"function\":\"add\",\"lineno\":3,"      \
     "\"in_app\":false}"
 #define NODE_EVENT(line)                                                                           \
-    "{\"event_id\":\"" ID "\",\"timestamp\":1764411654.25,\"platform\":\"node\","                  \
+    "{\"event_id\":\"" IMPORTS_ID "\",\"timestamp\":1764411654.25,\"platform\":\"node\","          \
     "\"release\":\"shop@1.2.3\",\"environment\":\"production\",\"tags\":{\"area\":\"cart\"},"      \
     "\"sdk\":{\"name\":\"sentry.javascript.node\",\"version\":\"10.75.3\"},"                       \
     "\"server_name\":\"machine-7\",\"level\":\"error\",\"contexts\":{\"os\":{\"name\":\"Linux\","  \
@@ -82,7 +52,7 @@ static void done(struct read *read)
 
 TEST(blocked_event_loop_is_a_stall_of_its_path)
 {
-    struct read read = read_event(NODE_EVENT("20"));
+    struct imported read = read_event(NODE_EVENT("20"));
     const struct digest *digest = &read.digest;
     CHECK_EQ(digest->kind, SONDE__REPORT_WATCH);
     CHECK_EQ(digest->time_ns, 1764411654250000000);
@@ -101,17 +71,17 @@ TEST(blocked_event_loop_is_a_stall_of_its_path)
     CHECK_STR(digest->events[0].title, "sumAll");
     const struct sonde__report_stall *stall = sonde__report_stall(read.report, 0);
     CHECK_EQ(stall->thread_count, 2);
-    CHECK_STR(sonde__report_header(read.report)->report_id, ID);
+    CHECK_STR(sonde__report_header(read.report)->report_id, IMPORTS_ID);
     CHECK_STR(sonde__report_header(read.report)->tool, "sentry.javascript.node 10.75.3");
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(line_of_the_path_is_no_part_of_the_cause)
 {
-    struct read one = read_event(NODE_EVENT("20")), other = read_event(NODE_EVENT("21"));
+    struct imported one = read_event(NODE_EVENT("20")), other = read_event(NODE_EVENT("21"));
     CHECK_STR(one.digest.events[0].group, other.digest.events[0].group);
-    done(&one);
-    done(&other);
+    imports_done(&one);
+    imports_done(&other);
 }
 
 #define IMAGES                                                                                     \
@@ -123,7 +93,7 @@ TEST(line_of_the_path_is_no_part_of_the_cause)
 
 TEST(address_is_in_its_image)
 {
-    struct read read = read_event(
+    struct imported read = read_event(
         "{\"platform\":\"cocoa\",\"level\":\"fatal\"," IMAGES ",\"exception\":{\"values\":[{"
         "\"type\":\"Fatal App Hang Fully Blocked\",\"value\":\"The user terminated your app, or "
         "the "
@@ -155,12 +125,12 @@ TEST(address_is_in_its_image)
     CHECK_STR(sonde__report_text(read.report, image->path), "/private/var/App.app/App");
     node = sonde__report_node(read.report, node->parent);
     CHECK_EQ(sonde__report_frame(read.report, node->frame)->name_offset, 0x10);
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(error_is_no_stall_but_has_a_group)
 {
-    struct read read = read_event(
+    struct imported read = read_event(
         "{\"exception\":{\"values\":[{\"type\":\"ValueError\",\"stacktrace\":{\"frames\":["
         "{\"function\":\"inner\",\"in_app\":true}]}},{\"type\":\"KeyError\",\"value\":"
         "\"'x'\",\"mechanism\":{\"type\":\"generic\",\"handled\":false},\"stacktrace\":{"
@@ -171,14 +141,14 @@ TEST(error_is_no_stall_but_has_a_group)
     CHECK(read.digest.events[0].is_fatal);
     CHECK_STR(read.digest.events[0].title, "KeyError in handle");
     CHECK_STR(read.digest.events[0].why, "error KeyError\nfunction handle\n");
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(message_without_an_exception_has_no_event)
 {
-    struct read read = read_event("{\"message\":\"hello\",\"level\":\"info\"}");
+    struct imported read = read_event("{\"message\":\"hello\",\"level\":\"info\"}");
     CHECK_EQ(read.digest.event_count, 0);
-    done(&read);
+    imports_done(&read);
 }
 
 /* The path of the stack with the most time is that of the stall, so its functions are the same. */
@@ -191,9 +161,9 @@ TEST(stall_that_sonde_sends_to_sentry_is_read_back)
     CHECK_OK(sonde__report_read(bytes, size, &report, NULL, NULL));
     CHECK_OK(digest_read(bytes, size, NULL, &digest, NULL));
     const struct sonde__upload_event event = {
-        .report = report, .stall = sonde__report_stall(report, 0), .event_id = ID};
+        .report = report, .stall = sonde__report_stall(report, 0), .event_id = IMPORTS_ID};
     CHECK_OK(sonde__upload_envelope(&event, &envelope, &envelope_size));
-    struct read read = read_envelope(envelope, envelope_size);
+    struct imported read = imports_read(IMPORT_ENVELOPE, envelope, envelope_size);
     CHECK_STR(read.digest.build, digest.build);
     CHECK_EQ(read.digest.events[0].total_ns, 400000000);
     size_t common = strlen("stall loop\nthread main\n");
@@ -205,7 +175,7 @@ TEST(stall_that_sonde_sends_to_sentry_is_read_back)
     CHECK(blocked != NULL);
     CHECK(strncmp(functions, digest.events[0].why + common,
                   (size_t)(blocked - digest.events[0].why) - common) == 0);
-    done(&read);
+    imports_done(&read);
     digest_done(&digest);
     sonde__report_destroy(report);
     sonde__mem_free(envelope);
@@ -243,8 +213,9 @@ TEST(what_cannot_be_read_has_a_reason)
         struct sonde_error error = {0};
         int length = sprintf(text, "{}\n{\"type\":\"event\",\"length\":%zu}\n%s",
                              strlen(events[i].event), events[i].event);
-        CHECK_EQ(import_read(IMPORT_ENVELOPE, text, (size_t)length, ID, &bytes, &size, &error),
-                 SONDE_CORRUPT);
+        CHECK_EQ(
+            import_read(IMPORT_ENVELOPE, text, (size_t)length, IMPORTS_ID, &bytes, &size, &error),
+            SONDE_CORRUPT);
         CHECK_CONTAINS(error.what, events[i].what);
     }
 }
@@ -262,8 +233,8 @@ TEST_TIMEOUT(damaged_events_do_no_harm, 60)
             size_t size;
             text[i] = bytes_put[j];
             error.what[0] = '\0';
-            if (import_read(IMPORT_ENVELOPE, text, sizeof text - 1, ID, &bytes, &size, &error) ==
-                SONDE_OK) {
+            if (import_read(IMPORT_ENVELOPE, text, sizeof text - 1, IMPORTS_ID, &bytes, &size,
+                            &error) == SONDE_OK) {
                 sonde__mem_free(bytes);
             } else {
                 CHECK(error.what[0] != '\0');

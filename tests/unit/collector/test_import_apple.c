@@ -5,42 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digest.h"
 #include "foreign.h"
-#include "import.h"
+#include "imports.h"
 #include "mem_heap.h"
-#include "report_read.h"
 #include "test.h"
-
-#define ID "0123456789abcdef0123456789abcdef"
-
-struct read {
-    void *bytes;
-    size_t size;
-    struct digest digest;
-    struct sonde__report *report;
-};
-
-static struct read read_log(const char *text, uint32_t form)
-{
-    struct read read;
-    struct sonde_error error = {0};
-    CHECK_EQ(foreign_form(text, strlen(text)), form);
-    if (import_read((enum import_form)form, text, strlen(text), ID, &read.bytes, &read.size,
-                    &error) != SONDE_OK) {
-        FAIL("not read: %s", error.what);
-    }
-    CHECK_OK(digest_read(read.bytes, read.size, NULL, &read.digest, &error));
-    CHECK_OK(sonde__report_read(read.bytes, read.size, &read.report, NULL, &error));
-    return read;
-}
-
-static void done(struct read *read)
-{
-    digest_done(&read->digest);
-    sonde__report_destroy(read->report);
-    sonde__mem_free(read->bytes);
-}
 
 #define HEADER                                                                                     \
     "{\"app_name\":\"Shop\",\"timestamp\":\"2025-11-29 11:20:54.00 +0100\",\"app_version\":"       \
@@ -129,7 +97,7 @@ static void check_about(const struct digest *digest)
 }
 
 /* The frame of the crashed thread's stack, counted from the innermost. */
-static const struct sonde__report_frame *frame_of(const struct read *read, unsigned index)
+static const struct sonde__report_frame *frame_of(const struct imported *read, unsigned index)
 {
     uint32_t node = sonde__report_thread(read->report, 1)->stack;
     for (; index > 0; index--) {
@@ -140,7 +108,7 @@ static const struct sonde__report_frame *frame_of(const struct read *read, unsig
 
 TEST(crash_of_json_has_its_thread)
 {
-    struct read read = read_log(CRASH, IMPORT_IPS);
+    struct imported read = imports_read_text(IMPORT_IPS, CRASH);
     check_about(&read.digest);
     CHECK_STR(read.digest.events[0].title, "EXC_CRASH (SIGABRT) in load_cart");
     CHECK_STR(read.digest.events[0].why,
@@ -149,12 +117,13 @@ TEST(crash_of_json_has_its_thread)
     CHECK_EQ(frame_of(&read, 1)->name_offset, 40);
     CHECK_EQ(frame_of(&read, 0)->offset, 20);
     CHECK_EQ(sonde__report_image(read.report, frame_of(&read, 1)->image)->build_id.bytes[0], 0xc4);
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(crash_of_text_is_the_same)
 {
-    struct read text = read_log(text_log, IMPORT_CRASH), json = read_log(CRASH, IMPORT_IPS);
+    struct imported text = imports_read_text(IMPORT_CRASH, text_log),
+                    json = imports_read_text(IMPORT_IPS, CRASH);
     check_about(&text.digest);
     CHECK_STR(text.digest.device, json.digest.device);
     CHECK_STR(text.digest.events[0].title, json.digest.events[0].title);
@@ -165,20 +134,20 @@ TEST(crash_of_text_is_the_same)
     CHECK_EQ(frame_of(&text, 2)->name, 0);
     CHECK_STR(sonde__report_text(text.report, sonde__report_thread(text.report, 1)->name),
               "worker");
-    done(&text);
-    done(&json);
+    imports_done(&text);
+    imports_done(&json);
 }
 
 TEST(watchdog_is_a_fatal_stall_of_the_main_thread)
 {
-    struct read read = read_log(WATCHDOG, IMPORT_IPS);
+    struct imported read = imports_read_text(IMPORT_IPS, WATCHDOG);
     CHECK_EQ(read.digest.kind, SONDE__REPORT_WATCH);
     CHECK_EQ(read.digest.event_count, 1);
     CHECK_EQ(read.digest.events[0].kind, DIGEST_STALL);
     CHECK(read.digest.events[0].is_fatal);
     CHECK_EQ(read.digest.events[0].total_ns, 10000000000);
     CHECK_STR(read.digest.events[0].why, "stall loop\nthread main\nfunction save_all\n");
-    done(&read);
+    imports_done(&read);
     char text[sizeof text_log + 200];
     const char *at = strstr(text_log, "Triggered");
     snprintf(text, sizeof text,
@@ -186,22 +155,22 @@ TEST(watchdog_is_a_fatal_stall_of_the_main_thread)
              "process-launch watchdog transgression: exhausted real (wall clock) time allowance of "
              "20.00 seconds\n%s",
              (int)(at - text_log), text_log, at);
-    read = read_log(text, IMPORT_CRASH);
+    read = imports_read_text(IMPORT_CRASH, text);
     CHECK_EQ(read.digest.events[0].total_ns, 20000000000);
     CHECK_STR(read.digest.events[0].why, "stall launch\nthread main\nfunction save_all\n");
-    done(&read);
+    imports_done(&read);
 }
 
 /* The stack of the object that was thrown says more than that of abort(). */
 TEST(stack_of_an_exception_is_that_of_its_thread)
 {
-    struct read read = read_log(
+    struct imported read = imports_read_text(
+        IMPORT_IPS,
         "{\"exception\":{\"type\":\"EXC_CRASH\"},\"lastExceptionBacktrace\":[{\"imageOffset\":1,"
-        "\"symbol\":\"throw_it\",\"imageIndex\":0}]," THREADS IMAGES "}",
-        IMPORT_IPS);
+        "\"symbol\":\"throw_it\",\"imageIndex\":0}]," THREADS IMAGES "}");
     CHECK_STR(read.digest.events[0].why, "error EXC_CRASH\nfunction throw_it\n");
     CHECK_EQ(sonde__report_thread_count(read.report), 2);
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(logs_of_other_kinds_have_a_reason)
@@ -217,8 +186,8 @@ TEST(logs_of_other_kinds_have_a_reason)
         void *bytes;
         size_t size;
         struct sonde_error error = {0};
-        CHECK_EQ(import_read(logs[i].form, logs[i].text, strlen(logs[i].text), ID, &bytes, &size,
-                             &error),
+        CHECK_EQ(import_read(logs[i].form, logs[i].text, strlen(logs[i].text), IMPORTS_ID, &bytes,
+                             &size, &error),
                  SONDE_CORRUPT);
         CHECK_CONTAINS(error.what, logs[i].what);
     }
@@ -245,7 +214,8 @@ static void damage(const char *log, enum import_form form)
             void *bytes;
             size_t bytes_size;
             text[i] = bytes_put[j];
-            if (import_read(form, text, size, ID, &bytes, &bytes_size, &error) == SONDE_OK) {
+            if (import_read(form, text, size, IMPORTS_ID, &bytes, &bytes_size, &error) ==
+                SONDE_OK) {
                 sonde__mem_free(bytes);
             } else {
                 CHECK(error.what[0] != '\0');

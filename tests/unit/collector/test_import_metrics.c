@@ -5,42 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digest.h"
 #include "foreign.h"
-#include "import.h"
+#include "imports.h"
 #include "mem_heap.h"
-#include "report_read.h"
 #include "test.h"
-
-#define ID "0123456789abcdef0123456789abcdef"
-
-struct read {
-    void *bytes;
-    size_t size;
-    struct digest digest;
-    struct sonde__report *report;
-};
-
-static struct read read_payload(const char *text)
-{
-    struct read read;
-    struct sonde_error error = {0};
-    CHECK_EQ(foreign_form(text, strlen(text)), IMPORT_METRICS);
-    if (import_read(IMPORT_METRICS, text, strlen(text), ID, &read.bytes, &read.size, &error) !=
-        SONDE_OK) {
-        FAIL("not read: %s", error.what);
-    }
-    CHECK_OK(digest_read(read.bytes, read.size, NULL, &read.digest, &error));
-    CHECK_OK(sonde__report_read(read.bytes, read.size, &read.report, NULL, &error));
-    return read;
-}
-
-static void done(struct read *read)
-{
-    digest_done(&read->digest);
-    sonde__report_destroy(read->report);
-    sonde__mem_free(read->bytes);
-}
 
 #define FRAME(name, offset, count, more)                                                           \
     "{\"binaryUUID\":\"C42F630F-A71A-3EDC-9225-CF2C231A6669\","                                    \
@@ -74,7 +42,7 @@ static void done(struct read *read)
         "libsystem_kernel.dylib", 5, 3,                                                            \
         SUB(FRAME("Shop", 200, 3, SUB(FRAME("Shop", 100, 3, SUB(FRAME("dyld", 10, 3, ""))))))))
 
-static uint64_t offset_of(const struct read *read, const struct sonde__report_sample *sample,
+static uint64_t offset_of(const struct imported *read, const struct sonde__report_sample *sample,
                           unsigned index)
 {
     uint32_t node = sample->stack;
@@ -88,7 +56,8 @@ static uint64_t offset_of(const struct read *read, const struct sonde__report_sa
 
 TEST(hang_is_a_stall_with_all_stacks)
 {
-    struct read read = read_payload(PAYLOAD("hangDiagnostics", OUTER_ROOT));
+    struct imported read =
+        imports_read_text(IMPORT_METRICS, PAYLOAD("hangDiagnostics", OUTER_ROOT));
     CHECK_EQ(read.digest.kind, SONDE__REPORT_WATCH);
     CHECK_STR(read.digest.build, "1.2.3 (45)");
     CHECK_STR(read.digest.program, "Shop");
@@ -105,12 +74,13 @@ TEST(hang_is_a_stall_with_all_stacks)
     CHECK_EQ(offset_of(&read, &stall->samples[0], 3), 10);
     CHECK_CONTAINS(read.digest.events[0].why,
                    "stall loop\nthread main\nfunction Shop+0x100000064\n");
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(tree_from_the_innermost_frame_is_the_same_stack)
 {
-    struct read read = read_payload(PAYLOAD("hangDiagnostics", INNER_ROOT));
+    struct imported read =
+        imports_read_text(IMPORT_METRICS, PAYLOAD("hangDiagnostics", INNER_ROOT));
     const struct sonde__report_stall *stall = sonde__report_stall(read.report, 0);
     CHECK_EQ(stall->sample_count, 1);
     CHECK_EQ(offset_of(&read, &stall->samples[0], 0), 5);
@@ -119,33 +89,36 @@ TEST(tree_from_the_innermost_frame_is_the_same_stack)
     CHECK_EQ(offset_of(&read, &stall->samples[0], 3), 10);
     CHECK_STR(read.digest.events[0].why, "stall loop\nthread main\nfunction Shop+0x100000064\n"
                                          "function Shop+0x1000000c8\n");
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(crash_is_an_error)
 {
-    struct read read = read_payload(PAYLOAD("crashDiagnostics", INNER_ROOT));
+    struct imported read =
+        imports_read_text(IMPORT_METRICS, PAYLOAD("crashDiagnostics", INNER_ROOT));
     CHECK_EQ(read.digest.kind, SONDE__REPORT_STACKS);
     CHECK_EQ(read.digest.event_count, 1);
     CHECK_EQ(read.digest.events[0].kind, DIGEST_ERROR);
     CHECK_CONTAINS(read.digest.events[0].title, "exception 1, signal 11 in Shop");
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(launch_is_a_stall_of_its_kind)
 {
-    struct read read = read_payload(PAYLOAD("appLaunchDiagnostics", OUTER_ROOT));
+    struct imported read =
+        imports_read_text(IMPORT_METRICS, PAYLOAD("appLaunchDiagnostics", OUTER_ROOT));
     CHECK_CONTAINS(read.digest.events[0].why, "stall launch\n");
     CHECK_EQ(read.digest.events[0].total_ns, 0); /* it does not say how long */
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(other_diagnostics_are_noted)
 {
-    struct read read = read_payload(PAYLOAD("cpuExceptionDiagnostics", OUTER_ROOT));
+    struct imported read =
+        imports_read_text(IMPORT_METRICS, PAYLOAD("cpuExceptionDiagnostics", OUTER_ROOT));
     CHECK_EQ(read.digest.event_count, 0);
     CHECK_STR(sonde__report_note(read.report, 0), "1 of cpuExceptionDiagnostics are not read");
-    done(&read);
+    imports_done(&read);
 }
 
 TEST(payload_without_diagnostics_has_a_reason)
@@ -155,7 +128,7 @@ TEST(payload_without_diagnostics_has_a_reason)
     size_t size;
     struct sonde_error error = {0};
     CHECK_EQ(foreign_form(text, sizeof text - 1), IMPORT_METRICS);
-    CHECK_EQ(import_read(IMPORT_METRICS, text, sizeof text - 1, ID, &bytes, &size, &error),
+    CHECK_EQ(import_read(IMPORT_METRICS, text, sizeof text - 1, IMPORTS_ID, &bytes, &size, &error),
              SONDE_CORRUPT);
     CHECK_CONTAINS(error.what, "it has no diagnostics");
 }
@@ -181,10 +154,10 @@ TEST_TIMEOUT(large_trees_are_bounded, 60)
         to += sprintf(to, "]}");
     }
     (void)sprintf(to, "]}]}}]}");
-    struct read read = read_payload(text);
+    struct imported read = imports_read_text(IMPORT_METRICS, text);
     CHECK(sonde__report_stall(read.report, 0)->sample_count < 200);
     free(text);
-    done(&read);
+    imports_done(&read);
 }
 
 TEST_TIMEOUT(damaged_payloads_do_no_harm, 60)
@@ -198,8 +171,8 @@ TEST_TIMEOUT(damaged_payloads_do_no_harm, 60)
             void *bytes;
             size_t size;
             text[i] = bytes_put[j];
-            if (import_read(IMPORT_METRICS, text, sizeof text - 1, ID, &bytes, &size, &error) ==
-                SONDE_OK) {
+            if (import_read(IMPORT_METRICS, text, sizeof text - 1, IMPORTS_ID, &bytes, &size,
+                            &error) == SONDE_OK) {
                 sonde__mem_free(bytes);
             } else {
                 CHECK(error.what[0] != '\0');
