@@ -286,11 +286,9 @@ static void take(struct converter *c, const void *bytes, size_t size, const char
         take_zip(c, bytes, size);
         break;
     case KIND_NONE:
-        leave(
-            c, name,
-            "not a symbol file: an ELF, a Mach-O, a Breakpad .sym, an index of sonde, or a zip of "
-            "such files is "
-            "expected");
+        leave(c, name,
+              "not a symbol file: an ELF, a Mach-O, a Breakpad .sym, an index of sonde, or a zip "
+              "of such files is expected");
     }
 }
 

@@ -210,11 +210,11 @@ const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
         if (!leads_on && must_lead_on(native, i)) {
             return moved;
         }
-        if (is_being_made(v8, native, native->fps[i])) {
-            *ret_doubt = "it is about to enter a function, which has no frame yet";
+        if (!leads_on || !is_call(v8, view, &frame)) {
             continue;
         }
-        if (!leads_on || !is_call(v8, view, &frame)) {
+        if (is_being_made(v8, native, native->fps[i])) {
+            *ret_doubt = "it may be about to enter a function, which has no frame yet";
             continue;
         }
         const char *why = name_call(v8, view, &frame, &ret_frames[count], &code);

@@ -17,9 +17,9 @@ struct reading {
     struct convert *c;
     struct map files;   /* number of FILE -> index in unit_files, from 1 */
     struct map origins; /* number of INLINE_ORIGIN -> name */
-    uint32_t
-        levels[CONVERT_DEPTH_MAX]; /* scopes: the function, and what is inlined at each level */
-    uint32_t level_count;          /* 0: in no function */
+    /* Scopes: the function, and what is inlined at each level. */
+    uint32_t levels[CONVERT_DEPTH_MAX];
+    uint32_t level_count; /* 0: in no function */
 };
 
 static uint32_t text_of(struct convert *c, const struct breakpad_line *line)
