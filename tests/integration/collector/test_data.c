@@ -19,7 +19,8 @@ TEST_TIMEOUT(backup_has_all_that_was_acknowledged, 120)
         &run,
         "timeout 100 python3 $SENDERS $URL $INGEST $REPORT acknowledged >>out 2>&1 & "
         "for i in $(seq 1000); do [ $(cat acknowledged 2>/dev/null | wc -l) -ge 200 ] && break; "
-        "sleep 0.02; done; cp acknowledged before; $COLLECTOR backup --data data copy | "
+        "sleep 0.02; done; grep -x '[0-9a-f]\\{32\\}' acknowledged >before; "
+        "$COLLECTOR backup --data data copy | "
         "grep -o 'all sound: copy'; [ $(wc -l <acknowledged) -gt $(wc -l <before) ] && "
         "echo meanwhile; kill %1; wait 2>/dev/null; "
         "$COLLECTOR backup --data data copy 2>&1; echo $?",
@@ -37,7 +38,7 @@ TEST_TIMEOUT(backup_has_all_that_was_acknowledged, 120)
         "sqlite3 data/collector.db 'SELECT lower(hex(id)) FROM report' | sort >stored; "
         "sort before | comm -13 stored - | wc -l; uniq -d stored | wc -l; "
         "f=$(find copy/blobs -type f | head -1); cp $f whole; "
-        "printf x | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null; "
+        "printf damaged | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null; "
         "$COLLECTOR restore --data more copy 2>&1 | sed 's/file [0-9a-f]*/file/'; "
         "rm $f; $COLLECTOR restore --data more copy 2>&1 | sed 's/file [0-9a-f]*/file/'; "
         "cp whole $f; "
