@@ -10,6 +10,7 @@ const struct http_route answer_routes[] = {
     {"POST", "/api/symbols", STORE_WRITE, .is_slow = true, .open_file = answer_symbols_file,
      .file_max = SYMBOLS_FILE_MAX, .handle = answer_add_symbols},
     {"POST", "/api/symbols/lacking", STORE_READ, .handle = answer_lacking_symbols},
+    {"GET", "/api/openapi.json", STORE_READ, .is_prompt = true, .handle = answer_openapi},
     {"GET", "/buildid/*/debuginfo", STORE_READ, .handle = answer_debuginfo},
     {"GET", "/api/projects", STORE_READ, .handle = answer_projects},
     {"GET", "/api/projects/*/groups", STORE_READ, .handle = answer_groups},
