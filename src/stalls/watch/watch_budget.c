@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_budget.h"
 
-#define RESERVE ((int64_t)SONDE__WATCH_BUDGET_RESERVE)
+#define RESERVE  ((int64_t)SONDE__WATCH_BUDGET_RESERVE)
+#define OVER_MAX (2 * RESERVE)
 
 void sonde__watch_budget_init(struct sonde__watch_budget *budget, uint64_t now_ns)
 {
@@ -16,7 +17,7 @@ enum sonde__watch_means sonde__watch_budget_spend(struct sonde__watch_budget *bu
     budget->left_ns += earned < SONDE__WATCH_BUDGET_RESERVE ? (int64_t)earned : RESERVE;
     budget->left_ns = budget->left_ns < RESERVE ? budget->left_ns : RESERVE;
     budget->left_ns -= spent_ns < SONDE__WATCH_BUDGET_RESERVE ? (int64_t)spent_ns : RESERVE;
-    budget->left_ns = budget->left_ns > -RESERVE ? budget->left_ns : -RESERVE;
+    budget->left_ns = budget->left_ns > -OVER_MAX ? budget->left_ns : -OVER_MAX;
     budget->now_ns += passed;
     return budget->left_ns > RESERVE / 2 ? SONDE__WATCH_RICH
            : budget->left_ns > 0         ? SONDE__WATCH_FAIR
@@ -26,6 +27,10 @@ enum sonde__watch_means sonde__watch_budget_spend(struct sonde__watch_budget *bu
 uint32_t sonde__watch_budget_spread(const struct sonde__watch_budget *budget)
 {
     int64_t over_ns = budget->left_ns < 0 ? -budget->left_ns : 0;
-    int64_t range = SONDE__WATCH_SPREAD_MAX - SONDE__WATCH_SPREAD_NONE;
-    return SONDE__WATCH_SPREAD_NONE + (uint32_t)(range * over_ns / RESERVE);
+    int64_t some = SONDE__WATCH_SPREAD_SOME - SONDE__WATCH_SPREAD_NONE;
+    int64_t more = SONDE__WATCH_SPREAD_MAX - SONDE__WATCH_SPREAD_SOME;
+    int64_t spread = over_ns <= RESERVE
+                         ? SONDE__WATCH_SPREAD_NONE + some * over_ns / RESERVE
+                         : SONDE__WATCH_SPREAD_SOME + more * (over_ns - RESERVE) / RESERVE;
+    return (uint32_t)spread;
 }

@@ -16,7 +16,7 @@
 
 struct sonde__watch_budget {
     uint64_t now_ns;
-    int64_t left_ns; /* of the reserve; negative: overspent */
+    int64_t left_ns; /* of the reserve; negative: overspent, by at most two reserves */
 };
 
 void sonde__watch_budget_init(struct sonde__watch_budget *budget, uint64_t now_ns);

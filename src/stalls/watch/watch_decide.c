@@ -35,6 +35,11 @@ static uint64_t period_ns(const struct sonde__watch_decision *d)
     return period_of(d->threshold_ns);
 }
 
+static uint64_t half_ns(const struct sonde__watch_decision *d)
+{
+    return d->threshold_ns / 2;
+}
+
 /* The least time between two samples. */
 static uint64_t first_ns(const struct sonde__watch_decision *d)
 {
@@ -46,7 +51,7 @@ static uint64_t first_ns(const struct sonde__watch_decision *d)
 /* The turn's age at which its first sample is due. */
 static uint64_t arm_after_ns(const struct sonde__watch_decision *d, enum sonde__watch_means means)
 {
-    uint64_t first = first_ns(d), half = d->threshold_ns / 2;
+    uint64_t first = first_ns(d), half = half_ns(d);
     uint64_t part = d->threshold_ns / (means == SONDE__WATCH_FAIR ? 8 : 4);
     return sonde__base_min(half, means == SONDE__WATCH_RICH ? first : sonde__base_max(first, part));
 }
@@ -125,13 +130,14 @@ static uint64_t sample_distance(enum sonde__watch_means means)
 static uint64_t spread_out(const struct sonde__watch_decision *d, uint64_t least_ns,
                            uint32_t spread)
 {
-    uint64_t short_ns =
-        sonde__base_min(SONDE__WATCH_SPREAD_MOST_NS, d->threshold_ns / SONDE__WATCH_SAMPLE_STILL);
-    uint64_t most_ns = sonde__base_max(d->threshold_ns / SONDE__WATCH_SPREAD_PART, short_ns) /
-                       SONDE__WATCH_SAMPLE_STILL;
+    uint64_t short_ns = spread > SONDE__WATCH_SPREAD_SOME ? SONDE__WATCH_SPREAD_LAST_NS
+                                                          : SONDE__WATCH_SPREAD_MOST_NS;
+    uint64_t most_ns = sonde__base_max(d->threshold_ns / SONDE__WATCH_SPREAD_PART,
+                                       sonde__base_min(short_ns, half_ns(d)));
     uint64_t spread_ns =
         least_ns * sonde__base_max(spread, SONDE__WATCH_SPREAD_NONE) / SONDE__WATCH_SPREAD_NONE;
-    return sonde__base_max(least_ns, sonde__base_min(spread_ns, most_ns));
+    return sonde__base_max(least_ns,
+                           sonde__base_min(spread_ns, most_ns / SONDE__WATCH_SAMPLE_STILL));
 }
 
 static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
@@ -152,6 +158,9 @@ static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
     d->apart_ns = sonde__base_min(sonde__base_max(by_age, first * sample_distance(look->means)),
                                   SONDE__WATCH_SAMPLE_LAST_NS);
     d->next_ns = look->now_ns + d->sample_ns;
+    d->pause_ns = look->means == SONDE__WATCH_POOR && !look->stops
+                      ? sonde__base_min(d->sample_ns, half_ns(d))
+                      : 0;
     return SONDE__WATCH_SAMPLE;
 }
 
@@ -221,7 +230,8 @@ uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *d, uint64_t 
         return UINT64_MAX;
     }
     if (d->phase >= SONDE__WATCH_SUSPECT || d->held) {
-        return d->next_ns > now_ns ? sonde__base_min(d->next_ns - now_ns, period_ns(d)) : 0;
+        uint64_t most_ns = sonde__base_max(period_ns(d), d->pause_ns);
+        return d->next_ns > now_ns ? sonde__base_min(d->next_ns - now_ns, most_ns) : 0;
     }
     return d->counted_ns < d->arm_ns ? sonde__base_min(d->arm_ns - d->counted_ns, period_ns(d)) : 0;
 }

@@ -40,11 +40,14 @@
  * watch. */
 #define SONDE__WATCH_SAMPLE_STILL 2u
 /* What is overspent spreads samples further apart, by up to this percentage; but a stall has four
- * looks for each threshold, or, where more than MOST lies between them, at least two. */
+ * looks for each threshold, or, where more than MOST lies between them, at least two. From SOME on,
+ * LAST takes the place of MOST. */
 #define SONDE__WATCH_SPREAD_NONE    100u
-#define SONDE__WATCH_SPREAD_MAX     400u
+#define SONDE__WATCH_SPREAD_SOME    400u
+#define SONDE__WATCH_SPREAD_MAX     800u
 #define SONDE__WATCH_SPREAD_PART    4u
 #define SONDE__WATCH_SPREAD_MOST_NS 50000000u
+#define SONDE__WATCH_SPREAD_LAST_NS 75000000u
 
 enum sonde__watch_phase {
     SONDE__WATCH_IDLE,
@@ -81,8 +84,10 @@ struct sonde__watch_decision {
     uint64_t sample_ns;   /* time between two samples now */
     uint64_t apart_ns;    /* the least of sample_ns for a thread that keeps running */
     uint64_t next_ns;     /* when the next sample is due */
-    uint64_t arm_ns;      /* effective time at which the first sample is due */
-    bool held;            /* at the last look */
+    uint64_t pause_ns; /* no look is needed for so long; 0: a quarter of the threshold. Samples of
+                          an overspent budget are further apart, and a look costs as much */
+    uint64_t arm_ns;   /* effective time at which the first sample is due */
+    bool held;         /* at the last look */
     uint64_t duration_ns; /* of the stall that ended (END), effective */
 };
 

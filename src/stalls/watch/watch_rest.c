@@ -148,7 +148,8 @@ uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint
     if (starting) {
         wait_ns = START_TICK_NS;
     } else if (runs) { /* no other turn wakes us */
-        wait_ns = sonde__watch_turns_pause(&s->turns, s->means, wait_ns);
+        bool alone = s->used == 1 && s->outside == NULL && !sonde__watch_scopes_are_open(s);
+        wait_ns = sonde__watch_turns_pause(&s->turns, s->means, wait_ns, alone);
     }
     if (s->outside != NULL) {
         return wait_outside(s, now_ns, wait_ns, limit_ns, idle);

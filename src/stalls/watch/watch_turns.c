@@ -29,12 +29,15 @@ void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshol
 }
 
 uint64_t sonde__watch_turns_pause(struct sonde__watch_turns *turns, enum sonde__watch_means means,
-                                  uint64_t due_ns)
+                                  uint64_t due_ns, bool alone)
 {
     bool rarely = means == SONDE__WATCH_POOR && turns->frame_ns == 0;
     uint64_t period_ns = rarely ? turns->rare_ns : turns->period_ns;
-    turns->is_rare = turns->is_rare || rarely;
-    return due_ns <= period_ns + period_ns / STRETCH_PART ? due_ns : period_ns;
+    bool once =
+        (rarely && alone && due_ns != UINT64_MAX) || due_ns <= period_ns + period_ns / STRETCH_PART;
+    uint64_t pause_ns = once ? due_ns : period_ns;
+    turns->apart_ns = sonde__base_max(turns->apart_ns, pause_ns);
+    return pause_ns;
 }
 
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns)
@@ -60,7 +63,7 @@ void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sond
     end->turn_count_count = 0;
     for (uint32_t i = 0; i < SONDE__WATCH_TURN_BUCKETS; i++, from_ns *= 2) {
         bool last = i + 1 == SONDE__WATCH_TURN_BUCKETS;
-        if (turns->counts[i] != 0 && (i > 0 || !turns->is_rare)) {
+        if (turns->counts[i] != 0 && from_ns >= turns->apart_ns) {
             ret_counts[end->turn_count_count++] = (struct sonde__report_turn_count){
                 .from_ns = from_ns, .to_ns = last ? 0 : 2 * from_ns, .count = turns->counts[i]};
         }

@@ -21,7 +21,7 @@ struct sonde__watch_turns {
     uint64_t period_ns; /* between looks while the loop turns */
     uint64_t rare_ns;   /* the same while the budget is overspent */
     uint64_t frame_ns;  /* of the refresh rate; 0: none */
-    bool is_rare;       /* looks were so rare for a time: turns of two periods are not counted */
+    uint64_t apart_ns;  /* the longest pause: shorter turns may not have been seen */
     uint64_t counts[SONDE__WATCH_TURN_BUCKETS];
     uint64_t frames;
 };
@@ -31,9 +31,10 @@ void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshol
 /* The pause until the next look, if a sample is due in due_ns (UINT64_MAX: none): at most a period,
  * or a little longer to look only once. Turns of two periods are still seen. With an overspent
  * budget (means), the first sample of a turn is due later, and so is the look that finds the turn,
- * unless frames are counted. */
+ * unless frames are counted. alone: the sample is of a turn of the only loop, so that no other turn
+ * is to be found. */
 uint64_t sonde__watch_turns_pause(struct sonde__watch_turns *turns, enum sonde__watch_means means,
-                                  uint64_t due_ns);
+                                  uint64_t due_ns, bool alone);
 void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns);
 /* Fill the end's turn_counts (from `ret_counts`), frame_ns and frames_dropped. */
 void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sonde__report_end *end,

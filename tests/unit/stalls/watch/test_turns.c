@@ -41,12 +41,12 @@ TEST(looks_at_other_turns_wait_for_a_sample_that_is_due_soon)
     sonde__watch_turns_init(&turns, 250 * MS, 0);
     CHECK_EQ(turns.period_ns, 15625000);
     /* the step of a thread that stays where it is: one look in 20 ms, not two */
-    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 20 * MS), 20 * MS);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 10 * MS), 10 * MS);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 21 * MS), 15625000);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX), 15625000);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 20 * MS, false), 20 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 10 * MS, false), 10 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 21 * MS, false), 15625000);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX, false), 15625000);
     for (uint64_t due_ns = 0; due_ns < 100 * MS; due_ns += MS) {
-        CHECK(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, due_ns) <
+        CHECK(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, due_ns, false) <
               turns.period_ns * 3 / 2);
     }
 }
@@ -58,22 +58,42 @@ TEST(an_overspent_watch_looks_less_often_and_does_not_count_what_it_may_miss)
     sonde__watch_turns_init(&turns, 160 * MS, 0);
     sonde__watch_turns_add(&turns, 20 * MS);
     sonde__watch_turns_add(&turns, 40 * MS);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX), 10 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, UINT64_MAX, false), 10 * MS);
     check_text(&turns, "long turns: 1 of 20 ms to 40 ms, 1 of 40 ms to 80 ms");
-    uint64_t pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX);
+    uint64_t pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX, false);
     CHECK_EQ(pause_ns, 30 * MS);
     for (uint64_t due_ns = 0; due_ns < 100 * MS; due_ns += MS) { /* a turn of 40 ms is seen */
-        CHECK(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, due_ns) <= 40 * MS);
+        CHECK(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, due_ns, false) <= 40 * MS);
     }
     check_text(&turns, "long turns: 1 of 40 ms to 80 ms");
     for (uint64_t threshold_ns = 20 * MS; threshold_ns < 2000 * MS; threshold_ns += 7 * MS) {
         sonde__watch_turns_init(&turns, threshold_ns, 0);
-        pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX);
+        pause_ns = sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX, false);
         CHECK(pause_ns >= 2 * turns.period_ns && pause_ns <= 3 * turns.period_ns);
         CHECK(pause_ns <= threshold_ns / 4 || pause_ns == 2 * turns.period_ns);
     }
     sonde__watch_turns_init(&turns, 250 * MS, 60);
-    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX), turns.period_ns);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX, false),
+             turns.period_ns);
+}
+
+/* While the only loop is in a turn, nothing else is to be found: one look for each sample. What a
+ * turn of this length may have begun and ended between two looks is not counted. */
+TEST(an_overspent_watch_of_one_loop_looks_when_a_sample_is_due)
+{
+    struct sonde__watch_turns turns;
+    sonde__watch_turns_init(&turns, 160 * MS, 60);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, 75 * MS, true), turns.period_ns);
+    sonde__watch_turns_init(&turns, 160 * MS, 0);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_FAIR, 75 * MS, true), 10 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, 75 * MS, false), 30 * MS);
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, UINT64_MAX, true), 30 * MS);
+    for (uint64_t ms = 20; ms <= 80; ms *= 2) {
+        sonde__watch_turns_add(&turns, ms * MS);
+    }
+    check_text(&turns, "long turns: 1 of 40 ms to 80 ms, 1 of 80 ms to 160 ms");
+    CHECK_EQ(sonde__watch_turns_pause(&turns, SONDE__WATCH_POOR, 75 * MS, true), 75 * MS);
+    check_text(&turns, "long turns: 1 of 80 ms to 160 ms");
 }
 
 TEST(frames_that_are_dropped)

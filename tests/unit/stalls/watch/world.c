@@ -7,6 +7,7 @@
 #include "report_model.h"
 #include "test.h"
 #include "watch_border.h"
+#include "watch_turns.h"
 
 /* CPU time until a running thread is sampled; until one is that waited. */
 enum { SAMPLE_NS = 200000, MET_NS = 1000000 };
@@ -436,6 +437,9 @@ void world_play(struct world *w)
     while (now_ns < w->ended_at_ns + 1000 * MS && w->ended == 0) {
         now_ns += look(w, &at, now_ns, late_ns);
         uint64_t wait = sonde__watch_next_tick(&w->decision, now_ns);
+        if (w->turns != NULL && wait != UINT64_MAX) {
+            wait = sonde__watch_turns_pause(w->turns, w->means, wait, true);
+        }
         late_ns = world_random(w, w->late_max_ns + 1);
         at.due_ns = now_ns + (wait < period || wait != UINT64_MAX ? wait : period);
         now_ns = when_awake(w, at.due_ns) + late_ns;

@@ -46,9 +46,10 @@ struct world {
     struct sonde__watch_decision decision;
     struct sonde__watch_stall stall;
     unsigned begun, ended, looks, samples;
-    enum sonde__watch_means means; /* while the turn is played */
-    uint32_t spread;               /* likewise */
-    uint64_t ended_at_ns;          /* on the world's clock */
+    enum sonde__watch_means means;    /* while the turn is played */
+    uint32_t spread;                  /* likewise */
+    struct sonde__watch_turns *turns; /* what decides on pauses; null: looks are made when due */
+    uint64_t ended_at_ns;             /* on the world's clock */
 };
 
 uint64_t world_random(struct world *world, uint64_t below);
