@@ -409,6 +409,23 @@ TEST(poor_means_sample_only_what_is_likely_to_be_a_stall)
     CHECK(samples >= 80 && samples <= 100); /* some samples would add nothing */
 }
 
+/* A look that is later than a quarter of the threshold may have missed a stop. */
+TEST(a_program_that_stops_is_looked_at_though_no_sample_is_due)
+{
+    for (unsigned stops = 0; stops <= 1; stops++) {
+        struct run run;
+        begin_run(&run);
+        run.look.means = SONDE__WATCH_POOR;
+        run.look.spread = SONDE__WATCH_SPREAD_MAX;
+        run.look.stops = stops != 0;
+        become_busy(&run);
+        advance(&run, 500u * MS);
+        tick(&run);
+        uint64_t wait_ns = sonde__watch_next_tick(&run.decision, run.decision.next_ns - 70u * MS);
+        CHECK_EQ(wait_ns, stops != 0 ? 62500000u : 70u * MS);
+    }
+}
+
 TEST(budget_is_one_percent_and_a_reserve)
 {
     struct sonde__watch_budget budget;
