@@ -415,14 +415,15 @@ TEST(a_program_that_stops_is_looked_at_though_no_sample_is_due)
     for (unsigned stops = 0; stops <= 1; stops++) {
         struct run run;
         begin_run(&run);
+        sonde__watch_decide_init(&run.decision, 150u * MS);
         run.look.means = SONDE__WATCH_POOR;
         run.look.spread = SONDE__WATCH_SPREAD_MAX;
         run.look.stops = stops != 0;
         become_busy(&run);
         advance(&run, 500u * MS);
         tick(&run);
-        uint64_t wait_ns = sonde__watch_next_tick(&run.decision, run.decision.next_ns - 70u * MS);
-        CHECK_EQ(wait_ns, stops != 0 ? 62500000u : 70u * MS);
+        uint64_t wait_ns = sonde__watch_next_tick(&run.decision, run.decision.next_ns - 60u * MS);
+        CHECK_EQ(wait_ns, stops != 0 ? 37500000u : 60u * MS);
     }
 }
 
