@@ -24,6 +24,9 @@ enum http_when answer_ready(struct http_request *request)
     if (store_check(c->store) != STORE_OK) {
         return give_text(request, 503, "the database does not answer\n");
     }
+    if (worker_counts(c->worker).is_journal_unreadable) {
+        return give_text(request, 503, "the journal cannot be read\n");
+    }
     if (journal_behind(c->journal, worker_place(c->worker)) > c->behind_max) {
         return give_text(request, 503, "too many reports wait\n");
     }
@@ -41,6 +44,7 @@ enum http_when answer_metrics(struct http_request *request)
 {
     struct collector *c = request->collector;
     struct worker_counts counts = worker_counts(c->worker);
+    struct journal_damage damage = journal_damage(c->journal);
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
@@ -62,6 +66,11 @@ enum http_when answer_metrics(struct http_request *request)
     put(out, "store_failures_total", "counter", "batches that the store refused", counts.failed);
     put(out, "journal_behind_bytes", "gauge", "bytes of reports that are not in the store yet",
         journal_behind(c->journal, worker_place(c->worker)));
+    put(out, "journal_read_failures_total", "counter", "tries to read the journal that failed",
+        counts.journal_failed);
+    put(out, "journal_damaged_total", "counter",
+        "places of the journal that are no whole report: damaged, or cut", damage.places);
+    put(out, "journal_damaged_bytes_total", "counter", "bytes of them", damage.bytes);
     fclose(out);
     return http_give(request, 200, "text/plain; version=0.0.4; charset=utf-8", body, size);
 }

@@ -157,20 +157,22 @@ static enum store_status add_report(struct worker *w, const struct journal_entry
 
 /* --- batches --- */
 
-/* Put what waits into the store, at most BATCH_MAX. False: nothing of it could be stored. */
-static bool store_batch(struct worker *w, struct journal_entry *first, struct journal_place *place)
+/* Put what waits into the store, at most BATCH_MAX. has_first: of *first on; else only that the
+ * place was read. False: nothing of it could be stored. */
+static bool store_batch(struct worker *w, bool has_first, const struct journal_entry *first,
+                        struct journal_place *place)
 {
     struct worker_counts before = w->counts;
     struct journal_entry entry = *first;
     enum store_status status = store_begin(w->store);
-    bool has_begun = status == STORE_OK, is_full = false;
+    bool has_begun = status == STORE_OK, is_full = !has_first;
     for (unsigned i = 1; status == STORE_OK && !is_full; i++) {
         status = add_report(w, &entry);
         w->counts.stored += status == STORE_OK;
         w->counts.known += status == STORE_KNOWN;
         status = status == STORE_KNOWN ? STORE_OK : status;
-        is_full =
-            i == BATCH_MAX || status != STORE_OK || !journal_next(w->journal, place, false, &entry);
+        is_full = i == BATCH_MAX || status != STORE_OK ||
+                  journal_next(w->journal, place, false, &entry) != JOURNAL_ENTRY;
     }
     if (status == STORE_OK) {
         status = store_commit(w->store, *place);
@@ -218,36 +220,62 @@ static void publish(struct worker *w, struct journal_place place)
     pthread_mutex_unlock(&w->mutex);
 }
 
+/* Say why there is no entry now, and wait. False: the worker ends. */
+static bool wait_for_journal(struct worker *w, struct journal_place place, unsigned seconds)
+{
+    struct journal_failure failure = journal_failure(w->journal);
+    w->counts.journal_failed++;
+    w->counts.is_journal_unreadable = true;
+    publish(w, place);
+    say_error("journal file %016llx.journal cannot be read at %llu, or not be kept; next try in %u "
+              "s: %s",
+              (unsigned long long)failure.place.segment, (unsigned long long)failure.place.offset,
+              seconds, strerror(failure.os_error));
+    return wait_a_while(w, seconds);
+}
+
+/* Store what is next, or wait. *place: up to where all is stored. False: the worker ends. */
+static bool work_on(struct worker *w, struct journal_place *place, unsigned *retry_seconds)
+{
+    struct journal_entry entry = {0};
+    struct journal_place next = *place;
+    unsigned seconds = *retry_seconds;
+    *retry_seconds = 2 * seconds < RETRY_MOST ? 2 * seconds : RETRY_MOST;
+    enum journal_next is_next = journal_next(w->journal, &next, true, &entry);
+    if (is_next == JOURNAL_NONE) {
+        return false;
+    }
+    if (is_next == JOURNAL_UNREADABLE) {
+        return wait_for_journal(w, *place, seconds);
+    }
+    w->counts.is_journal_unreadable = false;
+    if (!store_batch(w, is_next == JOURNAL_ENTRY, &entry, &next)) { /* *place is read again */
+        publish(w, *place);
+        say_error("reports cannot be stored, next try in %u s: %s", seconds, store_error());
+        return wait_a_while(w, seconds);
+    }
+    *place = next;
+    *retry_seconds = RETRY_FIRST;
+    publish(w, next);
+    return true;
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
-    struct journal_entry entry;
-    struct journal_place place = w->place, synced = place, before = place;
-    unsigned retry = RETRY_FIRST;
+    struct journal_place place = w->place, synced = place;
+    unsigned retry_seconds = RETRY_FIRST;
     pthread_setname_np(pthread_self(), "worker");
     if (store_learn(w->store) != STORE_OK) { /* then the database is asked about each report */
         say_error("the ids of the reports cannot be read: %s", store_error());
     }
-    while (journal_next(w->journal, &place, true, &entry)) {
-        if (!store_batch(w, &entry, &place)) {
-            place = before; /* read again */
-            publish(w, place);
-            say_error("reports cannot be stored, next try in %u s: %s", retry, store_error());
-            if (!wait_a_while(w, retry)) {
-                break;
-            }
-            retry = 2 * retry < RETRY_MOST ? 2 * retry : RETRY_MOST;
-            continue;
-        }
-        before = place;
-        retry = RETRY_FIRST;
-        publish(w, place);
+    while (work_on(w, &place, &retry_seconds)) {
         if (place.segment != synced.segment) {
             sync_all(w, place);
             synced = place;
         }
     }
-    sync_all(w, before);
+    sync_all(w, place);
     return NULL;
 }
 

@@ -11,6 +11,8 @@ struct worker;
 
 struct worker_counts {
     uint64_t stored, known, unread, failed; /* reports; failed: tries that the store refused */
+    uint64_t journal_failed;                /* tries to read the journal that failed */
+    bool is_journal_unreadable;             /* the last one did */
 };
 
 struct symbols; /* symbols.h */

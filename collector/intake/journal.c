@@ -2,16 +2,13 @@
 #include "journal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "journal_files.h"
+#include "journal_read.h"
+#include "say.h"
 
 struct journal {
     pthread_mutex_t writing; /* of the files; taken before `mutex` */
@@ -20,11 +17,11 @@ struct journal {
     pthread_cond_t changed;
     bool is_waking, is_awaited; /* is_awaited: the reader waits */
     struct journal_place end;   /* of what is on the disk */
+    struct journal_damage damage;
     /* the reader's */
-    int fd;
-    uint64_t segment; /* of fd */
-    void *bytes;
-    size_t capacity;
+    struct journal_reader reader;
+    struct journal_place counted; /* the last damage that was counted */
+    struct journal_failure failure;
 };
 
 /* --- write --- */
@@ -43,16 +40,22 @@ int journal_write(struct journal *j, const struct journal_entry *entries, unsign
 {
     struct journal_head heads[JOURNAL_BATCH_MAX];
     struct iovec parts[2 * JOURNAL_BATCH_MAX];
+    int os_error = 0;
     if (count > JOURNAL_BATCH_MAX) {
         return EINVAL;
     }
-    for (size_t i = 0; i < count; i++) {
-        journal_head_fill(&heads[i], &entries[i]);
+    pthread_mutex_lock(&j->writing);
+    if (j->files.end.offset >= JOURNAL_SEGMENT_BYTES) {
+        os_error = journal_files_begin_file(&j->files, j->files.end.segment + 1);
+    }
+    for (size_t i = 0; i < count && os_error == 0; i++) {
+        journal_head_fill(&heads[i], &entries[i], j->files.salt);
         parts[2 * i] = (struct iovec){&heads[i], sizeof heads[i]};
         parts[2 * i + 1] = (struct iovec){(void *)(uintptr_t)entries[i].bytes, entries[i].size};
     }
-    pthread_mutex_lock(&j->writing);
-    int os_error = journal_files_append(&j->files, parts, 2 * count);
+    if (os_error == 0) {
+        os_error = journal_files_append(&j->files, parts, 2 * count);
+    }
     publish_end(j);
     pthread_mutex_unlock(&j->writing);
     return os_error;
@@ -79,82 +82,134 @@ static bool wait_for_more(struct journal *j, struct journal_place place, bool wa
     return has_more;
 }
 
-static bool open_segment(struct journal *j, uint64_t segment)
+static enum journal_next fail(struct journal *j, struct journal_place place, int os_error)
 {
-    if (j->fd >= 0 && j->segment == segment) {
-        return true;
-    }
-    if (j->fd >= 0) {
-        close(j->fd);
-    }
-    j->fd = journal_files_open(&j->files, segment);
-    j->segment = segment;
-    return j->fd >= 0;
+    j->failure = (struct journal_failure){place, os_error};
+    return JOURNAL_UNREADABLE;
 }
 
-static bool read_whole(int fd, void *bytes, size_t size, uint64_t offset)
+/* Say what is damaged, count it, and keep the file, once. Returns 0 or an errno. */
+static int note_damage(struct journal *j, struct journal_place from, struct journal_place to,
+                       uint64_t bytes)
 {
-    char *to = bytes;
-    while (size > 0) {
-        ssize_t got = pread(fd, to, size, (off_t)offset);
-        if (got <= 0 && !(got < 0 && errno == EINTR)) {
-            return false;
-        }
-        if (got > 0) {
-            to += got;
-            offset += (uint64_t)got;
-            size -= (size_t)got;
-        }
+    char name[JOURNAL_NAME_TEXT];
+    if (j->counted.segment != 0 && !is_before(j->counted, from)) {
+        return 0;
     }
-    return true;
-}
-
-static bool reserve(struct journal *j, size_t size)
-{
-    if (size > j->capacity) {
-        void *bytes = realloc(j->bytes, size);
-        if (bytes == NULL) {
-            return false;
-        }
-        j->bytes = bytes;
-        j->capacity = size;
+    int os_error = journal_files_keep(&j->files, from.segment);
+    if (os_error != 0 && os_error != ENOENT) {
+        return os_error;
     }
-    return true;
+    journal_files_name(from.segment, name);
+    if (os_error == ENOENT) {
+        say_error("journal file %s is not there: what it had from %llu on is lost", name,
+                  (unsigned long long)from.offset);
+    } else {
+        say_error("journal file %s: %llu bytes from %llu on are no whole report (damaged, or cut "
+                  "when they were written); %s; the file is kept as %s.damaged",
+                  name, (unsigned long long)bytes, (unsigned long long)from.offset,
+                  to.segment == from.segment ? "whole reports follow and are read"
+                                             : "nothing that can be read follows in it",
+                  name);
+    }
+    j->counted = from;
+    pthread_mutex_lock(&j->mutex);
+    j->damage.places++;
+    j->damage.bytes += bytes;
+    pthread_mutex_unlock(&j->mutex);
+    return 0;
 }
 
-/* Read the entry at a place of one file. */
-static bool read_entry(struct journal *j, struct journal_place place, struct journal_head *ret_head)
+/* Pass what is damaged before the end. */
+static enum journal_next pass_damage(struct journal *j, struct journal_place *place,
+                                     struct journal_place end)
 {
-    return open_segment(j, place.segment) &&
-           read_whole(j->fd, ret_head, sizeof *ret_head, place.offset) &&
-           journal_head_is_sane(ret_head) && reserve(j, ret_head->size) &&
-           read_whole(j->fd, j->bytes, ret_head->size, place.offset + sizeof *ret_head) &&
-           journal_head_matches(ret_head, j->bytes);
+    struct journal_place next;
+    bool is_last = place->segment == end.segment;
+    int64_t size = journal_reader_size(&j->reader);
+    if (size < 0) {
+        return fail(j, *place, j->reader.os_error);
+    }
+    uint64_t limit = is_last ? end.offset : (uint64_t)size;
+    enum journal_read found = journal_reader_search(&j->reader, *place, limit, &next);
+    if (found == JOURNAL_READ_FAILED) {
+        return fail(j, *place, j->reader.os_error);
+    }
+    uint64_t to = found == JOURNAL_READ_ENTRY ? next.offset : limit;
+    if (found != JOURNAL_READ_ENTRY) {
+        next = is_last ? end : (struct journal_place){place->segment + 1, 0};
+    }
+    int os_error = note_damage(j, *place, next, to - place->offset);
+    if (os_error != 0) {
+        return fail(j, *place, os_error);
+    }
+    *place = next;
+    return JOURNAL_PASSED;
 }
 
-/* There is no entry at a place before the end: the file ends there, or its rest is damaged. */
-static struct journal_place after_gap(struct journal *j, struct journal_place place)
+/* Pass the end of a file, or a file that is not there, before the end of all. Returns NONE if that
+ * is no loss. */
+static enum journal_next pass_file(struct journal *j, struct journal_place *place,
+                                   struct journal_place end, bool is_missing)
+{
+    bool is_last = place->segment == end.segment;
+    struct journal_place next = is_last ? end : (struct journal_place){place->segment + 1, 0};
+    bool is_loss = place->segment != 0 && (is_missing || is_last);
+    int os_error =
+        is_loss ? note_damage(j, *place, next, is_last ? end.offset - place->offset : 0) : 0;
+    if (os_error != 0) {
+        return fail(j, *place, os_error);
+    }
+    *place = next;
+    return is_loss ? JOURNAL_PASSED : JOURNAL_NONE;
+}
+
+/* Read what is at a place before the end. NONE: *place moved to the next file. */
+static enum journal_next read_on(struct journal *j, struct journal_place *place,
+                                 struct journal_entry *ret_entry)
 {
     pthread_mutex_lock(&j->mutex);
     struct journal_place end = j->end;
     pthread_mutex_unlock(&j->mutex);
-    return place.segment < end.segment ? (struct journal_place){place.segment + 1, 0} : end;
+    const struct journal_place begin = *place;
+    enum journal_read read = journal_reader_next(&j->reader, place);
+    switch (read) {
+    case JOURNAL_READ_ENTRY:
+        journal_head_entry(&j->reader.head, j->reader.bytes, ret_entry);
+        ret_entry->begin = begin;
+        return JOURNAL_ENTRY;
+    case JOURNAL_READ_FAILED:
+        return fail(j, *place, j->reader.os_error);
+    case JOURNAL_READ_DAMAGED:
+        return pass_damage(j, place, end);
+    case JOURNAL_READ_END:
+    case JOURNAL_READ_MISSING:
+        break;
+    }
+    return pass_file(j, place, end, read == JOURNAL_READ_MISSING);
 }
 
-bool journal_next(struct journal *j, struct journal_place *place, bool wait,
-                  struct journal_entry *ret_entry)
+enum journal_next journal_next(struct journal *j, struct journal_place *place, bool wait,
+                               struct journal_entry *ret_entry)
 {
-    struct journal_head head;
-    while (wait_for_more(j, *place, wait)) {
-        if (read_entry(j, *place, &head)) {
-            journal_head_entry(&head, j->bytes, ret_entry);
-            ret_entry->begin = *place;
-            place->offset += sizeof head + head.size;
-            return true;
-        }
-        *place = after_gap(j, *place);
+    enum journal_next next = JOURNAL_NONE;
+    while (next == JOURNAL_NONE && wait_for_more(j, *place, wait)) {
+        next = read_on(j, place, ret_entry);
     }
-    return false;
+    return next;
+}
+
+struct journal_failure journal_failure(const struct journal *j)
+{
+    return j->failure;
+}
+
+struct journal_damage journal_damage(struct journal *j)
+{
+    pthread_mutex_lock(&j->mutex);
+    struct journal_damage damage = j->damage;
+    pthread_mutex_unlock(&j->mutex);
+    return damage;
 }
 
 void journal_wake(struct journal *j)
@@ -180,18 +235,57 @@ uint64_t journal_behind(struct journal *j, struct journal_place place)
 
 /* --- open and close --- */
 
+/* Append behind the last whole entry of the newest file. A file that has anything else behind it,
+ * or is of an earlier version, stays as it is for the reader, which says so: then a new one is
+ * begun. Returns 0 or an errno. */
+static int find_end(struct journal *j, struct journal_place stored, uint64_t newest)
+{
+    struct journal_place end = {newest, newest == stored.segment ? stored.offset : 0};
+    enum journal_read read;
+    if (newest < stored.segment || newest == 0) {
+        if (stored.segment != 0) { /* no loss is known: nothing there is said to be damaged */
+            say_error("the journal does not have the place up to which the database has read it (a "
+                      "backup was restored, or files were removed): a new file is begun");
+            j->counted = (struct journal_place){stored.segment, UINT64_MAX};
+        }
+        return journal_files_begin_file(&j->files, stored.segment + 1);
+    }
+    while ((read = journal_reader_next(&j->reader, &end)) == JOURNAL_READ_ENTRY) {
+    }
+    int64_t size = read == JOURNAL_READ_FAILED ? -1 : journal_reader_size(&j->reader);
+    if (size < 0) {
+        return j->reader.os_error;
+    }
+    if (size == 0 && end.offset == 0) {
+        return journal_files_begin_file(&j->files, newest);
+    }
+    uint64_t whole_bytes = end.offset != 0 ? end.offset : j->reader.first;
+    bool is_whole = read == JOURNAL_READ_END && (uint64_t)size == whole_bytes;
+    return is_whole && j->reader.salt != 0 ? journal_files_go_on(&j->files, end, j->reader.salt)
+                                           : journal_files_begin_file(&j->files, newest + 1);
+}
+
 int journal_open(const char *folder, struct journal_place stored, struct journal **ret_journal)
 {
+    uint64_t newest;
     struct journal *j = calloc(1, sizeof *j);
     if (j == NULL) {
         return ENOMEM;
     }
-    int os_error = journal_files_begin(&j->files, folder, stored);
+    int os_error = journal_files_begin(&j->files, folder, stored, &newest);
+    if (os_error == 0) {
+        journal_reader_begin(&j->reader, &j->files);
+        os_error = find_end(j, stored, newest);
+        journal_reader_end(&j->reader);
+        if (os_error != 0) {
+            journal_files_end(&j->files);
+        }
+    }
     if (os_error != 0) {
         free(j);
         return os_error;
     }
-    j->fd = -1;
+    journal_reader_begin(&j->reader, &j->files); /* anew: the last file may have a head since */
     j->end = j->files.end;
     pthread_mutex_init(&j->writing, NULL);
     pthread_mutex_init(&j->mutex, NULL);
@@ -202,13 +296,10 @@ int journal_open(const char *folder, struct journal_place stored, struct journal
 
 void journal_close(struct journal *j)
 {
-    if (j->fd >= 0) {
-        close(j->fd);
-    }
+    journal_reader_end(&j->reader);
     journal_files_end(&j->files);
     pthread_cond_destroy(&j->changed);
     pthread_mutex_destroy(&j->mutex);
     pthread_mutex_destroy(&j->writing);
-    free(j->bytes);
     free(j);
 }

@@ -3,8 +3,10 @@
  *
  * Files of up to JOURNAL_SEGMENT_BYTES. Each HTTP thread writes what it received in one round and
  * syncs once (group commit). One reader follows; when the store has what it read, for good, whole
- * files are removed. An entry has a checksum of its head and its bytes: what a crash cut is found
- * at the next start, and removed. */
+ * files are removed. An entry has a checksum of its head and its bytes. Bytes that are no whole
+ * entry (a crash cut them, or they are damaged) are said, counted and kept: whole entries behind
+ * them are read, and the file gets a second name, NAME.damaged, which the journal does not remove.
+ */
 #ifndef SONDE_COLLECTOR_JOURNAL_H
 #define SONDE_COLLECTOR_JOURNAL_H
 
@@ -43,8 +45,8 @@ struct journal_entry {
 
 struct journal;
 
-/* Open the journal in a folder, and remove what a crash cut from its end. stored: where the store
- * is; files before it are removed. Returns 0 or an errno. */
+/* Open the journal in a folder. stored: where the store is; files before it are removed. Returns 0
+ * or an errno. */
 int journal_open(const char *folder, struct journal_place stored, struct journal **ret_journal);
 void journal_close(struct journal *journal);
 
@@ -53,11 +55,28 @@ void journal_close(struct journal *journal);
 enum { JOURNAL_BATCH_MAX = 256 };
 int journal_write(struct journal *journal, const struct journal_entry *entries, unsigned count);
 
-/* The next entry after *place, which moves behind it. The bytes are the journal's, until the next
- * call. wait: for one, if there is none yet. Returns false if there is none, or the journal ends
- * (journal_wake()). One thread. */
-bool journal_next(struct journal *journal, struct journal_place *place, bool wait,
-                  struct journal_entry *ret_entry);
+enum journal_next {
+    JOURNAL_NONE,       /* there is none, or the journal ends (journal_wake()) */
+    JOURNAL_ENTRY,      /* *place is behind it */
+    JOURNAL_PASSED,     /* *place is behind bytes that are no report; they were said and counted */
+    JOURNAL_UNREADABLE, /* it cannot be read now: journal_failure() */
+};
+
+/* The next entry after *place. The bytes are the journal's, until the next call. wait: for one, if
+ * there is none yet. One thread. */
+enum journal_next journal_next(struct journal *journal, struct journal_place *place, bool wait,
+                               struct journal_entry *ret_entry);
+/* Why and where it could not be read. Of the thread that reads. */
+struct journal_failure {
+    struct journal_place place;
+    int os_error;
+};
+struct journal_failure journal_failure(const struct journal *journal);
+/* What was found damaged since the start. Any thread. */
+struct journal_damage {
+    uint64_t places, bytes;
+};
+struct journal_damage journal_damage(struct journal *journal);
 /* Let a reader that waits go. */
 void journal_wake(struct journal *journal);
 /* All before this place is in the store, for good. */

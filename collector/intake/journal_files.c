@@ -8,40 +8,69 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { NAME_TEXT = 32, MAGIC = 0x314a4e53 }; /* "SNJ1" */
+enum { MARK_OF_OLD = 0x314a4e53 };                /* "SNJ1" */
+static const uint64_t magic = 0x324c4e4a45444e53; /* "SNDEJNL2" */
 
-/* --- one entry --- */
+/* --- heads --- */
 
-static uint64_t check_of(const struct journal_head *head, const void *bytes)
+static uint64_t check_of_file(const struct journal_file_head *head)
 {
-    const size_t from = offsetof(struct journal_head, magic);
-    uint64_t rest = XXH3_64bits((const char *)head + from, sizeof *head - from);
-    return XXH3_64bits_withSeed(bytes, head->size, rest);
+    return XXH3_64bits(head, offsetof(struct journal_file_head, check));
 }
 
-void journal_head_fill(struct journal_head *ret_head, const struct journal_entry *entry)
+void journal_file_head_fill(struct journal_file_head *ret_head, uint64_t segment, uint64_t salt)
 {
-    *ret_head = (struct journal_head){.magic = MAGIC,
-                                      .size = entry->size,
+    *ret_head = (struct journal_file_head){.magic = magic, .segment = segment, .salt = salt};
+    ret_head->check = check_of_file(ret_head);
+}
+
+bool journal_file_head_matches(const struct journal_file_head *head, uint64_t segment)
+{
+    return head->magic == magic && head->segment == segment && head->check == check_of_file(head);
+}
+
+static uint64_t hash_from(const struct journal_head *head, size_t from, uint64_t salt)
+{
+    return XXH3_64bits_withSeed((const char *)head + from, sizeof *head - from, salt);
+}
+
+static uint32_t mark_of(const struct journal_head *head, uint64_t salt)
+{
+    return salt == 0 ? MARK_OF_OLD
+                     : (uint32_t)hash_from(head, offsetof(struct journal_head, size), salt);
+}
+
+static uint64_t check_of(const struct journal_head *head, const void *bytes, uint64_t salt)
+{
+    return XXH3_64bits_withSeed(bytes, head->size,
+                                hash_from(head, offsetof(struct journal_head, mark), salt));
+}
+
+void journal_head_fill(struct journal_head *ret_head, const struct journal_entry *entry,
+                       uint64_t salt)
+{
+    *ret_head = (struct journal_head){.size = entry->size,
                                       .form = entry->form,
                                       .project = entry->project,
                                       .received_ns = entry->received_ns,
                                       .id = entry->id};
-    ret_head->check = check_of(ret_head, entry->bytes);
+    ret_head->mark = mark_of(ret_head, salt);
+    ret_head->check = check_of(ret_head, entry->bytes, salt);
 }
 
-bool journal_head_is_sane(const struct journal_head *head)
+bool journal_head_is_sane(const struct journal_head *head, uint64_t salt)
 {
-    return head->magic == MAGIC && head->size <= JOURNAL_ENTRY_MAX;
+    return head->size <= JOURNAL_ENTRY_MAX && head->mark == mark_of(head, salt);
 }
 
-bool journal_head_matches(const struct journal_head *head, const void *bytes)
+bool journal_head_matches(const struct journal_head *head, const void *bytes, uint64_t salt)
 {
-    return head->check == check_of(head, bytes);
+    return head->check == check_of(head, bytes, salt);
 }
 
 void journal_head_entry(const struct journal_head *head, const void *bytes,
@@ -57,17 +86,17 @@ void journal_head_entry(const struct journal_head *head, const void *bytes,
 
 /* --- files --- */
 
-static void name_of(uint64_t segment, char ret_name[NAME_TEXT])
+void journal_files_name(uint64_t segment, char ret_name[JOURNAL_NAME_TEXT])
 {
-    snprintf(ret_name, NAME_TEXT, "%016llx.journal", (unsigned long long)segment);
+    snprintf(ret_name, JOURNAL_NAME_TEXT, "%016llx.journal", (unsigned long long)segment);
 }
 
 /* False: no name of a journal file. */
 static bool segment_of(const char *name, uint64_t *ret_segment)
 {
-    char same[NAME_TEXT];
+    char same[JOURNAL_NAME_TEXT];
     *ret_segment = strtoull(name, NULL, 16);
-    name_of(*ret_segment, same);
+    journal_files_name(*ret_segment, same);
     return strcmp(name, same) == 0;
 }
 
@@ -101,9 +130,29 @@ static int look_through(int folder, uint64_t remove_before, uint64_t *ret_newest
 
 int journal_files_open(const struct journal_files *files, uint64_t segment)
 {
-    char name[NAME_TEXT];
-    name_of(segment, name);
+    char name[JOURNAL_NAME_TEXT];
+    journal_files_name(segment, name);
     return openat(files->folder, name, O_RDONLY | O_CLOEXEC);
+}
+
+/* Are two names of one file? False: errno as before. */
+static bool is_same(int folder, const char *one, const char *other)
+{
+    struct stat a, b;
+    int os_error = errno;
+    bool is_found = fstatat(folder, one, &a, 0) == 0 && fstatat(folder, other, &b, 0) == 0;
+    errno = os_error;
+    return is_found && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int journal_files_keep(const struct journal_files *files, uint64_t segment)
+{
+    char name[JOURNAL_NAME_TEXT], kept[JOURNAL_NAME_TEXT + 16];
+    journal_files_name(segment, name);
+    snprintf(kept, sizeof kept, "%s.damaged", name);
+    bool is_kept = linkat(files->folder, name, files->folder, kept, 0) == 0 ||
+                   (errno == EEXIST && is_same(files->folder, name, kept));
+    return is_kept && fsync(files->folder) == 0 ? 0 : errno;
 }
 
 void journal_files_remove_before(const struct journal_files *files, uint64_t segment)
@@ -112,13 +161,13 @@ void journal_files_remove_before(const struct journal_files *files, uint64_t seg
     (void)look_through(files->folder, segment, &newest);
 }
 
-/* Begin a file, and have its name on the disk. Returns 0 or an errno. */
-static int begin_file(struct journal_files *files, uint64_t segment)
+int journal_files_go_on(struct journal_files *files, struct journal_place end, uint64_t salt)
 {
-    char name[NAME_TEXT];
-    name_of(segment, name);
+    char name[JOURNAL_NAME_TEXT];
+    journal_files_name(end.segment, name);
     int fd = openat(files->folder, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || fsync(files->folder) != 0) {
+    /* the name, and what an end without a power cut left in memory, are on the disk */
+    if (fd < 0 || fsync(files->folder) != 0 || (end.offset != 0 && fsync(fd) != 0)) {
         int os_error = errno;
         if (fd >= 0) {
             close(fd);
@@ -129,57 +178,31 @@ static int begin_file(struct journal_files *files, uint64_t segment)
         close(files->fd);
     }
     files->fd = fd;
-    files->end = (struct journal_place){segment, 0};
+    files->salt = salt;
+    files->end = end;
     return 0;
 }
 
-/* The number of bytes of whole entries that a file begins with, from `from` on. */
-static uint64_t whole_bytes(int fd, uint64_t from)
+int journal_files_begin_file(struct journal_files *files, uint64_t segment)
 {
-    struct journal_head head;
-    uint64_t at = from;
-    char *bytes = NULL;
-    for (;;) {
-        if (pread(fd, &head, sizeof head, (off_t)at) != (ssize_t)sizeof head ||
-            !journal_head_is_sane(&head)) {
-            break;
+    uint64_t salt = 0;
+    while (salt == 0) {
+        if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt && errno != EINTR) {
+            return errno;
         }
-        char *room = realloc(bytes, head.size + 1u);
-        if (room == NULL) {
-            break;
-        }
-        bytes = room;
-        if (pread(fd, bytes, head.size, (off_t)(at + sizeof head)) != (ssize_t)head.size ||
-            !journal_head_matches(&head, bytes)) {
-            break;
-        }
-        at += sizeof head + head.size;
     }
-    free(bytes);
-    return at;
+    return journal_files_go_on(files, (struct journal_place){segment, 0}, salt);
 }
 
 int journal_files_begin(struct journal_files *files, const char *folder,
-                        struct journal_place stored)
+                        struct journal_place stored, uint64_t *ret_newest)
 {
-    uint64_t newest;
     *files = (struct journal_files){.fd = -1};
     files->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files->folder < 0) {
         return errno;
     }
-    int os_error = look_through(files->folder, stored.segment, &newest);
-    if (os_error == 0) {
-        newest = newest > stored.segment ? newest : stored.segment;
-        os_error = begin_file(files, newest != 0 ? newest : 1);
-    }
-    if (os_error == 0) {
-        files->end.offset =
-            whole_bytes(files->fd, files->end.segment == stored.segment ? stored.offset : 0);
-        if (ftruncate(files->fd, (off_t)files->end.offset) != 0 || fsync(files->fd) != 0) {
-            os_error = errno;
-        }
-    }
+    int os_error = look_through(files->folder, stored.segment, ret_newest);
     if (os_error != 0) {
         journal_files_end(files);
     }
@@ -218,16 +241,27 @@ static int write_parts(int fd, struct iovec *parts, unsigned count, uint64_t *re
     return 0;
 }
 
-int journal_files_append(struct journal_files *files, struct iovec *parts, unsigned count)
+/* The same from the end on. */
+static int write_all(struct journal_files *files, struct iovec *parts, unsigned count,
+                     uint64_t *ret_end)
 {
-    if (files->end.offset >= JOURNAL_SEGMENT_BYTES) {
-        int os_error = begin_file(files, files->end.segment + 1);
+    struct journal_file_head head;
+    struct iovec part = {&head, sizeof head};
+    *ret_end = files->end.offset;
+    if (*ret_end == 0) {
+        journal_file_head_fill(&head, files->end.segment, files->salt);
+        int os_error = write_parts(files->fd, &part, 1, ret_end);
         if (os_error != 0) {
             return os_error;
         }
     }
-    uint64_t end = files->end.offset;
-    int os_error = write_parts(files->fd, parts, count, &end);
+    return write_parts(files->fd, parts, count, ret_end);
+}
+
+int journal_files_append(struct journal_files *files, struct iovec *parts, unsigned count)
+{
+    uint64_t end;
+    int os_error = write_all(files, parts, count, &end);
     if (os_error == 0 && fdatasync(files->fd) != 0) {
         os_error = errno;
     }
@@ -235,7 +269,7 @@ int journal_files_append(struct journal_files *files, struct iovec *parts, unsig
         files->end.offset = end;
     } else if (ftruncate(files->fd, (off_t)files->end.offset) != 0 || os_error == EIO) {
         /* what the disk has of it is not known: never write behind it */
-        (void)begin_file(files, files->end.segment + 1);
+        (void)journal_files_begin_file(files, files->end.segment + 1);
     }
     return os_error;
 }
@@ -245,9 +279,9 @@ uint64_t journal_files_between(const struct journal_files *files, struct journal
 {
     uint64_t sum = 0;
     struct stat file;
-    char name[NAME_TEXT];
+    char name[JOURNAL_NAME_TEXT];
     for (uint64_t segment = from.segment; segment < to.segment; segment++) {
-        name_of(segment, name);
+        journal_files_name(segment, name);
         sum += fstatat(files->folder, name, &file, 0) == 0 ? (uint64_t)file.st_size : 0;
     }
     sum += to.offset;
