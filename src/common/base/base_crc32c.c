@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if __has_builtin(__builtin_ia32_crc32di)
+#if defined(__x86_64__) /* gcc's __has_builtin() knows it only in code for such processors */
 #    include <cpuid.h>
 #    define INSTRUCTION __attribute__((target("sse4.2")))
 #    define ADD_8       __builtin_ia32_crc32di
