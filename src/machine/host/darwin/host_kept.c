@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* For builds of the package (Package.swift), which keeps no indexes of symbol files: the app's
  * binary has its own symbols. So there is no folder of the user for them, and no file is written or
- * found unfinished. */
+ * found unfinished. An app has no terminal. */
 #include <errno.h>
 
 #include "host_replace.h"
@@ -34,4 +34,10 @@ bool sonde__host_remove_unfinished(int folder_fd, const char *name)
     (void)folder_fd;
     (void)name;
     return false;
+}
+
+uint32_t sonde__host_terminal_columns(int32_t fd)
+{
+    (void)fd;
+    return 0;
 }
