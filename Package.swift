@@ -1,5 +1,5 @@
 // swift-tools-version:5.5
-// sonde for apps of Apple's platforms: stacks, names and blocks, as a C target. docs/guide/apple.md says how to add it.
+// sonde for apps of Apple's platforms: stacks, names, blocks, stalls, the audit of calls, reports, as a C target. docs/guide/apple.md says how to add it.
 // tests/darwin/package.sh builds what is listed here for iOS, and holds the functions that it calls against an allow-list.
 import PackageDescription
 
@@ -7,6 +7,12 @@ import PackageDescription
 let modules = [
     "src/blocks/block",
     "src/blocks/blockheap",
+    "src/blocks/registry",
+    "src/calls/audit",
+    "src/calls/hook",
+    "src/calls/probe",
+    "src/calls/record",
+    "src/calls/when",
     "src/common/base",
     "src/common/mem",
     "src/images/image",
@@ -24,15 +30,28 @@ let modules = [
     "src/names/symindex",
     "src/names/tail",
     "src/names/types",
+    "src/reports/drain",
+    "src/reports/report",
+    "src/reports/scrub",
+    "src/reports/spool",
     "src/reports/style",
+    "src/reports/upload",
     "src/stacks/depot",
-    "src/stacks/unwind"
+    "src/stacks/unwind",
+    "src/stalls/watch"
 ]
 
 // Other systems. base_mem_macho.c defines memcpy() for a library that is linked by itself; in an app's binary it would be the app's.
 // An app keeps no files for later programs, and needs nothing of the program sonde (host_kept.c).
-// symfile_jit.c reads other processes.
+// symfile_jit.c reads other processes, as do parts of the audit and of the watch: these run inside the app only.
 let excluded = [
+    "src/calls/audit/audit_blob_write.c",
+    "src/calls/audit/audit_join.c",
+    "src/calls/audit/audit_process.c",
+    "src/calls/hook/hook_raw_find.c",
+    "src/calls/hook/linux",
+    "src/calls/probe/probe_raw.S",
+    "src/calls/probe/probe_sample.c",
     "src/common/base/base_mem_macho.c",
     "src/machine/host/darwin/host_program.c",
     "src/machine/host/darwin/host_stream.c",
@@ -41,19 +60,62 @@ let excluded = [
     "src/machine/host/host_writer.c",
     "src/machine/host/linux",
     "src/machine/os/linux",
-    "src/names/symfile/symfile_jit.c"
+    "src/names/symfile/symfile_jit.c",
+    "src/reports/report/report_call_key.c",
+    "src/reports/report/report_style.c",
+    "src/reports/scrub/scrub_rules.c",
+    "src/reports/spool/spool_list.c",
+    "src/stalls/watch/watch_attend.c",
+    "src/stalls/watch/watch_cause.c",
+    "src/stalls/watch/watch_child.c",
+    "src/stalls/watch/watch_family.c",
+    "src/stalls/watch/watch_follow.c",
+    "src/stalls/watch/watch_launch.c",
+    "src/stalls/watch/watch_outside.c",
+    "src/stalls/watch/watch_outside_sleep.c",
+    "src/stalls/watch/watch_outside_wait.c",
+    "src/stalls/watch/watch_pid.c",
+    "src/stalls/watch/watch_program.c",
+    "src/stalls/watch/watch_run.c",
+    "src/stalls/watch/watch_supervise.c",
+    "src/stalls/watch/watch_watchdog.c",
+    "src/stalls/watch/watch_workers.c"
 ]
 
 // Of these modules an app gets what its own process needs.
 let files = [
+    "preload/clock.c",
+    "recorder/begin.c",
+    "recorder/blocks.c",
+    "recorder/call.c",
+    "recorder/cost.c",
+    "recorder/count.c",
+    "recorder/darwin/guard.c",
+    "recorder/darwin/processes.c",
+    "recorder/darwin/script.c",
+    "recorder/events.c",
+    "recorder/images.c",
+    "recorder/inside.c",
+    "recorder/methods.c",
+    "recorder/numbers.c",
+    "recorder/state.c",
+    "recorder/take.c",
+    "src/api/api_audit.c",
+    "src/api/api_audit_run.c",
+    "src/api/api_audit_spool.c",
     "src/api/api_block.c",
     "src/api/api_block_content.c",
     "src/api/api_block_described.c",
+    "src/api/api_block_registry.c",
     "src/api/api_callstack.c",
+    "src/api/api_depot.c",
     "src/api/api_entry.S",
     "src/api/api_image.c",
     "src/api/api_lines.c",
     "src/api/api_names.c",
+    "src/api/api_nsthread.c",
+    "src/api/api_phase_none.c",
+    "src/api/api_report.c",
     "src/api/api_snapshot_stop.c",
     "src/api/api_stack.c",
     "src/api/api_strings.c",
@@ -64,6 +126,13 @@ let files = [
     "src/api/api_thread.c",
     "src/api/api_thread_list.c",
     "src/api/api_thread_stop.c",
+    "src/api/api_upload.c",
+    "src/api/api_upload_folder.c",
+    "src/api/api_watch.c",
+    "src/api/api_watch_marks.c",
+    "src/api/api_watch_notes.c",
+    "src/api/api_watch_run_loop.c",
+    "src/api/api_watch_scopes.c",
     "src/stacks/capture/capture_code.c",
     "src/stacks/capture/capture_entry.S",
     "src/stacks/capture/capture_images.c",
@@ -81,12 +150,25 @@ let files = [
     "src/stacks/target/darwin/target_self_needed.c",
     "src/stacks/target/darwin/target_zones.c",
     "src/stacks/target/target.c",
+    "src/stacks/target/target_frozen.c",
     "src/stacks/target/target_images.c",
     "src/stacks/target/target_jit.c",
+    "src/stacks/target/target_sample.c",
     "src/stacks/target/target_self.c",
     "src/stacks/target/target_self_images.c",
     "src/stacks/target/target_self_permanent.c",
-    "src/stacks/target/target_state.c"
+    "src/stacks/target/target_state.c",
+    "src/stalls/cause/darwin/cause_none.c"
+]
+
+// Folders of headers beside those of the modules.
+let headers = [
+    "preload",
+    "recorder",
+    "src/api",
+    "src/stacks/capture",
+    "src/stacks/target",
+    "src/stalls/cause"
 ]
 
 let package = Package(
@@ -102,7 +184,7 @@ let package = Package(
             resources: [.copy("share/apple/PrivacyInfo.xcprivacy")],
             publicHeadersPath: "include",
             cSettings: [.define("_GNU_SOURCE"), .define("SONDE_VERSION", to: "\"0.1.0\"")] +
-                (modules + ["src/api", "src/stacks/capture", "src/stacks/target"]).map { .headerSearchPath($0) }
+                (modules + headers).map { .headerSearchPath($0) }
         )
     ]
 )
