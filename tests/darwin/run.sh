@@ -446,25 +446,40 @@ for flags in '-O2' '-O0 -no_fixup_chains'; do
 done
 echo "$cases portable tests ran in the host, $arch"
 
-# Captures of stacks, all compiled and linked for iOS. The folders are what they need.
+# The package for apps, as package.sh compiles it for iOS. SONDE_PACKAGE: its archive, if that is made already
 if [ "$arch" = arm64 ]; then
-    ios=$out/ios
-    sources=$(cd "$here/../../src" && find common/base common/mem machine/arch machine/os images/image stacks/depot stacks/unwind stacks/capture \
-        -name '*.[cS]' ! -path '*/linux/*')
+    ios=$out/ios package=${SONDE_PACKAGE:-$out/ios/package/libCSonde.a}
     rm -rf "$ios" && mkdir -p "$ios" && SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" &&
-        (cd "$ios" && printf "$here/../../src/%s\n" $sources | xargs -P "$(nproc)" -n 30 clang-19 --target=arm64-apple-ios14 -nostdlibinc \
-            -isystem "$headers" -D_GNU_SOURCE -DSONDE_VERSION='""' "-I$here/../../include" $folders -O1 -fPIC -Wall -Werror -c &&
-            find . -name '*.o' ! -name 'sim-*' | xargs llvm-ar-19 rcs libsonde.a) || { echo "not ok sonde is built for iOS"; exit 1; }
+        { [ -f "$package" ] || "$here/package.sh" "$ios/package" "$headers" >"$out/out.txt"; } ||
+        { cat "$out/out.txt"; echo 'not ok the package is built'; exit 1; }
+    for_ios() { SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" "$@"; }
+    on_ios() { program=$1; shift; timeout 200 $emulator "$out/machohost" "$ios/libSystem.dylib" "$ios/$program" "$@"; }
     for flags in -O0 -O2; do
-        SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" capture "-fno-optimize-sibling-calls -DWITHOUT_PREPARE $flags" \
-            "$ios/libsonde.a" "$here/programs/capture.c" &&
-            SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" threads "-fno-optimize-sibling-calls $uses $flags" \
-                "$ios/libsonde.a" "$here/programs/threads.c" "$here/programs/workers.c" ||
+        for_ios capture "$calls $flags" "$package" "$here/programs/capture.c" &&
+            for_ios threads "$calls $uses $flags" "$package" "$here/programs/threads.c" "$here/programs/workers.c" ||
             { echo "not ok programs are built for iOS"; exit 1; }
         for program in capture threads; do
-            case_ "iOS, $program: $flags" 0 '0 mistakes' timeout 200 $emulator "$out/machohost" "$ios/libSystem.dylib" "$ios/$program"
+            case_ "iOS, $program: $flags" 0 '0 mistakes' on_ios $program
         done
     done
+    for_ios CoreFoundation "$calls -O1 -D_FORTIFY_SOURCE=0" \
+        '-dylib -install_name /System/Library/Frameworks/CoreFoundation.framework/CoreFoundation' "$here/frameworks/corefoundation.c" &&
+        for_ios stalls "$calls -O2" "$package -undefined dynamic_lookup" "$here/programs/stalls.c" "$here/programs/workers.c" &&
+        for_ios runloop "$calls -O2" "$package -undefined dynamic_lookup" "$here/programs/runloop.c" "$here/programs/workers.c" &&
+        for_ios methods "$calls -fobjc-arc -O2" "$package -undefined dynamic_lookup" "$here/programs/methods.m" "$here/programs/workers.c" &&
+        for_ios sent "$calls -g -O1" "$package -undefined dynamic_lookup" "$here/programs/sent.c" && rm -rf "$ios/sent.dSYM" &&
+        dsymutil-19 "$ios/sent" -o "$ios/sent.dSYM" && llvm-strip-19 "$ios/sent" || { echo "not ok programs are built for iOS"; exit 1; }
+    sent_on_ios() {
+        rm -rf "$ios/sent.spool" "$ios/sent.report"
+        on_ios sent "$ios/sent.spool" die ''
+        [ $? = 137 ] && on_ios sent "$ios/sent.spool" send "$ios/sent.report" &&
+            python3 "$here/sent.py" "$SONDE_CLI" "$ios/sent.report" "$ios/sent.dSYM" spin parse_mail answer_input die main
+    }
+    export SONDE_COREFOUNDATION="$ios/CoreFoundation"
+    for program in stalls runloop methods; do
+        case_ "iOS, the package for apps, $program" 0 '0 mistakes' on_ios $program
+    done
+    case_ 'iOS, the package for apps: a stall is saved, killed, finished, sent and named' 0 'frames as llvm-symbolizer has them' sent_on_ios
 fi
 
 echo "$captures captures of threads busy in libSystem, $arch"
