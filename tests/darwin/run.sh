@@ -456,10 +456,14 @@ if [ "$arch" = arm64 ]; then
     on_ios() { program=$1; shift; timeout 200 $emulator "$out/machohost" "$ios/libSystem.dylib" "$ios/$program" "$@"; }
     for flags in -O0 -O2; do
         for_ios capture "$calls $flags" "$package" "$here/programs/capture.c" &&
-            for_ios threads "$calls $uses $flags" "$package" "$here/programs/threads.c" "$here/programs/workers.c" ||
-            { echo "not ok programs are built for iOS"; exit 1; }
+            for_ios threads "$calls $uses $flags" "$package" "$here/programs/threads.c" "$here/programs/workers.c" &&
+            for_ios first "$calls $flags" "$package -undefined dynamic_lookup -no_fixup_chains" "$here/programs/first.c" \
+                "$here/programs/workers.c" || { echo "not ok programs are built for iOS"; exit 1; }
         for program in capture threads; do
             case_ "iOS, $program: $flags" 0 '0 mistakes' on_ios $program
+        done
+        for way in one all moment watch; do
+            case_ "iOS, no first call while a thread is suspended, $way: $flags" 0 '0 mistakes' on_ios first $way
         done
     done
     for_ios CoreFoundation "$calls -O1 -D_FORTIFY_SOURCE=0" \

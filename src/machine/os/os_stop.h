@@ -19,6 +19,9 @@ struct sonde__os_stop {
     uint32_t port;
 };
 
+/* Call once, while no thread is stopped, what the functions below call: _open() does it. */
+void sonde__os_stop_ahead(void);
+
 /* Refer to all threads that fit. *ret_total counts all of them. Threads that start or end meanwhile
  * may or may not be among them. Returns OK | OS.
  * Ownership: sonde__os_stop_close() for each of the first `capacity` ones. */

@@ -13,6 +13,7 @@ set(sources
 # the parts of Darwin's port that exist
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     list(APPEND sources
+        darwin/darwin_ahead.c
         darwin/darwin_code.c
         darwin/darwin_context.c
         darwin/darwin_files.c

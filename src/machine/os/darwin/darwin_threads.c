@@ -52,6 +52,7 @@ enum sonde_status sonde__os_stop_open_all(struct sonde__os_stop *ret_stops, size
 {
     struct list list;
     size_t total = 0;
+    sonde__os_stop_ahead();
     if (!open_list(&list)) {
         return SONDE_OS;
     }
@@ -74,6 +75,7 @@ enum sonde_status sonde__os_stop_open(uint64_t tid, struct sonde__os_stop *ret_s
 {
     struct list list;
     bool is_found = false;
+    sonde__os_stop_ahead();
     if (!open_list(&list)) {
         return SONDE_OS;
     }

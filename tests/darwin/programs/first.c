@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* No function is called for the first time while a thread is suspended: its lazy pointer would be
+ * bound then, for which dyld takes a lock that the suspended thread may have. first WAY, in a
+ * process of its own, because only the first capture shows it: `one` thread, `all` in turn, all of
+ * one `moment`, or the `watch`. */
+#include <dispatch/dispatch.h>
+#include <string.h>
+
+#include <sonde/thread.h>
+#include <sonde/watch.h>
+
+#include "told.h"
+#include "workers.h"
+
+extern void (*sim_on_lazy_bind)(const char *name);
+
+enum { FRAMES = 100, NAMES_MAX = 64 };
+#define THRESHOLD_NS 100000000u
+#define STALL_NS     400000000u
+
+static const char *bound[NAMES_MAX]; /* not printed before the end: that binds, too */
+static unsigned bound_count, binds;
+static uint64_t pcs[FRAMES];
+static uint8_t how[FRAMES];
+static struct sonde_stack stack;
+static struct sonde_captured captured = {.struct_bytes = sizeof captured};
+
+static void see(const char *name)
+{
+    binds++;
+    if (__atomic_load_n(&sim_suspended, __ATOMIC_SEQ_CST) != 0 && bound_count < NAMES_MAX) {
+        bound[bound_count++] = name;
+    }
+}
+
+static int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *of,
+                const struct sonde_captured *with)
+{
+    (void)ctx;
+    CHECK(with->status == SONDE_OK && of->end == SONDE_END_ROOT && thread->tid != 0);
+    return 0;
+}
+
+static volatile uint64_t sum;
+static void spin(void *unused)
+{
+    struct stalling stalling = begin_stalling();
+    (void)unused;
+    while (is_stalling(&stalling, STALL_NS)) {
+        sum++;
+    }
+}
+
+static void stall(void)
+{
+    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                                .threshold_ns = THRESHOLD_NS,
+                                                .on_stall = take_stall,
+                                                .on_begin = take_begin};
+    struct sonde_watch *watch = NULL;
+    CHECK(sonde_watch_start(&options, &watch, NULL) == SONDE_OK);
+    sonde_idle_leave();
+    dispatch_sync_f(dispatch_queue_create("mail", NULL), NULL, spin);
+    sonde_idle_enter();
+    sonde_watch_stop(watch);
+    CHECK(find_stall(0, "spin", "queue mail") != NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc == 2 ? argv[1] : "";
+    struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
+    start_workers();
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    sim_on_lazy_bind = see;
+    if (strcmp(way, "one") == 0) {
+        CHECK(sonde_thread_capture(workers[0].tid, NULL, &stack, &captured) == SONDE_OK);
+    } else if (strcmp(way, "all") == 0) {
+        CHECK(sonde_threads_capture(NULL, &stack, take, NULL) == SONDE_OK);
+    } else if (strcmp(way, "moment") == 0) {
+        CHECK(sonde_threads_snapshot(NULL, &stack, take, NULL, &snapshot) == SONDE_OK);
+    } else {
+        stall();
+    }
+    sim_on_lazy_bind = NULL;
+    CHECK(binds > 0);
+    for (unsigned i = 0; i < bound_count; i++) {
+        printf("%s is bound while a thread is suspended\n", bound[i]);
+    }
+    CHECK(bound_count == 0);
+    printf("%u mistakes\n", mistakes);
+    return mistakes != 0;
+}
