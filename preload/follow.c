@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base_text.h"
+#include "os_confined.h"
 #include "preload_wrap.h"
 
 struct sonde__probe_follow *preload_follow;
@@ -155,7 +156,8 @@ static bool is_program(const char *path)
 /* A seccomp filter installed after the start may kill the process for sonde's system calls. */
 static bool is_newly_confined(void)
 {
-    return seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+    return sonde__os_is_confined() ||
+           (seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0);
 }
 
 /* Is this thread traced? gdb counts its child's execs up to the program to debug, and strace shows

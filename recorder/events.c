@@ -52,6 +52,9 @@ void recorder_release_events(void)
 void recorder_inspect_images(void)
 {
     int saved = errno;
+    if (recorder_is_confined()) {
+        return; /* what is loaded from now on has no names */
+    }
     recorder_busy++;
     if (!enter()) {
         atomic_fetch_add(&recorder_page->images_lost, 1);
@@ -120,6 +123,12 @@ static void count_process(enum sonde__record_event event, const struct sonde__re
 
 static void see(enum sonde__record_event event, const struct sonde__regs *regs)
 {
+    if (event == SONDE__RECORD_PRCTL || event == SONDE__RECORD_SYSCALL) {
+        recorder_see_limits(event, regs);
+    }
+    if (event == SONDE__RECORD_PRCTL) {
+        return;
+    }
     if (event >= SONDE__RECORD_SYSCALL) {
         count_process(event, regs);
     } else if (event >= SONDE__RECORD_OBJC_LOAD) {

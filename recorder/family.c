@@ -12,6 +12,7 @@
 
 #include "linux/linux_syscall.h"
 #include "os.h"
+#include "os_confined.h"
 #include "preload.h"
 #include "record_family.h"
 
@@ -164,7 +165,7 @@ static struct sonde__family_place *claim(int32_t pid)
 static bool join(void)
 {
     struct parent parent = {recorder_page, sonde__record_nodes(recorder_record)};
-    int32_t former = own_pid, pid = read_pid();
+    int32_t former = own_pid, pid = sonde__os_is_confined() ? 0 : read_pid();
     struct sonde__family_place *place = NULL;
     if (pid == 0 || confinement() != confined_at_start) {
         atomic_fetch_add(&family->unreached, 1);

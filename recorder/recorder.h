@@ -99,6 +99,11 @@ uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs
  * depends on its arguments. *event: SONDE__RECORD_SYSCALL becomes what it does. */
 bool recorder_is_of_process(enum sonde__record_event *event, const struct sonde__regs *regs);
 
+/* The port's: does the call limit the system calls of the process? Then those of ours end that the
+ * program would not make itself. Context: handler. */
+void recorder_see_limits(enum sonde__record_event event, const struct sonde__regs *regs);
+bool recorder_is_confined(void);
+
 /* In a fork child with one thread: forget who was inside. */
 void recorder_release_events(void);
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that create processes or threads, by their flags. Context: as events.c. */
+/* Calls that create processes or threads, or limit system calls, by their arguments. Context: as
+ * events.c. */
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "os.h"
+#include "os_confined.h"
 #include "recorder.h"
 
 static uint64_t flags_of_clone3(uint64_t arguments)
@@ -48,4 +52,36 @@ bool recorder_is_of_process(enum sonde__record_event *event, const struct sonde_
         return false;
     }
     return (flags & CLONE_THREAD) == 0;
+}
+
+void recorder_see_limits(enum sonde__record_event event, const struct sonde__regs *regs)
+{
+    bool is_by_number = event == SONDE__RECORD_SYSCALL;
+    uint64_t number = is_by_number ? sonde__probe_hook_argument(regs, 0) : SYS_prctl;
+    unsigned first = is_by_number ? 1 : 0;
+    uint64_t mode = sonde__probe_hook_argument(regs, first + 1);
+    uint64_t filter = sonde__probe_hook_argument(regs, first + 2);
+    bool is_strict = false, is_filter = false;
+    if (number == SYS_prctl && sonde__probe_hook_argument(regs, first) == PR_SET_SECCOMP) {
+        is_strict = mode == SECCOMP_MODE_STRICT;
+        is_filter = mode == SECCOMP_MODE_FILTER;
+    } else if (number == SYS_seccomp) {
+        mode = sonde__probe_hook_argument(regs, first);
+        is_strict = mode == SECCOMP_SET_MODE_STRICT;
+        is_filter = mode == SECCOMP_SET_MODE_FILTER;
+    }
+    if (is_strict) { /* of this thread, which may not even read a clock: nothing of it is counted */
+        recorder_busy++;
+    } else if (!is_filter || filter == 0) { /* without a filter, a program asks for support */
+        return;
+    } else {
+        sonde__os_confine();
+    }
+    atomic_store_explicit(&recorder_page->is_confined, 1, memory_order_relaxed);
+    atomic_store_explicit(&preload_page()->confined, 1, memory_order_release);
+}
+
+bool recorder_is_confined(void)
+{
+    return sonde__os_is_confined();
 }

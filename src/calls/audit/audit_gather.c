@@ -84,6 +84,7 @@ static void add_totals(struct sonde__audit_totals *to, const struct sonde__audit
     to->bytes += from->bytes;
     to->impossible += from->impossible;
     to->images_lost += from->images_lost;
+    to->is_confined |= from->is_confined;
     to->script_missing += from->script_missing;
     if (from->script_missing != 0) {
         memcpy(to->script_why, from->script_why, sizeof to->script_why);

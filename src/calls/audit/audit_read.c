@@ -328,7 +328,8 @@ enum sonde_status sonde__audit_read(const struct sonde__audit_reading *reading,
                        .start_ns = reading->start_ns,
                        .report = report};
     *ret_totals =
-        (struct sonde__audit_totals){.images_lost = atomic_load(&reading->page->images_lost)};
+        (struct sonde__audit_totals){.images_lost = atomic_load(&reading->page->images_lost),
+                                     .is_confined = atomic_load(&reading->page->is_confined) != 0};
     enum sonde_status status = sonde__record_view(
         (const char *)reading->memory + SONDE__RECORD_OFFSET, reading->nodes, &r.record);
     if (status != SONDE_OK) {

@@ -22,6 +22,7 @@ struct sonde__audit_totals {
     uint64_t bytes;      /* memory of the stacks, without counters */
     uint64_t impossible; /* records of calls that cannot be, and are left out: damaged memory */
     uint32_t images_lost;
+    bool is_confined;        /* it limits its system calls: what it loaded later is not looked at */
     uint64_t script_missing; /* calls of scripts whose functions are not shown */
     char script_why[96];     /* of one of them */
     char script_unread[64]; /* why there are none at all; "": there are, or no interpreter was found

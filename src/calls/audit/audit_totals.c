@@ -68,6 +68,12 @@ void sonde__audit_print_totals(const struct sonde__audit_options *options, uint3
                            totals->images_lost == 1 ? " was" : "s were",
                            totals->images_lost == 1 ? "its" : "their");
     }
+    if (totals->is_confined) {
+        sonde__report_line(lines, "%s",
+                           "the program limits its system calls (seccomp): libraries "
+                           "that it loads and processes that it forks after that are "
+                           "not looked at; a thread that may only read and write is not recorded");
+    }
 }
 
 void sonde__audit_print_cost(const struct sonde__record_page *page,

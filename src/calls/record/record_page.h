@@ -18,7 +18,7 @@
 #include "record_script.h"
 #include "when.h"
 
-#define SONDE__RECORD_PAGE_VERSION 12u
+#define SONDE__RECORD_PAGE_VERSION 13u
 
 /* Functions that the recorder always hooks: those that load and unload code, create a process or
  * execute a program; those that find methods only if methods are listed.
@@ -29,6 +29,7 @@ enum sonde__record_event {
     SONDE__RECORD_DLCLOSE,
     SONDE__RECORD_DLSYM,
     SONDE__RECORD_DLVSYM,
+    SONDE__RECORD_PRCTL, /* may limit the system calls of the program */
     /* of the runtime of Objective-C */
     SONDE__RECORD_OBJC_LOAD,
     SONDE__RECORD_OBJC_LOOKUP,
@@ -41,10 +42,11 @@ enum sonde__record_event {
 };
 #define SONDE__RECORD_EVENT_NAMES                                                                  \
     {                                                                                              \
-        "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "__objc_exec_class", "objc_msg_lookup", \
-            "objc_msg_lookup_super", "syscall", "clone", "fork", "_Fork", "vfork", "posix_spawn",  \
-            "posix_spawnp", "system", "popen", "daemon", "forkpty", "execve", "execv", "execvp",   \
-            "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",                         \
+        "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "prctl", "__objc_exec_class",           \
+            "objc_msg_lookup", "objc_msg_lookup_super", "syscall", "clone", "fork", "_Fork",       \
+            "vfork", "posix_spawn", "posix_spawnp", "system", "popen", "daemon", "forkpty",        \
+            "execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve",        \
+            "execveat",                                                                            \
     }
 /* Functions of a list. A function with several definitions takes several thunks. */
 #define SONDE__RECORD_FUNCTIONS 512u
@@ -118,6 +120,7 @@ struct sonde__record_page {
     _Atomic uint32_t site_count, sites_lost;
     uint64_t own_start, own_end; /* the recorder's code: frames of it are left out */
     _Atomic uint32_t image_count, images_lost;
+    _Atomic uint32_t is_confined; /* 1: it limits its system calls (seccomp) */
     _Atomic uint32_t blind_count, blind_spots_lost;
     uint32_t text_used;
     struct sonde__record_phases phases;

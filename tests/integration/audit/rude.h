@@ -8,6 +8,7 @@ enum {
     CLOSED_CALLS = 5,
     FORKED_CALLS = 7,
     DROPPED_CALLS = 11,
+    LIMITED_CALLS = 13,
     CHILD_CALLS = 1000
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rules on a program that closes all descriptors, forks, drops privileges or executes another one:
- * it runs as without sonde, and its own calls are counted exactly. */
+/* Rules on a program that closes all descriptors, forks, drops privileges, limits its system calls
+ * or executes another one: it runs as without sonde, and its own calls are counted exactly. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,7 @@ static void check_calls(const char *mode, int status, int64_t calls)
     struct test_run run = test_run(argv, NULL, NULL, 60);
     CHECK_EQ(run.status, status);
     CHECK_STR(run.out, "output\n");
+    CHECK_EQ(strstr(run.err, "(seccomp)") != NULL, mode != NULL && mode[0] == '-');
     test_run_done(&run);
     struct json *report = json_read(json);
     JSON_EACH(rule, json_need(report, "rules"))
@@ -60,4 +61,17 @@ TEST(descriptors_children_and_privileges)
 TEST(until_another_program_takes_its_place)
 {
     check_calls("exec", 7, FIRST_CALLS + CLOSED_CALLS + FORKED_CALLS);
+}
+
+/* A filter ends the program for calls that only a recorder would make. */
+TEST(in_a_program_that_limits_its_system_calls)
+{
+    check_calls("-filter", 9, FIRST_CALLS + LIMITED_CALLS + LIMITED_CALLS);
+    check_calls("-number", 9, FIRST_CALLS + LIMITED_CALLS + LIMITED_CALLS);
+}
+
+/* It may not even read a clock: its calls are not counted from then on. */
+TEST(in_a_program_that_may_only_read_and_write)
+{
+    check_calls("-strict", 8, FIRST_CALLS);
 }

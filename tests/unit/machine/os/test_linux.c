@@ -12,12 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os.h"
+#include "os_confined.h"
 #include "test.h"
 
 TEST(identity_and_clock)
@@ -149,6 +151,17 @@ TEST(read_own_memory_where_process_vm_readv_is_refused)
 {
     refuse_process_vm_readv(EPERM);
     CHECK_EQ(sonde__os_reader(), SONDE__OS_READER_PIPE);
+    check_reads();
+}
+
+/* Neither process_vm_readv() nor a pipe: a filter may kill for both. */
+TEST(read_own_memory_of_a_confined_process)
+{
+    const struct rlimit none = {0, 0};
+    refuse_process_vm_readv(EPERM);
+    CHECK_OK(setrlimit(RLIMIT_NOFILE, &none));
+    CHECK_EQ(sonde__os_reader(), SONDE__OS_READER_NONE);
+    sonde__os_confine();
     check_reads();
 }
 
