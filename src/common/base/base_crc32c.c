@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if defined(__x86_64__) /* gcc's __has_builtin() knows it only in code for such processors */
+/* gcc knows the builtin in question only in code for such processors, this one on all of the kind
+ */
+#if __has_builtin(__builtin_ia32_pause)
 #    include <cpuid.h>
 #    define INSTRUCTION __attribute__((target("sse4.2")))
 #    define ADD_8       __builtin_ia32_crc32di
