@@ -10,5 +10,8 @@ void sonde__watch_count_unsure(struct sonde__watch_session *session, uint64_t mo
 /* Say how long a stall may have lasted if it is not sure that it lasted only so long. */
 void sonde__watch_print_most(struct sonde__watch_session *session, uint64_t tid, uint64_t lasted_ns,
                              uint64_t most_ns);
+/* Tell of the stalls that last while the program executes another one, and count them: they are not
+ * reported. */
+void sonde__watch_tell_of_lost(struct sonde__watch_session *session);
 
 #endif

@@ -19,6 +19,7 @@
 #include "watch_launch.h"
 #include "watch_live.h"
 #include "watch_loop.h"
+#include "watch_most.h"
 #include "watch_outside.h"
 #include "watch_rest.h"
 #include "watch_sampler.h"
@@ -244,6 +245,7 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
     if (mark == 0 || mark == s->program_mark) {
         return false;
     }
+    sonde__watch_tell_of_lost(s);
     forget_stalls(s);
     sonde__watch_launch_drop(s);
     s->carry = SONDE__WATCH_NOT_A_PROGRAM;

@@ -503,6 +503,7 @@ struct executed {
     struct sonde__probe_slot *slot; /* in a turn */
     bool has_executed;
     unsigned stirs, waits;
+    enum sonde__watch_phase from;          /* the phase of the turn in which the program executes */
     enum sonde__watch_phase before, after; /* of the turn: when the program executes, and at last */
 };
 
@@ -546,7 +547,7 @@ static uint32_t wait_for_exec(struct sonde__watch_session *s, uint64_t timeout_n
         CHECK(++e->waits < GIVE_UP);
         return 0;
     }
-    if (!e->has_executed && s->loops[0].decision.phase != SONDE__WATCH_IDLE) {
+    if (!e->has_executed && s->loops[0].decision.phase >= e->from) {
         e->before = s->loops[0].decision.phase;
         execute(e);
     }
@@ -559,10 +560,11 @@ static uint32_t wait_for_exec(struct sonde__watch_session *s, uint64_t timeout_n
     return s->replaced || ++e->waits == GIVE_UP ? SONDE__HOST_TERMINATE : 0;
 }
 
-/* While the page changes, its program runs, and that is not checked. */
-TEST(a_program_that_executes_another_one_is_in_no_turn)
+/* While the page changes, its program runs, and that is not checked. Returns how many turns may
+ * have been stalls. */
+static uint64_t run_until_executed(enum sonde__watch_phase from)
 {
-    struct executed e = {0};
+    struct executed e = {.from = from, .stirs = from == SONDE__WATCH_STALL ? STIRS : 0};
     struct sonde__watch_session *s = make_session(&e);
     start_program(&e);
     s->pid = e.pid;
@@ -574,13 +576,25 @@ TEST(a_program_that_executes_another_one_is_in_no_turn)
     CHECK(s->replaced);
     CHECK_EQ(e.stirs, STIRS);
     CHECK_EQ(s->stalls, 0);
-    CHECK(e.before != SONDE__WATCH_IDLE);
+    CHECK(e.before >= from);
     CHECK_EQ(e.after, SONDE__WATCH_IDLE);
     CHECK_OK(kill(e.pid, SIGKILL));
     CHECK_EQ(waitpid(e.pid, NULL, 0), e.pid);
     close(e.go);
     close(e.gone);
+    uint64_t unsure = s->unsure_count;
     free(s->page);
     free(s->scopes);
     free(s);
+    return unsure;
+}
+
+TEST(a_program_that_executes_another_one_is_in_no_turn)
+{
+    (void)run_until_executed(SONDE__WATCH_BUSY);
+}
+
+TEST(a_stall_in_which_the_program_executes_another_one_is_told)
+{
+    CHECK_EQ(run_until_executed(SONDE__WATCH_STALL), 1);
 }
