@@ -68,6 +68,8 @@ enum { HOST_WORDS = 34 };
 
 /* Make the calling thread thread 0. Before any code of an image runs. */
 void host_begin_threads(void);
+/* In the child of a fork: it has only the thread that called it. */
+void host_keep_own_thread(void);
 
 /* The primitives of threads, _host_NAME. A thread is an index. Those that return int32_t return 0,
  * or -1: there is no such thread, or it has ended. */

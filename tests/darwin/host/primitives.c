@@ -248,6 +248,7 @@ static int32_t host_fork_and_wait(void)
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
+        host_keep_own_thread();
         return 0;
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {

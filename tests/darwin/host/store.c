@@ -182,7 +182,11 @@ static int64_t host_hide_from_children(void *memory, uint64_t size)
 
 static int64_t host_fork(void)
 {
-    RESULT(fork());
+    pid_t child = fork();
+    if (child == 0) {
+        host_keep_own_thread();
+    }
+    RESULT(child);
 }
 
 static int64_t host_wait_for(int32_t pid, int32_t *ret_status)

@@ -166,6 +166,15 @@ void host_begin_threads(void)
     become(&threads[thread_count++]);
 }
 
+void host_keep_own_thread(void)
+{
+    for (uint32_t i = 0; i < thread_count; i++) {
+        threads[i].life = &threads[i] == self ? LIVE : ENDED;
+    }
+    self->tid = (int)syscall(SYS_gettid);
+    lock = 0; /* another thread may have had it */
+}
+
 /* A thread leaves by longjmp, from a stack that nothing returns to. */
 static void *run(void *argument)
 {
