@@ -50,7 +50,6 @@ let excluded = [
     "src/calls/audit/audit_process.c",
     "src/calls/hook/hook_raw_find.c",
     "src/calls/hook/linux",
-    "src/calls/probe/probe_raw.S",
     "src/calls/probe/probe_sample.c",
     "src/common/base/base_mem_macho.c",
     "src/machine/host/darwin/host_program.c",

@@ -1,6 +1,7 @@
 #!/bin/sh
-# package.sh OUT HEADERS: builds what Package.swift lists for iOS, as Xcode would, without a Mac: a line "ok NAME" or "not ok NAME"
+# package.sh OUT HEADERS [TARGET]: builds what Package.swift lists for iOS, as Xcode would, without a Mac: a line "ok NAME" or "not ok NAME"
 # for each check, and lines "darwin.size.NAME N kB". Returns 0 if all are ok.
+# TARGET: only OUT/libCSonde.a is made, for this target of clang, and linked.
 # - It calls exactly the functions of package.allow, all of which Apple's list of libSystem's symbols has. Each is declared in a
 #   public header: an app that calls others is refused by the App Store.
 # - When the linker strips dead code, an app grows by at most SIZE_MAX_KB with stacks, names and blocks, and by at most
@@ -13,8 +14,9 @@ SIZE_MAX_KB=400 SIZE_ALL_MAX_KB=1000
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 out=$1 headers=$2 failed=0
-target=arm64-apple-ios12
+target=${3:-arm64-apple-ios12}
 tbd=$out/libSystem.tbd
+case $target in *-ios12) linked='ios 12 12' ;; *) linked='macos 11 11' ;; esac
 
 say() { if [ "$1" = 0 ]; then echo "ok package: $2"; else echo "not ok package: $2"; failed=1; fi; }
 # listed NAME: the strings of an array of Package.swift
@@ -40,13 +42,27 @@ first=base_status.c
 # shellcheck disable=SC2086 # flags are several words
 one=$($common -Os -std=gnu11 -c -### $first 2>&1 | grep -e '"-cc1"' | sed 's/"-o" "[^"]*"//')
 eval "$one $(find . -name '*.c' ! -name $first | tr '\n' ' ')" >"$out/log" 2>&1 &&
-    for source in *.S; do $common -c "$source" -o "$source.o" >>"$out/log" 2>&1 || exit 1; done || { cat "$out/log"; say 1 'it compiles for iOS'; exit 1; }
+    for source in *.S; do $common -c "$source" -o "$source.o" >>"$out/log" 2>&1 || exit 1; done || { cat "$out/log"; say 1 "it compiles for $target"; exit 1; }
 llvm-ar-19 rcs "$out/libCSonde.a" ./*.o
-say 0 "it compiles for iOS, $(wc -l <"$out/sources") files"
+say 0 "it compiles for $target, $(wc -l <"$out/sources") files"
 
 rc=0
 grep -q "SONDE_VERSION\", to: .*[^0-9.]$version[^0-9.]" "$root/Package.swift" || rc=1
 say $rc "its version is that of CMakeLists.txt, $version"
+
+# every name is Apple's, also of what no program here uses. The list has macOS only: the same names are taken for iOS
+sed -E 's/(targets: +\[ *)/\1arm64-ios, /' "$headers/../../darwin/libSystem.tbd" >"$tbd"
+# shellcheck disable=SC2086 # three words
+link() { ld64.lld-19 -arch "${target%%-*}" -platform_version $linked "$@" "$out/libCSonde.a" "$tbd"; }
+app() {
+    name=$1
+    shift
+    $common -Os -c "$here/programs/app.c" "$@" -o "$out/$name.o" && link -dead_strip "$out/$name.o" -o "$out/$name"
+}
+rc=0
+{ $common -Os -c "$here/programs/app.c" -o "$out/all.o" && link -all_load "$out/all.o" -o "$out/all"; } || rc=1
+say $rc 'an app with all of it links with Apple'"'"'s libSystem'
+[ $# = 2 ] || exit $failed
 
 # what it calls
 symbols() { llvm-nm-19 "$1" --extern-only --format=just-symbols "$out/libCSonde.a" | grep '^_' | sort -u; }
@@ -56,19 +72,6 @@ sed 's/ *#.*//' "$here/package.allow" | grep . | sort -u >"$out/allowed"
 rc=0
 comm -3 "$out/called" "$out/allowed" | grep . && { echo '    (first column: called and not in package.allow; second column: not called)'; rc=1; }
 say $rc "it calls the $(wc -l <"$out/allowed") functions of package.allow and no other"
-
-# every name is Apple's, also of what no program here uses. The list has macOS only: the same names are taken for iOS
-sed -E 's/(targets: +\[ *)/\1arm64-ios, /' "$headers/../../darwin/libSystem.tbd" >"$tbd"
-app() {
-    name=$1
-    shift
-    $common -Os -c "$here/programs/app.c" "$@" -o "$out/$name.o" &&
-        ld64.lld-19 -arch arm64 -platform_version ios 12 12 -dead_strip "$out/$name.o" "$out/libCSonde.a" "$tbd" -o "$out/$name"
-}
-rc=0
-$common -Os -c "$here/programs/app.c" -o "$out/all.o" &&
-    ld64.lld-19 -arch arm64 -platform_version ios 12 12 -all_load "$out/all.o" "$out/libCSonde.a" "$tbd" -o "$out/all" || rc=1
-say $rc 'an app with all of it links with Apple'"'"'s libSystem'
 
 # size
 rc=0
