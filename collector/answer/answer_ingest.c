@@ -2,10 +2,10 @@
 /* POST /api/reports: docs/protocol.md, version 1; and reports of other tools (foreign.h). A report
  * is answered with 2xx when it is on the disk: in the journal.
  *
- * The reports that a thread has received wait until it has looked at all requests that are ready;
- * then they are written together, and synced once. While it waits for the disk others arrive, so
- * the slower the disk the more share a sync. No other thread takes part: a switch of threads costs
- * more than the rest of a request. */
+ * The reports that a thread has received wait until it has looked at all requests that are ready
+ * and finds no more; then they are written together, and synced once. While it waits for the disk
+ * others arrive, so the slower the disk the more share a sync. No other thread takes part: a switch
+ * of threads costs more than the rest of a request. */
 #include "answer_ingest.h"
 
 #include <errno.h>
@@ -149,6 +149,7 @@ static enum http_when accept_it(struct http_request *request, bool is_known)
 static _Thread_local struct {
     struct http_request *requests[JOURNAL_BATCH_MAX];
     unsigned count;
+    unsigned seen; /* how many there were when the first was looked at again last */
 } batch;
 
 /* How much waits for the worker, and whether that is too much: counted anew when something was
@@ -179,7 +180,7 @@ static void write_batch(struct collector *c)
         batch.requests[i]->os_error = os_error;
         batch.requests[i]->forget = NULL;
     }
-    batch.count = 0;
+    batch.count = batch.seen = 0;
     c->behind_bytes = journal_behind(c->journal, worker_place(c->worker));
 }
 
@@ -194,9 +195,29 @@ static void forget(struct http_request *request)
     }
 }
 
+/* Has the thread all that it may write now? It has looked at all requests that are ready since the
+ * last sync ended, of this thread or another, and found no more. */
+static bool is_batch_whole(const struct http_request *request)
+{
+    if (request != batch.requests[0]) { /* once in a round */
+        return false;
+    }
+    if (batch.seen == batch.count) {
+        return true;
+    }
+    if (batch.seen == 0) {
+        journal_let_write(request->collector->journal);
+    }
+    batch.seen = batch.count;
+    return false;
+}
+
 enum http_when ingest_again(struct http_request *request)
 {
-    if (request->forget != NULL) { /* it is the first that is looked at again */
+    if (request->forget != NULL) {
+        if (!is_batch_whole(request)) {
+            return HTTP_AGAIN;
+        }
         write_batch(request->collector);
     }
     if (request->os_error == 0) {

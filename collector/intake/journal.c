@@ -61,6 +61,12 @@ int journal_write(struct journal *j, const struct journal_entry *entries, unsign
     return os_error;
 }
 
+void journal_let_write(struct journal *j)
+{
+    pthread_mutex_lock(&j->writing);
+    pthread_mutex_unlock(&j->writing);
+}
+
 /* --- read --- */
 
 static bool is_before(struct journal_place a, struct journal_place b)

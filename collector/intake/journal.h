@@ -55,6 +55,9 @@ void journal_close(struct journal *journal);
 enum { JOURNAL_BATCH_MAX = 256 };
 int journal_write(struct journal *journal, const struct journal_entry *entries, unsigned count);
 
+/* Wait until the write of another thread is on the disk. */
+void journal_let_write(struct journal *journal);
+
 enum journal_next {
     JOURNAL_NONE,       /* there is none, or the journal ends (journal_wake()) */
     JOURNAL_ENTRY,      /* *place is behind it */
