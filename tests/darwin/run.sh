@@ -446,45 +446,44 @@ for flags in '-O2' '-O0 -no_fixup_chains'; do
 done
 echo "$cases portable tests ran in the host, $arch"
 
-# The package for apps, as package.sh compiles it for iOS. SONDE_PACKAGE: its archive, if that is made already
-if [ "$arch" = arm64 ]; then
-    ios=$out/ios package=${SONDE_PACKAGE:-$out/ios/package/libCSonde.a}
-    rm -rf "$ios" && mkdir -p "$ios" && SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" &&
-        { [ -f "$package" ] || "$here/package.sh" "$ios/package" "$headers" >"$out/out.txt"; } ||
-        { cat "$out/out.txt"; echo 'not ok the package is built'; exit 1; }
-    for_ios() { SONDE_DARWIN=ios "$here/build.sh" "$arch" "$ios" "$headers" "$@"; }
-    on_ios() { program=$1; shift; timeout 200 $emulator "$out/machohost" "$ios/libSystem.dylib" "$ios/$program" "$@"; }
-    for flags in -O0 -O2; do
-        for_ios capture "$calls $flags" "$package" "$here/programs/capture.c" &&
-            for_ios threads "$calls $uses $flags" "$package" "$here/programs/threads.c" "$here/programs/workers.c" &&
-            for_ios first "$calls $flags" "$package -undefined dynamic_lookup -no_fixup_chains" "$here/programs/first.c" \
-                "$here/programs/workers.c" || { echo "not ok programs are built for iOS"; exit 1; }
-        for program in capture threads; do
-            case_ "iOS, $program: $flags" 0 '0 mistakes' on_ios $program
-        done
-        for way in one all moment watch; do
-            case_ "iOS, no first call while a thread is suspended, $way: $flags" 0 '0 mistakes' on_ios first $way
-        done
+# The package for apps, as package.sh compiles it: for iOS on arm64, for macOS on x86-64
+app=$out/app package=$out/app/package/libCSonde.a
+case $arch in arm64) system=ios target=arm64-apple-ios12 ;; *) system=macos target=x86_64-apple-macos11 ;; esac
+rm -rf "$app" && mkdir -p "$app" && SONDE_DARWIN=$system "$here/build.sh" "$arch" "$app" "$headers" &&
+    "$here/package.sh" "$app/package" "$headers" $target >"$out/out.txt" || { cat "$out/out.txt"; echo 'not ok the package is built'; exit 1; }
+for_app() { SONDE_DARWIN=$system "$here/build.sh" "$arch" "$app" "$headers" "$@"; }
+# shellcheck disable=SC2086 # no emulator is no word
+in_app() { program=$1; shift; timeout 200 $emulator "$out/machohost" "$app/libSystem.dylib" "$app/$program" "$@"; }
+for flags in -O0 -O2; do
+    for_app capture "$calls $flags" "$package" "$here/programs/capture.c" &&
+        for_app threads "$calls $uses $flags" "$package" "$here/programs/threads.c" "$here/programs/workers.c" &&
+        for_app first "$calls $flags" "$package -undefined dynamic_lookup -no_fixup_chains" "$here/programs/first.c" \
+            "$here/programs/workers.c" || { echo "not ok programs are built with the package"; exit 1; }
+    for program in capture threads; do
+        case_ "$system, $program: $flags" 0 '0 mistakes' in_app $program
     done
-    for_ios CoreFoundation "$calls -O1 -D_FORTIFY_SOURCE=0" \
-        '-dylib -install_name /System/Library/Frameworks/CoreFoundation.framework/CoreFoundation' "$here/frameworks/corefoundation.c" &&
-        for_ios stalls "$calls -O2" "$package -undefined dynamic_lookup" "$here/programs/stalls.c" "$here/programs/workers.c" &&
-        for_ios runloop "$calls -O2" "$package -undefined dynamic_lookup" "$here/programs/runloop.c" "$here/programs/workers.c" &&
-        for_ios methods "$calls -fobjc-arc -O2" "$package -undefined dynamic_lookup" "$here/programs/methods.m" "$here/programs/workers.c" &&
-        for_ios sent "$calls -g -O1" "$package -undefined dynamic_lookup" "$here/programs/sent.c" && rm -rf "$ios/sent.dSYM" &&
-        dsymutil-19 "$ios/sent" -o "$ios/sent.dSYM" && llvm-strip-19 "$ios/sent" || { echo "not ok programs are built for iOS"; exit 1; }
-    sent_on_ios() {
-        rm -rf "$ios/sent.spool" "$ios/sent.report"
-        on_ios sent "$ios/sent.spool" die ''
-        [ $? = 137 ] && on_ios sent "$ios/sent.spool" send "$ios/sent.report" &&
-            python3 "$here/sent.py" "$SONDE_CLI" "$ios/sent.report" "$ios/sent.dSYM" spin parse_mail answer_input die main
-    }
-    export SONDE_COREFOUNDATION="$ios/CoreFoundation"
-    for program in stalls runloop methods; do
-        case_ "iOS, the package for apps, $program" 0 '0 mistakes' on_ios $program
+    for way in one all moment watch; do
+        case_ "$system, no first call while a thread is suspended, $way: $flags" 0 '0 mistakes' in_app first $way
     done
-    case_ 'iOS, the package for apps: a stall is saved, killed, finished, sent and named' 0 'frames as llvm-symbolizer has them' sent_on_ios
-fi
+done
+for_app CoreFoundation "$calls -O1 -D_FORTIFY_SOURCE=0" \
+    '-dylib -install_name /System/Library/Frameworks/CoreFoundation.framework/CoreFoundation' "$here/frameworks/corefoundation.c" &&
+    for_app stalls "$calls -O2" "$package -undefined dynamic_lookup" "$here/programs/stalls.c" "$here/programs/workers.c" &&
+    for_app runloop "$calls -O2" "$package -undefined dynamic_lookup" "$here/programs/runloop.c" "$here/programs/workers.c" &&
+    for_app methods "$calls -fobjc-arc -O2" "$package -undefined dynamic_lookup" "$here/programs/methods.m" "$here/programs/workers.c" &&
+    for_app sent "$calls -g -O1" "$package -undefined dynamic_lookup" "$here/programs/sent.c" && rm -rf "$app/sent.dSYM" &&
+    dsymutil-19 "$app/sent" -o "$app/sent.dSYM" && llvm-strip-19 "$app/sent" || { echo "not ok programs are built with the package"; exit 1; }
+sent_by_app() {
+    rm -rf "$app/sent.spool" "$app/sent.report"
+    in_app sent "$app/sent.spool" die ''
+    [ $? = 137 ] && in_app sent "$app/sent.spool" send "$app/sent.report" &&
+        python3 "$here/sent.py" "$SONDE_CLI" "$app/sent.report" "$app/sent.dSYM" spin parse_mail answer_input die main
+}
+export SONDE_COREFOUNDATION="$app/CoreFoundation"
+for program in stalls runloop methods; do
+    case_ "$system, the package for apps, $program" 0 '0 mistakes' in_app $program
+done
+case_ "$system, the package for apps: a stall is saved, killed, finished, sent and named" 0 'frames as llvm-symbolizer has them' sent_by_app
 
 echo "$captures captures of threads busy in libSystem, $arch"
 echo "$runs runs of programs, $bad_runs bad, $arch"

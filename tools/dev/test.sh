@@ -165,7 +165,7 @@ run_darwin() {
     local rc=0 out=build/darwin/$2
     mkdir -p "$out"
     (compile "$2") >"$out.log" 2>&1 || { echo "not ok $1: build" >>"$out.log"; return 0; }
-    SONDE_PACKAGE=$PWD/build/darwin/package/libCSonde.a SONDE_REPEATS=$3 tests/darwin/run.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" >>"$out.log" 2>&1 || rc=$?
+    SONDE_REPEATS=$3 tests/darwin/run.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" >>"$out.log" 2>&1 || rc=$?
     tests/darwin/cli.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" build/dev/cli/sonde >>"$out.log" 2>&1 || rc=$?
     tests/darwin/watch.sh "$1" "$out" "build/$2" "$SONDE_DARWIN_HEADERS" >>"$out.log" 2>&1 || rc=$?
     [ $rc = 0 ] || echo "not ok $1: all of run.sh, cli.sh and watch.sh" >>"$out.log"
