@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send one report under new ids from several threads until killed; append acknowledged ids to a file.
+"""Send one report under new ids from several threads; append acknowledged ids to a file.
 
-senders.py URL KEY REPORT FILE
+senders.py URL KEY REPORT FILE [MOST]
+
+Until killed, or until MOST were sent by each thread: a database that is slower than a collector is to
+be behind by no more than that.
 """
 import http.client
+import itertools
 import os
 import sys
 import threading
 import urllib.parse
 
-url, key, report, path = sys.argv[1:]
+url, key, report, path = sys.argv[1:5]
+most = int(sys.argv[5]) if len(sys.argv) > 5 else None
 body = open(report, "rb").read()
 out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 host = urllib.parse.urlparse(url).netloc
@@ -17,7 +22,7 @@ host = urllib.parse.urlparse(url).netloc
 
 def send():
     connection = http.client.HTTPConnection(host, timeout=20)
-    while True:
+    for _ in itertools.count() if most is None else range(most):
         name = os.urandom(16).hex()
         try:
             connection.request("POST", "/api/reports", body, {

@@ -246,7 +246,7 @@ static void check_interpreters(const char *version)
     static const char script[] = "$PYTHON $PROGRAM & P=$!\n"
                                  "for i in $(seq 100); do\n"
                                  "    $SONDE stacks --no-network $P >$OUT\n"
-                                 "    grep -q inner $OUT && break\n"
+                                 "    grep -q inner $OUT && grep -q nanosleep $OUT && break\n"
                                  "    sleep 0.1\n"
                                  "done\n"
                                  "kill -KILL $P; cat $OUT\n";

@@ -164,13 +164,27 @@ def git():
     return start(["git", "-C", FOLDER + "/repo", "cat-file", "--batch"])
 
 
+ASKED = struct.pack("!I", 196608) + b"user\0postgres\0database\0postgres\0\0"
+START_UP = struct.pack("!I", len(ASKED) + 4) + ASKED
+
+
+def accepting(path):
+    """Does the server take sessions? It listens before that, and refuses them then."""
+    def ask():
+        with socket.socket(socket.AF_UNIX) as s:
+            if s.connect_ex(path) != 0:
+                return False
+            s.sendall(START_UP)
+            return s.recv(1) == b"R"
+    return ask
+
+
 def query(path, text):
     """A session of the database, by its protocol (version 3.0): after `text` when that has an
     answer, else (text begins with "@") while it is at it. Returns the socket and the server's pid."""
     s = socket.socket(socket.AF_UNIX)
     s.connect(path)
-    start_up = struct.pack("!I", 196608) + b"user\0postgres\0database\0postgres\0\0"
-    s.sendall(struct.pack("!I", len(start_up) + 4) + start_up)
+    s.sendall(START_UP)
     f, pid = s.makefile("rb"), 0
 
     def until_ready():
@@ -218,7 +232,7 @@ def postgres():
     child = start([bin_folder + "postgres", "-D", data, "-k", top, "-c", "listen_addresses=", "-c",
                    "shared_buffers=1MB", "-c", "max_parallel_workers=0", "-c", "fsync=off"],
                   env=env, **other)
-    wait_until(serving(path))
+    wait_until(accepting(path))
     for text in ("select pg_advisory_lock(1)", "@select pg_advisory_lock(1)",
                  "@select count(*) from generate_series(1, 100000000000) a join pg_class on true"):
         SESSIONS.append(query(path, text))
