@@ -28,6 +28,8 @@ binary = os.path.join(dsym, "Contents/Resources/DWARF", os.path.basename(dsym)[:
 for frame in frames:
     call = int(frame["offset"], 16) - (frame["found"] != "registers")
     name, place = run("llvm-symbolizer-19", "--obj=" + binary, "--no-inlines", hex(call)).split("\n")[:2]
-    mine = (frame["function"], f'{frame.get("file")}:{frame.get("line")}')
-    assert mine == (name, place.rpartition(":")[0]), (mine, name, place)
+    file, line, _ = place.rsplit(":", 2)
+    theirs = (name, file, int(line) or None)  # line 0: code of the compiler's own, for which sonde tells no line
+    mine = (frame["function"], frame.get("file"), frame.get("line"))
+    assert mine == theirs, (mine, theirs, place)
 print(f"{len(frames)} frames as llvm-symbolizer has them")
