@@ -13,8 +13,11 @@ set -eu
 SIZE_MAX_KB=400 SIZE_ALL_MAX_KB=1000
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-out=$1 headers=$2 failed=0
+headers=$2 failed=0
 target=${3:-arm64-apple-ios12}
+rm -rf "$1"
+mkdir -p "$1/objects"
+out=$(cd "$1" && pwd) # what follows is done in several folders
 tbd=$out/libSystem.tbd
 case $target in *-ios12) linked='ios 12 12' ;; *) linked='macos 11 11' ;; esac
 
@@ -23,8 +26,6 @@ say() { if [ "$1" = 0 ]; then echo "ok package: $2"; else echo "not ok package: 
 listed() { sed -n "/^let $1 = \[/,/^]/s/^ *\"\(.*\)\".*/\1/p" "$root/Package.swift"; }
 
 version=$(sed -n 's/^project(sonde VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
-rm -rf "$out"
-mkdir -p "$out/objects"
 listed excluded >"$out/excluded"
 folders=$({ listed modules; listed headers; } | sed "s#^#-I$root/#; s#.*#& &/darwin#" | tr '\n' ' ')
 common="clang-19 --target=$target -nostdlibinc -isystem $headers -D_GNU_SOURCE -DSONDE_VERSION=\"$version\" -I$root/include $folders -fno-color-diagnostics -Werror"
