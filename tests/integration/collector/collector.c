@@ -94,18 +94,22 @@ char *collector_script(const struct collector_run *run, const char *script)
 {
     char url[64], text[8192];
     snprintf(url, sizeof url, "http://127.0.0.1:%d", run->port);
-    int size =
-        snprintf(text, sizeof text,
-                 "set -u; cd '%s'; URL=%s ADMIN=%s INGEST=%s REPORT='%s' SONDE='%s' "
-                 "COLLECTOR='%s' LOOP='%s' SENDERS='%s' POWERCUT='%s' CI='%s/docs/guide/ci'; "
-                 "export URL INGEST; "
-                 "post() { curl -s -m 20 -o answer -w '%%{http_code}' -X POST \"$@\" "
-                 "$URL/api/reports; echo; }; "
-                 "get() { curl -s -m 20 -H \"Authorization: Bearer $ADMIN\" \"$URL$1\"; }; %s",
-                 test_folder(), url, run->admin, run->ingest, collector_report(), program_sonde(),
-                 program_built("../../collector/sonde-collector"), program_built("run/run_loop"),
-                 program_source("collector/senders.py"), program_source("collector/powercut.py"),
-                 test_source_dir(), script);
+    int size = snprintf(
+        text, sizeof text,
+        "set -u; cd '%s'; URL=%s ADMIN=%s INGEST=%s REPORT='%s' SONDE='%s' "
+        "COLLECTOR='%s' LOOP='%s' SENDERS='%s' POWERCUT='%s' CI='%s/docs/guide/ci'; "
+        "export URL INGEST; "
+        "post() { curl -s -m 20 -o answer -w '%%{http_code}' -X POST \"$@\" "
+        "$URL/api/reports; echo; }; "
+        "get() { curl -s -m 20 -H \"Authorization: Bearer $ADMIN\" \"$URL$1\"; }; "
+        "lock() { mkfifo hold; (sh -c 'echo .timeout 20000; echo \"BEGIN IMMEDIATE;\"; "
+        "cat hold' | sqlite3 data/collector.db) >/dev/null 2>&1 & while sqlite3 "
+        "data/collector.db 'BEGIN IMMEDIATE; ROLLBACK' 2>/dev/null; do sleep 0.02; done; }; "
+        "unlock() { echo >hold; sleep 0.2; }; %s",
+        test_folder(), url, run->admin, run->ingest, collector_report(), program_sonde(),
+        program_built("../../collector/sonde-collector"), program_built("run/run_loop"),
+        program_source("collector/senders.py"), program_source("collector/powercut.py"),
+        test_source_dir(), script);
     CHECK(size > 0 && (size_t)size < sizeof text);
     const char *const argv[] = {"sh", "-c", text, NULL};
     struct test_run result = test_run(argv, NULL, NULL, 100);

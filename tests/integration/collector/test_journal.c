@@ -34,17 +34,13 @@ TEST_TIMEOUT(journal_that_cannot_be_read_is_read_later, 100)
 TEST_TIMEOUT(damaged_report_costs_no_other, 100)
 {
     struct collector_run run = collector_start(NULL);
-    free(collector_script(
-        &run, "mkfifo hold; (sh -c 'echo .timeout 20000; echo \"BEGIN IMMEDIATE;\"; cat hold' | "
-              "sqlite3 data/collector.db) >/dev/null 2>&1 & "
-              "while sqlite3 data/collector.db 'BEGIN IMMEDIATE; ROLLBACK' "
-              "2>/dev/null; do sleep 0.02; done; for i in 1 2 3 4 5; do "
-              "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT "
-              "-H \"Idempotency-Key: 0000000000000000000000000000000$i\"; done"));
+    free(collector_script(&run, "lock; for i in 1 2 3 4 5; do "
+                                "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT "
+                                "-H \"Idempotency-Key: 0000000000000000000000000000000$i\"; done"));
     kill(run.program.pid, SIGKILL);
     CHECK_EQ(program_end(&run.program, 30), 128 + SIGKILL);
     /* in the middle of the file: in the third */
-    free(collector_script(&run, "echo >hold; sleep 0.2; cd data/journal; "
+    free(collector_script(&run, "unlock; cd data/journal; "
                                 "f=0000000000000001.journal; cp $f ../../copy; "
                                 "at=$(($(stat -c %s $f) / 2)); printf '\\377\\000\\377' | "
                                 "dd of=$f bs=1 seek=$at conv=notrunc status=none; "

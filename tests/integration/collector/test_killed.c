@@ -15,15 +15,12 @@ enum { KILLS = 6 };
 static char *note_after_ends(unsigned ends)
 {
     struct collector_run run = collector_start(NULL);
-    free(collector_script(
-        &run, "mkfifo hold; (sh -c 'echo .timeout 20000; echo \"BEGIN IMMEDIATE;\"; cat hold' | "
-              "sqlite3 data/collector.db) >/dev/null 2>&1 & "
-              "while sqlite3 data/collector.db 'BEGIN IMMEDIATE; ROLLBACK' "
-              "2>/dev/null; do sleep 0.02; done; "
-              "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT"));
+    free(collector_script(&run,
+                          "lock; "
+                          "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT"));
     kill(run.program.pid, SIGKILL);
     CHECK_EQ(program_end(&run.program, 30), 128 + SIGKILL);
-    free(collector_script(&run, "echo >hold; sleep 0.2"));
+    free(collector_script(&run, "unlock"));
     uint64_t record[3] = {1, 0, ends - 1}; /* the first entry of the first file */
     char path[512];
     snprintf(path, sizeof path, "%s/data/reading", test_folder());
