@@ -4,6 +4,7 @@
  * a lock, and a stopped thread may have it. tests/darwin/programs/first.c finds what is missing
  * here. */
 #include <dispatch/dispatch.h>
+#include <errno.h>
 #include <mach/mach_init.h>
 #include <mach/mach_port.h>
 #include <mach/thread_act.h>
@@ -35,6 +36,8 @@ static void call_reads(void)
     static volatile size_t size = sizeof word; /* no constant for the compiler */
     uint64_t copy, other;
     struct sonde__os_code code;
+    volatile int own_errno = errno; /* __error() */
+    (void)own_errno;
     (void)sonde__os_read((uint64_t)(uintptr_t)&word, &copy, sizeof copy);
     (void)sonde__os_code_find(0, (uint64_t)(uintptr_t)&word, &code);
     __builtin_memset(&other, (int)copy, size);
