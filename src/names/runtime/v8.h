@@ -4,8 +4,13 @@
  *
  * All of V8's code keeps frame pointers. Below each frame pointer of a function's call are its
  * context and its JSFunction; while it is interpreted, also its bytecode and the offset in it. The
- * JSFunction leads to name, script and positions. V8 moves objects, but never while the thread
- * rests. Each object that is used must have the type that it should have, by its map.
+ * JSFunction leads to name, script and positions. Each object that is used must have the type that
+ * it should have, by its map.
+ *
+ * V8 moves objects while the thread is in its garbage collector, and it may rest there. An object
+ * that has moved has its new address instead of its map, and pointers to the old one are followed.
+ * If an object cannot be read, the thread has no functions: it must not pass for one without a
+ * name.
  *
  * Source of the layout: the values that the binary states for debuggers (symbols v8dbg_*), and for
  * what it does not state, src/objects (bytecode-array.tq, scope-info.tq, script.tq) of each
@@ -125,6 +130,7 @@ struct v8 {
     uint32_t age;
     uint32_t used;        /* bytes of `texts`, in the current look */
     uint32_t source_left; /* characters of sources that the current look may still read */
+    bool is_unclear;      /* since it was cleared, an object could not be read */
     char texts[V8_TEXTS];
 };
 
@@ -137,11 +143,16 @@ static inline bool v8_is_small(uint64_t word)
 {
     return (uint32_t)word == 0;
 }
-/* A word of an object. 0: unreadable, and no valid word is 0 but the small integer 0. */
-uint64_t v8_word(const struct v8 *v8, struct sonde__view *view, uint64_t object, int32_t member);
+/* A word of an object; of an object that it points to, the present address. 0: unreadable, and no
+ * valid word is 0 but the small integer 0. */
+uint64_t v8_word(struct v8 *v8, struct sonde__view *view, uint64_t object, int32_t member);
+/* The same of a word that is no object of V8, as it is. */
+uint64_t v8_number(struct v8 *v8, struct sonde__view *view, uint64_t object, int32_t member);
+/* Where an object is that may have been moved. */
+uint64_t v8_moved(struct v8 *v8, struct sonde__view *view, uint64_t object);
 /* The instance type of an object; -1: it is none. */
-int32_t v8_type(const struct v8 *v8, struct sonde__view *view, uint64_t object);
-static inline bool v8_is(const struct v8 *v8, struct sonde__view *view, uint64_t object,
+int32_t v8_type(struct v8 *v8, struct sonde__view *view, uint64_t object);
+static inline bool v8_is(struct v8 *v8, struct sonde__view *view, uint64_t object,
                          enum v8_value type)
 {
     return v8_type(v8, view, object) == v8->layout.of[type];
@@ -149,14 +160,14 @@ static inline bool v8_is(const struct v8 *v8, struct sonde__view *view, uint64_t
 
 /* --- texts: v8_text.c --- */
 
-bool v8_is_text(const struct v8 *v8, struct sonde__view *view, uint64_t object);
+bool v8_is_text(struct v8 *v8, struct sonde__view *view, uint64_t object);
 /* The characters of a string as UTF-8, cut with "..." if it is long; valid until the next look.
  * Null: unreadable, or no string. */
 const char *v8_text(struct v8 *v8, struct sonde__view *view, uint64_t object);
 /* Where the characters of a string are, if they are in one place. False: they are not, or they
  * cannot be read. */
-bool v8_flat_text(const struct v8 *v8, struct sonde__view *view, uint64_t object,
-                  uint64_t *ret_address, uint32_t *ret_length, bool *ret_is_wide);
+bool v8_flat_text(struct v8 *v8, struct sonde__view *view, uint64_t object, uint64_t *ret_address,
+                  uint32_t *ret_length, bool *ret_is_wide);
 
 /* --- lines: v8_lines.c --- */
 

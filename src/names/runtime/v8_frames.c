@@ -8,20 +8,21 @@
 
 static const char no_function[] = "a call has no function";
 static const char moved[] = "its native stack changed";
-static const char nameless[] = "the name of a file cannot be read";
+static const char nameless[] = "the name of a function or file cannot be read";
 
 /* --- names --- */
 
 /* The name of a function by its scope: behind the names and properties of its variables. 0: none.
  * *ret_inferred: what it is assigned to; 0: unknown. */
-static uint64_t names_by_scope(const struct v8 *v8, struct sonde__view *view, uint64_t scope,
+static uint64_t names_by_scope(struct v8 *v8, struct sonde__view *view, uint64_t scope,
                                uint64_t *ret_inferred)
 {
     enum { FLAGS = 8, LOCALS = 24, INLINE_MAX = 75, LOCALS_MAX = 1 << 20 };
     enum { HAS_CLASS = 1 << 10, VARIABLE = 3 << 12, HAS_INFERRED = 1 << 14 };
-    uint64_t flags = v8_word(v8, view, scope, FLAGS), count = v8_word(v8, view, scope, LOCALS);
+    uint64_t flags = v8_number(v8, view, scope, FLAGS), count = v8_word(v8, view, scope, LOCALS);
     uint64_t name = 0;
     if (!v8_is_small(count) || count >> 32 > LOCALS_MAX) {
+        v8->is_unclear = true;
         return 0;
     }
     flags = v8->layout.has_plain_flags ? (uint32_t)flags : flags >> 32;
@@ -42,7 +43,7 @@ static uint64_t names_by_scope(const struct v8 *v8, struct sonde__view *view, ui
 
 /* The name that a function got when it was made (a computed one of a method): the one string among
  * its own words, behind those of all functions. 0: none. */
-static uint64_t own_name(const struct v8 *v8, struct sonde__view *view, uint64_t function)
+static uint64_t own_name(struct v8 *v8, struct sonde__view *view, uint64_t function)
 {
     enum { BEHIND = 56 };
     const int32_t *of = v8->layout.of;
@@ -62,7 +63,9 @@ static uint64_t own_name(const struct v8 *v8, struct sonde__view *view, uint64_t
 /* A string's text; null: it has none, or it is no string. */
 static const char *some_text(struct v8 *v8, struct sonde__view *view, uint64_t object)
 {
-    const char *text = v8_is_text(v8, view, object) ? v8_text(v8, view, object) : NULL;
+    bool is_text = v8_is_text(v8, view, object);
+    const char *text = is_text ? v8_text(v8, view, object) : NULL;
+    v8->is_unclear |= is_text && text == NULL;
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
@@ -75,6 +78,8 @@ static const char *function_name(struct v8 *v8, struct sonde__view *view, uint64
     const char *text = NULL;
     if (v8_is(v8, view, name, V8_TYPE_SCOPE)) {
         name = names_by_scope(v8, view, name, &inferred);
+    } else {
+        v8->is_unclear |= !v8_is_small(name) && !v8_is_text(v8, view, name);
     }
     if ((text = some_text(v8, view, name)) == NULL &&
         (text = some_text(v8, view, own_name(v8, view, function))) == NULL) {
@@ -145,9 +150,16 @@ static bool leads_to(const struct v8 *v8, const struct frame *frame, uint64_t pc
     return sonde__arch_strip_pac(arch, frame->words[BELOW + 1]) == sonde__arch_strip_pac(arch, pc);
 }
 
-static bool is_call(const struct v8 *v8, struct sonde__view *view, const struct frame *frame)
+/* An object of a frame, where it is now. */
+static uint64_t object_below(struct v8 *v8, struct sonde__view *view, const struct frame *frame,
+                             enum v8_value value)
 {
-    int32_t type = v8_type(v8, view, below(v8, frame, V8_FP_CONTEXT));
+    return v8_moved(v8, view, below(v8, frame, value));
+}
+
+static bool is_call(struct v8 *v8, struct sonde__view *view, const struct frame *frame)
+{
+    int32_t type = v8_type(v8, view, object_below(v8, view, frame, V8_FP_CONTEXT));
     return type >= v8->layout.of[V8_TYPE_CONTEXT_FIRST] &&
            type <= v8->layout.of[V8_TYPE_CONTEXT_LAST];
 }
@@ -161,32 +173,60 @@ static bool is_being_made(const struct v8 *v8, const struct sonde__runtime_nativ
 
 enum code { OWN, INTERPRETED, COMPILED };
 
-/* Fill a frame. *ret_code: V8's own function; one in bytecode; one of which the line is unknown. */
+/* Does the interpreter go on at `pc`, with bytecode and offset as they are in the frame? A loop
+ * that was compiled while it ran has both in its frame, too, as they were before. The interpreter
+ * loads them into their registers first (InterpreterEntryTrampoline in src/builtins, of each
+ * version). */
+static bool is_interpreter(const struct v8 *v8, struct sonde__view *view, uint64_t pc)
+{
+    enum { BYTES = 8 };
+    const int32_t *of = v8->layout.of;
+    int32_t array = of[V8_FP_BYTECODE], offset = of[V8_FP_OFFSET] + 4;
+    uint8_t loads[BYTES] = {0x4c, 0x8b, 0x65, (uint8_t)array,   /* mov r12, [rbp + array] */
+                            0x44, 0x8b, 0x4d, (uint8_t)offset}; /* mov r9d, [rbp + offset] */
+    if (v8->layout.arch == SONDE_ARCH_AARCH64) { /* ldur x20, [x29, array]; ldursw x19, ... */
+        sonde__base_put_le32(loads, 0xf84003b4 | ((uint32_t)array & 0x1ff) << 12);
+        sonde__base_put_le32(loads + 4, 0xb88003b3 | ((uint32_t)offset & 0x1ff) << 12);
+    }
+    const uint8_t *code =
+        sonde__view_at(view, sonde__arch_strip_pac(v8->layout.arch, pc), BYTES, false);
+    return code != NULL && memcmp(code, loads, BYTES) == 0;
+}
+
+/* Fill a frame. pc: where its function goes on. *ret_code: V8's own function; one in bytecode; one
+ * of which the line is unknown. */
 static const char *name_call(struct v8 *v8, struct sonde__view *view, const struct frame *frame,
-                             struct sonde__script_frame *ret_frame, enum code *ret_code)
+                             uint64_t pc, struct sonde__script_frame *ret_frame,
+                             enum code *ret_code)
 {
     const int32_t *of = v8->layout.of;
-    uint64_t function = below(v8, frame, V8_FP_FUNCTION);
+    uint64_t function = object_below(v8, view, frame, V8_FP_FUNCTION);
     uint64_t shared = v8_word(v8, view, function, of[V8_FUNCTION_SHARED]);
     uint64_t script = v8_word(v8, view, shared, of[V8_SHARED_SCRIPT]);
-    uint64_t bytecode = below(v8, frame, V8_FP_BYTECODE), offset = below(v8, frame, V8_FP_OFFSET);
+    uint64_t bytecode = object_below(v8, view, frame, V8_FP_BYTECODE);
+    uint64_t offset = below(v8, frame, V8_FP_OFFSET);
     if (!v8_is(v8, view, shared, V8_TYPE_SHARED)) {
         return no_function;
     }
+    v8->is_unclear = false;
     bool has_script = v8_is(v8, view, script, V8_TYPE_SCRIPT);
-    bool is_interpreted = v8_is(v8, view, bytecode, V8_TYPE_BYTECODE) && v8_is_small(offset);
     *ret_frame = (struct sonde__script_frame){
         .function = function_name(v8, view, function, shared, has_script ? script : 0),
         .file = has_script ? file_name(v8, view, script) : "",
-        .line = has_script && is_interpreted
-                    ? v8_line_of(v8, view, script, bytecode, (int64_t)(offset >> 32))
-                    : 0,
         .kind = SONDE__SCRIPT_FUNCTION,
         .anchor = frame->fp,
         .at = frame->fp,
     };
+    if (v8->is_unclear || ret_frame->file == NULL) {
+        return nameless;
+    }
+    bool is_interpreted = v8_is_small(offset) && v8_is(v8, view, bytecode, V8_TYPE_BYTECODE) &&
+                          is_interpreter(v8, view, pc);
     *ret_code = !has_script ? OWN : is_interpreted ? INTERPRETED : COMPILED;
-    return ret_frame->file == NULL ? nameless : NULL;
+    if (*ret_code == INTERPRETED) {
+        ret_frame->line = v8_line_of(v8, view, script, bytecode, (int64_t)(offset >> 32));
+    }
+    return NULL;
 }
 
 const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
@@ -217,7 +257,7 @@ const char *v8_read_stack(struct v8 *v8, struct sonde__view *view,
             *ret_doubt = "it may be about to enter a function, which has no frame yet";
             continue;
         }
-        const char *why = name_call(v8, view, &frame, &ret_frames[count], &code);
+        const char *why = name_call(v8, view, &frame, stack->pcs[i], &ret_frames[count], &code);
         if (why != NULL) {
             return why;
         }

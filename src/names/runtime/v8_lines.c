@@ -63,7 +63,7 @@ static int64_t position_of(const struct v8 *v8, struct table table, int64_t code
     return found;
 }
 
-static bool table_of(const struct v8 *v8, struct sonde__view *view, uint64_t bytecode,
+static bool table_of(struct v8 *v8, struct sonde__view *view, uint64_t bytecode,
                      struct table *ret_table)
 {
     const int32_t *of = v8->layout.of;

@@ -15,25 +15,43 @@ enum {
 };
 enum form { ROW = 0, CONS = 1, EXTERNAL = 2, SLICED = 3, THIN = 5 };
 
-uint64_t v8_word(const struct v8 *v8, struct sonde__view *view, uint64_t object, int32_t member)
+static const uint8_t *bytes_of(struct v8 *v8, struct sonde__view *view, uint64_t object,
+                               int32_t member, uint32_t size)
 {
-    (void)v8;
-    const uint8_t *bytes =
-        v8_is_object(object) ? sonde__view_at(view, object - 1 + (uint64_t)member, 8, false) : NULL;
+    const uint8_t *bytes = v8_is_object(object)
+                               ? sonde__view_at(view, object - 1 + (uint64_t)member, size, false)
+                               : NULL;
+    v8->is_unclear |= bytes == NULL && v8_is_object(object);
+    return bytes;
+}
+
+uint64_t v8_number(struct v8 *v8, struct sonde__view *view, uint64_t object, int32_t member)
+{
+    const uint8_t *bytes = bytes_of(v8, view, object, member, 8);
     return bytes != NULL ? sonde__base_le64(bytes) : 0;
 }
 
-int32_t v8_type(const struct v8 *v8, struct sonde__view *view, uint64_t object)
+uint64_t v8_moved(struct v8 *v8, struct sonde__view *view, uint64_t object)
 {
-    uint64_t map = v8_word(v8, view, object, v8->layout.of[V8_MAP]);
-    const uint8_t *bytes =
-        v8_is_object(map)
-            ? sonde__view_at(view, map - 1 + (uint64_t)v8->layout.of[V8_MAP_TYPE], 2, false)
-            : NULL;
+    uint64_t map = v8_number(v8, view, object, v8->layout.of[V8_MAP]);
+    return map != 0 && (map & 3) == 0 ? map + 1 : object;
+}
+
+uint64_t v8_word(struct v8 *v8, struct sonde__view *view, uint64_t object, int32_t member)
+{
+    uint64_t word = v8_number(v8, view, object, member);
+    return v8_is_object(word) ? v8_moved(v8, view, word) : word;
+}
+
+int32_t v8_type(struct v8 *v8, struct sonde__view *view, uint64_t object)
+{
+    uint64_t map = v8_number(v8, view, object, v8->layout.of[V8_MAP]);
+    const uint8_t *bytes = bytes_of(v8, view, map, v8->layout.of[V8_MAP_TYPE], 2);
+    v8->is_unclear |= bytes == NULL && v8_is_object(object);
     return bytes != NULL ? bytes[0] | bytes[1] << 8 : -1;
 }
 
-bool v8_is_text(const struct v8 *v8, struct sonde__view *view, uint64_t object)
+bool v8_is_text(struct v8 *v8, struct sonde__view *view, uint64_t object)
 {
     int32_t type = v8_type(v8, view, object);
     return type >= 0 && (type & NOT_STRING) == 0;
@@ -45,7 +63,7 @@ struct part {
     uint32_t skip, count;
 };
 
-static uint32_t length_of(const struct v8 *v8, struct sonde__view *view, uint64_t object)
+static uint32_t length_of(struct v8 *v8, struct sonde__view *view, uint64_t object)
 {
     const uint8_t *bytes =
         sonde__view_at(view, object - 1 + (uint64_t)v8->layout.of[V8_STRING_LENGTH], 4, false);
@@ -53,14 +71,15 @@ static uint32_t length_of(const struct v8 *v8, struct sonde__view *view, uint64_
 }
 
 /* Where the characters of a row or external string are. 0: unreadable. */
-static uint64_t characters_of(const struct v8 *v8, struct sonde__view *view, uint64_t object,
+static uint64_t characters_of(struct v8 *v8, struct sonde__view *view, uint64_t object,
                               int32_t type)
 {
     const int32_t *of = v8->layout.of;
     if ((type & FORM) == ROW) {
         return object - 1 + (uint64_t)of[V8_STRING_BYTES];
     }
-    return (type & HAS_NO_DATA) == 0 ? v8_word(v8, view, object, of[V8_EXTERNAL_RESOURCE] + 8) : 0;
+    return (type & HAS_NO_DATA) == 0 ? v8_number(v8, view, object, of[V8_EXTERNAL_RESOURCE] + 8)
+                                     : 0;
 }
 
 static bool put_characters(struct v8 *v8, struct sonde__view *view, const struct part *part,
@@ -88,8 +107,8 @@ static bool put_characters(struct v8 *v8, struct sonde__view *view, const struct
 
 /* Split a part: replace it by what it is made of. Returns the number of parts (0 to 2); -1: it is a
  * row of characters; -2: it is damaged. */
-static int split(const struct v8 *v8, struct sonde__view *view, const struct part *part,
-                 int32_t type, struct part *ret)
+static int split(struct v8 *v8, struct sonde__view *view, const struct part *part, int32_t type,
+                 struct part *ret)
 {
     const int32_t *of = v8->layout.of;
     uint64_t object = part->object, first = 0, offset = 0;
@@ -171,8 +190,8 @@ const char *v8_text(struct v8 *v8, struct sonde__view *view, uint64_t object)
     return to;
 }
 
-bool v8_flat_text(const struct v8 *v8, struct sonde__view *view, uint64_t object,
-                  uint64_t *ret_address, uint32_t *ret_length, bool *ret_is_wide)
+bool v8_flat_text(struct v8 *v8, struct sonde__view *view, uint64_t object, uint64_t *ret_address,
+                  uint32_t *ret_length, bool *ret_is_wide)
 {
     enum { STEPS = 8 };
     const int32_t *of = v8->layout.of;

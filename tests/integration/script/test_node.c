@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* JavaScript functions of Node.js are those of V8's own stack traces, in the same calls
  * (equals_v8.py): methods, getters, accessors, closures, generators, async functions, eval, scripts
- * with a line offset, native callbacks. Versions by npm (tools/npm-packages.list), and Debian's. */
+ * with a line offset, native callbacks; a loop that is compiled while it runs. Versions by npm
+ * (tools/npm-packages.list), and Debian's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,36 @@
 #include "darwin.h"
 #include "test.h"
 
-static void compare(const char *node, const char *argument)
+static void run_script(const char *const *arguments)
 {
-    char script[4096], program[4096], sonde[4096];
-    const char *argv[] = {"/usr/bin/python3", script, sonde, node, program, argument, NULL};
+    char script[4096], sonde[4096];
+    const char *argv[16] = {"/usr/bin/python3", script, sonde};
     snprintf(script, sizeof script, "%s/tests/integration/script/equals_v8.py", test_source_dir());
-    snprintf(program, sizeof program, "%s/tests/integration/script/blocked.js", test_source_dir());
     snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    for (unsigned i = 0; arguments[i] != NULL; i++) {
+        argv[3 + i] = arguments[i];
+    }
     struct test_run run = test_run(argv, NULL, NULL, 50);
     if (run.status != 0 || run.timed_out) {
         FAIL("status %d: %s%s", run.status, run.out, run.err);
     }
     test_run_done(&run);
+}
+
+static void compare(const char *node, const char *argument)
+{
+    char program[4096];
+    snprintf(program, sizeof program, "%s/tests/integration/script/blocked.js", test_source_dir());
+    run_script((const char *[]){node, program, argument, NULL});
+}
+
+/* Without its first compiler, V8 goes from the interpreter to the code of the optimizing one. */
+static void compare_compiled(const char *node)
+{
+    char program[4096];
+    snprintf(program, sizeof program, "%s/tests/integration/script/compiled.js", test_source_dir());
+    run_script((const char *[]){"--compiled", node, program, NULL});
+    run_script((const char *[]){"--compiled", node, "--no-sparkplug", program, NULL});
 }
 
 static void compare_version(const char *version)
@@ -31,6 +50,7 @@ static void compare_version(const char *version)
     darwin_npm(file, NULL, node, sizeof node);
     compare(node, "now");
     compare(node, "later");
+    compare_compiled(node);
 }
 
 /* V8 in a stripped library. Its starter needs a mount namespace, for scripts in /usr/share. */
@@ -48,6 +68,7 @@ TEST_TIMEOUT(functions_of_debians_node_18, 110)
     }
     compare(node, "now");
     compare(node, "later");
+    compare_compiled(node);
 }
 TEST_TIMEOUT(functions_of_node_18, 110)
 {

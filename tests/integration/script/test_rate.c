@@ -124,7 +124,29 @@ static bool is_possible_js(const struct sonde__script *script, bool is_compiled)
 
 /* --- sampling --- */
 
-enum program { PYTHON_CALLS, JS_CALLS, JS_CALLS_COMPILED, JS_NATIVE };
+enum program { PYTHON_CALLS, JS_CALLS, JS_CALLS_COMPILED, JS_NATIVE, JS_COLLECTS };
+
+/* Calls of a program that makes garbage: other functions are the script's own and Node's. */
+static bool is_possible_of_garbage(const struct sonde__script *script)
+{
+    enum { RUN = 3 };
+    static const char *const names[] = {"leaf", "keep", "down", "run"};
+    uint32_t at = 0;
+    bool is_run = false;
+    for (uint32_t i = 0; i < script->count; i++) {
+        const struct sonde__script_frame *frame = &script->frames[i];
+        if (strcmp(frame->file, "[eval]") == 0) {
+            while (at < RUN && strcmp(frame->function, names[at]) != 0) {
+                at++;
+            }
+            if (strcmp(frame->function, names[at]) != 0) {
+                return is_run && strcmp(frame->function, "<anonymous>") == 0;
+            }
+            is_run = at == RUN;
+        }
+    }
+    return false;
+}
 
 /* The native calls of parse(), or the loop that calls it, between two calls. */
 static bool is_possible_of_native(const struct sonde__script *script)
@@ -136,6 +158,7 @@ static bool is_possible_of_native(const struct sonde__script *script)
 static bool is_possible_of(const struct sonde__script *script, enum program program)
 {
     return program == JS_NATIVE      ? is_possible_of_native(script)
+           : program == JS_COLLECTS  ? is_possible_of_garbage(script)
            : program == PYTHON_CALLS ? is_possible(script)
                                      : is_possible_js(script, program == JS_CALLS_COMPILED);
 }
@@ -205,7 +228,7 @@ static struct counts sample(pid_t pid, enum program program, unsigned ms)
         sleep_until(at);
         CHECK_OK(sonde__target_thread(target, (uint64_t)pid, &thread));
         sonde__target_capture(target, &thread, &stack, &capture);
-        if (capture.by == SONDE__CAPTURED_PERF) {
+        if (capture.by == SONDE__CAPTURED_PERF || program == JS_COLLECTS) {
             count(sonde__target_script(target), program, &counts);
         }
         uint64_t now_ns = sonde__os_now_ns();
@@ -353,12 +376,24 @@ static pid_t start_node(const char *node, enum program program)
     static const char parses[] = "const s = JSON.stringify([...Array(200000).keys()]);\n"
                                  "function parse() { return JSON.parse(s); }\n"
                                  "for (;;) parse();\n";
+    static const char garbage[] =
+        "function leaf(n) {\n"
+        "  const a = [];\n"
+        "  for (let i = 0; i < 2000; i++) a.push({ x: i, y: [i, n], z: 'v' + i });\n"
+        "  return a;\n"
+        "}\n"
+        "function keep(n, held) { held[n % 500] = leaf(n); return held; }\n"
+        "function down(depth, n, held) {\n"
+        "  return depth === 0 ? keep(n, held) : down(depth - 1, n, held);\n"
+        "}\n"
+        "function run() { const held = []; for (let n = 0;; n++) down(10, n, held); }\n"
+        "run();\n";
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/integration/script/calls.js", test_source_dir());
     pid_t child = fork();
     CHECK(child >= 0);
-    if (child == 0 && program == JS_NATIVE) {
-        execl(node, node, "-e", parses, (char *)NULL);
+    if (child == 0 && (program == JS_NATIVE || program == JS_COLLECTS)) {
+        execl(node, node, "-e", program == JS_NATIVE ? parses : garbage, (char *)NULL);
     } else if (child == 0 && program == JS_CALLS_COMPILED) {
         execl(node, node, path, (char *)NULL);
     } else if (child == 0) {
@@ -396,6 +431,12 @@ TIMED_TEST(stacks_of_compiled_code_of_node_are_possible, 100)
 TIMED_TEST(stacks_in_native_code_of_node_are_not_without_a_word, 100)
 {
     check_node(JS_NATIVE);
+}
+
+/* Objects move while they are read, and the thread waits for others that move them. */
+TIMED_TEST(functions_of_node_have_their_names_while_it_collects_garbage, 100)
+{
+    check_node(JS_COLLECTS);
 }
 
 /* --- a sample that was asked for while the thread waited --- */

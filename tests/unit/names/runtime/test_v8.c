@@ -117,6 +117,12 @@ TEST(a_stack_that_changed_gives_a_reason)
     free(data);
 }
 
+/* Change the code at which the function of a native frame goes on. */
+static void poke_loads(uint8_t *data, uint32_t native, uint64_t code)
+{
+    recorded_poke(&recorded.memory, data, recorded.pcs[native], code);
+}
+
 /* On aarch64, V8 signs return addresses. */
 TEST(a_signed_return_address_leads_to_the_caller)
 {
@@ -136,6 +142,121 @@ TEST(a_signed_return_address_leads_to_the_caller)
     script = read_recorded(runtime);
     CHECK_EQ(script.count, DEPTH);
     CHECK_STR(script.frames[3].function, stack[3].function);
+    CHECK_EQ(script.frames[3].line, 0); /* x86 code */
+    sonde__runtime_close(runtime);
+    poke_loads(data, native, 0xb89dc3b3f85e03b4); /* ldur x20, [x29, -32]; ldursw x19, [x29, -36] */
+    runtime = open_recorded();
+    script = read_recorded(runtime);
+    CHECK_EQ(script.frames[3].line, stack[3].line);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* A loop that was compiled while it ran: its frame still has the bytecode and an offset in it,
+ * those of the moment when the compiled code took over. */
+TEST(the_line_of_a_loop_that_was_compiled_while_it_ran_is_not_told)
+{
+    uint8_t *data = load("node26");
+    struct sonde__runtime *runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    CHECK_EQ(script.frames[0].line, stack[0].line);
+    poke_loads(data, runtime->natives[0], 0xdc5d8b44e0658b4c); /* other registers */
+    sonde__runtime_close(runtime);
+    runtime = open_recorded();
+    script = read_recorded(runtime);
+    CHECK_EQ(script.count, DEPTH);
+    for (uint32_t i = 0; i < DEPTH && i < script.count; i++) {
+        CHECK_STR(script.frames[i].function, stack[i].function);
+        CHECK_EQ(script.frames[i].line, 0);
+    }
+    CHECK_STR(script.doubt,
+              "functions that V8 compiled have no line here, and those in them no name");
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+/* --- while V8 collects garbage --- */
+
+static uint64_t word_at(uint64_t address)
+{
+    uint8_t bytes[8] = {0};
+    (void)recorded_copy(&recorded.memory, address, bytes, sizeof bytes);
+    return sonde__base_le64(bytes);
+}
+
+/* Move an object: its new address is where its map was. */
+static void move(uint8_t *data, uint64_t object)
+{
+    enum { BYTES = 192, TO = 0x10000 };
+    static uint64_t to = TO;
+    uint8_t *piece = data + recorded.memory.size, *bytes = piece + RECORDED_PIECE;
+    CHECK(recorded.memory.size + RECORDED_PIECE + BYTES <= FILE_MAX);
+    sonde__base_put_le64(piece, to);
+    sonde__base_put_le32(piece + 8, BYTES);
+    for (unsigned i = 0; i < BYTES; i++) {
+        bytes[i] = 0;
+        (void)recorded_copy(&recorded.memory, object - 1 + i, &bytes[i], 1);
+    }
+    recorded_poke(&recorded.memory, data, object - 1, to);
+    recorded.memory.size += RECORDED_PIECE + BYTES;
+    to += TO;
+}
+
+/* Its function, what V8 knows of it, and its name. */
+static void each_object(struct sonde__runtime *runtime, uint32_t frame, uint64_t ret_objects[3])
+{
+    const int32_t *of = runtime->v8->layout.of;
+    ret_objects[0] =
+        word_at(recorded.fps[runtime->natives[frame]] + (uint64_t)(int64_t)of[V8_FP_FUNCTION]);
+    ret_objects[1] = word_at(ret_objects[0] - 1 + (uint64_t)of[V8_FUNCTION_SHARED]);
+    ret_objects[2] = word_at(ret_objects[1] - 1 + (uint64_t)of[V8_SHARED_NAME]);
+}
+
+static void check_moved(const char *name)
+{
+    uint8_t *data = load(name);
+    uint64_t objects[3];
+    struct sonde__runtime *runtime = open_recorded();
+    (void)read_recorded(runtime);
+    each_object(runtime, 0, objects);
+    uint64_t context = word_at(recorded.fps[runtime->natives[0]] +
+                               (uint64_t)(int64_t)runtime->v8->layout.of[V8_FP_CONTEXT]);
+    sonde__runtime_close(runtime);
+    for (int i = 0; i < 3; i++) {
+        move(data, objects[i]);
+    }
+    move(data, context);
+    runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+    CHECK_EQ(script.count, DEPTH);
+    CHECK_STR(script.frames[0].function, stack[0].function);
+    CHECK_STR(script.frames[0].file, stack[0].file);
+    CHECK_EQ(script.frames[0].line, stack[0].line);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+TEST(objects_that_v8_has_moved_are_followed)
+{
+    check_moved("node20");
+    check_moved("node26");
+}
+
+/* It must not pass for a function without a name. */
+TEST(a_function_whose_name_cannot_be_read_gives_a_reason)
+{
+    uint8_t *data = load("node20");
+    uint64_t objects[3];
+    struct sonde__runtime *runtime = open_recorded();
+    (void)read_recorded(runtime);
+    each_object(runtime, 0, objects);
+    sonde__runtime_close(runtime);
+    recorded_poke(&recorded.memory, data, objects[2] - 1, 0x7000000000000001);
+    runtime = open_recorded();
+    struct sonde__script script = read_recorded(runtime);
+    CHECK_EQ(script.state, SONDE__SCRIPT_DAMAGED);
+    CHECK_STR(script.why, "the name of a function or file cannot be read");
     sonde__runtime_close(runtime);
     free(data);
 }
