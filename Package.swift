@@ -141,6 +141,7 @@ let files = [
     "src/stacks/capture/capture_own_stack.c",
     "src/stacks/capture/capture_program.c",
     "src/stacks/capture/capture_public.c",
+    "src/stacks/capture/capture_record.c",
     "src/stacks/capture/capture_walk.c",
     "src/stacks/capture/darwin/capture_stopped.c",
     "src/stacks/target/darwin/target_none.c",

@@ -135,6 +135,7 @@ void recorder_continue_log(const struct sonde__record_page *from);
 /* The port's script.c: if there is an interpreter of scripts by now, let recorded calls have their
  * functions (record_script.h). One thread at a time. */
 void recorder_look_for_script(void);
+void recorder_look_for_v8(void); /* Linux; called by it */
 /* Restore what was changed in it. */
 void recorder_end_script(void);
 

@@ -205,6 +205,7 @@ static uint64_t find_runtime(const struct sonde__image_set *images, void **ret_h
 void recorder_look_for_script(void)
 {
     static bool is_found;
+    recorder_look_for_v8();
     struct sonde__capture_pin pin = sonde__capture_pin();
     void *handle = NULL;
     uint64_t address = is_found ? 0 : find_runtime(pin.images, &handle);

@@ -2,6 +2,7 @@
 #include "capture_code.h"
 
 #include "capture_program.h"
+#include "capture_record.h"
 
 /* About 0.1 ms if the system answers for one address; 30 ms if by a map of thousands of lines. */
 enum { QUESTIONS_MAX = 64 };
@@ -36,6 +37,9 @@ bool sonde__capture_find_code(void *ctx, uint64_t pc, uint64_t *ret_start, uint6
         return false;
     }
     code->asked++;
+    if (known->is_code) {
+        sonde__capture_note_made(known->start, known->end);
+    }
     *ret_start = known->start;
     *ret_end = known->end;
     return known->is_code;

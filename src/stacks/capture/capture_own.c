@@ -4,6 +4,7 @@
 #include "capture_images.h"
 #include "capture_memo.h"
 #include "capture_own_stack.h"
+#include "capture_record.h"
 #include "capture_walk.h"
 #include "unwind_scans.h"
 #include "unwind_table.h"
@@ -39,7 +40,9 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
         call - rules->range->start >= rules->range->end - rules->range->start) {
         rules->range = sonde__image_range_find(images, call);
         if (rules->range == NULL || rules->range->image >= images->image_count) {
-            return false;
+            rules->range = NULL;
+            *ret_rule = sonde__unwind_memo_record_rule();
+            return sonde__capture_keeps_record(call);
         }
         rules->image = &images->images[rules->range->image];
     }
@@ -51,6 +54,10 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
         return false;
     }
     const struct sonde__rule *rule = sonde__table_find(image->rules, call - image->bias);
+    if (rule->cfa == SONDE__RULE_NONE && sonde__capture_keeps_record(call)) {
+        *ret_rule = sonde__unwind_memo_record_rule();
+        return true;
+    }
     if (rule->cfa == SONDE__RULE_NONE) {
         return !has_other_rules(image) &&
                sonde__unwind_memo_scan_rule(&sonde__capture_scans, pc, ret_rule);

@@ -9,6 +9,7 @@ set(sources
     capture_own_stack.c
     capture_park.c
     capture_program.c
+    capture_record.c
     capture_snapshot.c
     capture_public.c
     capture_roster.c

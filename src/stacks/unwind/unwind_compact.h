@@ -32,6 +32,7 @@ enum sonde__rule_from {
 };
 
 #define SONDE__RULE_SIGNAL         0x80 /* flag: a signal frame: the caller's pc is exact */
+#define SONDE__RULE_RECORD         0x40 /* flag: by the frame pointer that this code keeps; no CFI */
 #define SONDE__RULE_PLT_THRESHOLD  0x0f
 #define SONDE__RULE_PLT_SHIFT_BITS 4
 #define SONDE__RULE_PLT_SHIFT_MASK 0x07

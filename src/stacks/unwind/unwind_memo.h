@@ -97,6 +97,7 @@ enum {
     SONDE__MEMO_RULE_ZEROS = 4, /* it is the outermost one if return address and saved fp are 0 */
     SONDE__MEMO_RULE_IMAGE = 8, /* of an image that can be unloaded: valid for this use only */
     SONDE__MEMO_RULE_SCAN = 16, /* a scan has proven it (unwind_scans.h) */
+    SONDE__MEMO_RULE_MADE = 32, /* of code that the program makes: not for the cache of rules */
     SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END | SONDE__MEMO_RULE_ZEROS,
 };
 
@@ -165,6 +166,15 @@ bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_
  * [*ret_first, FRAMES) of the memo. Ignores start->skip. */
 bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo_start *start,
                               uint32_t *ret_first);
+
+/* The rule of code that keeps a frame record for each of its calls, and is in no image. */
+static inline struct sonde__memo_rule sonde__unwind_memo_record_rule(void)
+{
+    return (struct sonde__memo_rule){.flags = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_MADE,
+                                     .cfa = 16,
+                                     .fp_at = 16,
+                                     .ra_at = 8};
+}
 
 /* Convert a rule of a table. False: a memo cannot hold it. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);

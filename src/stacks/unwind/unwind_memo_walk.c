@@ -28,7 +28,7 @@ static __attribute__((noinline)) bool learn_rule(const struct sonde__memo_start 
     }
     if ((ret_rule->flags & SONDE__MEMO_RULE_IMAGE) != 0) {
         here->cell |= SONDE__MEMO_IMAGE;
-    } else if ((ret_rule->flags & SONDE__MEMO_RULE_SCAN) == 0) {
+    } else if ((ret_rule->flags & (SONDE__MEMO_RULE_SCAN | SONDE__MEMO_RULE_MADE)) == 0) {
         sonde__unwind_memo_rules_put(pc, ret_rule);
     }
     return true;

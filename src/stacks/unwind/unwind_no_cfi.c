@@ -68,6 +68,9 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
 {
     enum sonde__step step = SONDE__STEP_OTHER;
     walker->was_signal = false;
+    if (sonde__walker_keeps_record(walker, sonde__frame_lookup_pc(&walker->frame))) {
+        return followed(walker, step_by_record(walker));
+    }
     if (sonde__step_go(walker, &step)) {
         return followed(walker, step);
     }

@@ -211,6 +211,25 @@ static inline void sonde__walker_locate(struct sonde__walker *walker, uint64_t p
     }
 }
 
+/* The rule of a return address in code that keeps a frame record for each of its calls. */
+static inline struct sonde__rule sonde__record_rule(void)
+{
+    return (struct sonde__rule){
+        .cfa = SONDE__RULE_FP,
+        .cfa_offset = 16,
+        .fp_from = SONDE__FROM_CFA,
+        .fp_offset = -16,
+        .ra_from = SONDE__FROM_CFA,
+        .ra_offset = -8,
+        .flags = SONDE__RULE_RECORD,
+    };
+}
+
+static inline bool sonde__walker_keeps_record(const struct sonde__walker *w, uint64_t pc)
+{
+    return w->walk->keeps_record != NULL && !w->frame.exact && w->walk->keeps_record(pc);
+}
+
 /* The rule for the walker's frame; `scratch` may hold it. */
 static inline const struct sonde__rule *sonde__walker_rule(struct sonde__walker *w,
                                                            struct sonde__rule *scratch)
@@ -227,9 +246,12 @@ static inline const struct sonde__rule *sonde__walker_rule(struct sonde__walker 
             }
         }
         *scratch = sonde__walker_rule_slow(w, vaddr);
-        return scratch;
+    } else {
+        *scratch = (struct sonde__rule){.cfa = SONDE__RULE_NONE};
     }
-    *scratch = (struct sonde__rule){.cfa = SONDE__RULE_NONE};
+    if (scratch->cfa == SONDE__RULE_NONE && sonde__walker_keeps_record(w, pc)) {
+        *scratch = sonde__record_rule();
+    }
     return scratch;
 }
 
@@ -387,7 +409,9 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     frame->sp = cfa;
     frame->lr_known = false; /* the call overwrote the caller's lr */
     frame->exact = is_signal;
-    frame->found = ra_in_register ? SONDE_FOUND_LR : SONDE_FOUND_CFI;
+    frame->found = ra_in_register                            ? SONDE_FOUND_LR
+                   : (rule->flags & SONDE__RULE_RECORD) != 0 ? SONDE_FOUND_FP
+                                                             : SONDE_FOUND_CFI;
     return SONDE__STEP_ON;
 }
 
