@@ -105,7 +105,11 @@ char *collector_script(const struct collector_run *run, const char *script)
         "lock() { mkfifo hold; (sh -c 'echo .timeout 20000; echo \"BEGIN IMMEDIATE;\"; "
         "cat hold' | sqlite3 data/collector.db) >/dev/null 2>&1 & while sqlite3 "
         "data/collector.db 'BEGIN IMMEDIATE; ROLLBACK' 2>/dev/null; do sleep 0.02; done; }; "
-        "unlock() { echo >hold; sleep 0.2; }; %s",
+        "unlock() { echo >hold; sleep 0.2; }; "
+        /* `stalled REPORT ARGUMENT...`: run $SONDE until its report has samples of the stall, which
+         * a loaded machine may not leave time for; at most ten times */
+        "stalled() { for try in 1 2 3 4 5 6 7 8 9 10; do $SONDE run -q -o \"$@\" >/dev/null 2>&1; "
+        "! $SONDE show $1 2>/dev/null | grep -q '^  samples   [1-9]' || break; done; }; %s",
         test_folder(), url, run->admin, run->ingest, collector_report(), program_sonde(),
         program_built("../../collector/sonde-collector"), program_built("run/run_loop"),
         program_source("collector/senders.py"), program_source("collector/powercut.py"),

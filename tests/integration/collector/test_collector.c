@@ -92,8 +92,8 @@ TEST_TIMEOUT(group_counts_machines_and_builds, 90)
 {
     struct collector_run run = collector_start(NULL);
     check_script(&run,
-                 "for i in 1 2 3; do $SONDE run -q --build v$i --device m$((i % 2)) -o r$i -- "
-                 "$LOOP 20 sleep:300 idle:10 >/dev/null 2>&1; "
+                 "for i in 1 2 3; do stalled r$i --build v$i --device m$((i % 2)) -- $LOOP 20 "
+                 "sleep:300 idle:10; "
                  "post -H \"Authorization: Bearer $INGEST\" --data-binary @r$i; done",
                  "201\n201\n201\n");
     collector_settle(&run);

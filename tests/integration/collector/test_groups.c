@@ -13,8 +13,8 @@ static void check_script(const struct collector_run *run, const char *script, co
 
 /* `send BUILD PHASE`: run the program with a stall of this kind, and post its report. */
 #define SEND                                                                                       \
-    "send() { $SONDE run -q --build $1 --tag kind=$2 -o r -- $LOOP 20 $2:300 idle:10 >/dev/null "  \
-    "2>&1; post -H \"Authorization: Bearer $INGEST\" --data-binary @r; }; "
+    "send() { stalled r --build $1 --tag kind=$2 -- $LOOP 20 $2:300 idle:10; "                     \
+    "post -H \"Authorization: Bearer $INGEST\" --data-binary @r; }; "
 /* `change PATH FIELD...`: POST a form with the key of a person who may write. */
 #define CHANGE                                                                                     \
     "WRITE=$($COLLECTOR key --data data add --role write); "                                       \

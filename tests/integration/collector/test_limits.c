@@ -96,11 +96,12 @@ TEST_TIMEOUT(group_keeps_some_reports, 120)
     const char *const options[] = {"--keep-per-group", "4", "--keep-every", "1", NULL};
     unsigned rows, files;
     struct collector_run run = collector_start(options);
-    check_script(&run,
-                 "for i in 1 2 3 4 5 6 7 8; do $SONDE run -q --device m$i -o r$i -- $LOOP 20 "
-                 "sleep:300 idle:10 >/dev/null 2>&1; post -H \"Authorization: Bearer $INGEST\" "
-                 "--data-binary @r$i | grep -v 201; done; true",
-                 "");
+    check_script(
+        &run,
+        "for i in 1 2 3 4 5 6 7 8; do stalled r$i --device m$i -- $LOOP 20 sleep:300 idle:10; "
+        "post -H \"Authorization: Bearer $INGEST\" "
+        "--data-binary @r$i | grep -v 201; done; true",
+        "");
     collector_settle(&run);
     check_script(
         &run,

@@ -14,7 +14,7 @@
     "export XDG_CACHE_HOME=$PWD/kept; mkdir -p named kept; cp $LOOP named/prog; "                  \
     "objcopy --only-keep-debug named/prog prog.debug; strip -o prog named/prog; "                  \
     "ID=$(readelf -n prog | sed -n 's/.*Build ID: //p'); "                                         \
-    "run() { $SONDE run -q --report $2 -- $PWD/$1 20 sleep:300 idle:10 >/dev/null 2>&1; }; "       \
+    "run() { stalled $2 -- $PWD/$1 20 sleep:300 idle:10; }; "                                      \
     "up() { curl -s -m 60 -o answer -w '%{http_code} ' -H \"Authorization: Bearer $ADMIN\" "       \
     "--data-binary @$1 \"$URL/api/symbols${2:-}\"; "                                               \
     "python3 -c 'import json; print(*[f[\"stored\"] for f in json.load(open(\"answer\")).get("     \
