@@ -193,7 +193,7 @@ int main(void)
         bodies[i] = bench_report(i, &sizes[i]);
     }
     bench_note("reports of %zu bytes", sizes[0]);
-    pid_t echo = bench_echo(2, &echo_port);
+    pid_t echo = bench_echo(1, &echo_port);
     if (echo < 0 || !start(&server)) {
         bench_note("the servers did not start");
         return 1;

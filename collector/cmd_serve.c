@@ -19,9 +19,12 @@
 #include "say.h"
 #include "symbols.h"
 
+enum { THREADS_MAX = 64 };
+
 struct request {
     const char *data, *database, *listen, *certificate, *private_key;
-    uint32_t threads, connections, idle_seconds, slow_seconds, behind_mb;
+    uint32_t threads; /* 0: threads_of() decides */
+    uint32_t connections, idle_seconds, slow_seconds, behind_mb;
     struct keeper_options keep;
     uint32_t symbols_mb, symbols_seconds;
 };
@@ -37,8 +40,8 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_text, offsetof(struct request, certificate)},
     {"tls-key", 0, "FILE", "a PEM file with its private key", sonde__cli_take_text,
      offsetof(struct request, private_key)},
-    {"threads", 0, "N", "threads for HTTP (default 2)", sonde__cli_take_number,
-     offsetof(struct request, threads), 1, 64},
+    {"threads", 0, "N", "threads for HTTP (default 1; with TLS one a processor)",
+     sonde__cli_take_number, offsetof(struct request, threads), 1, THREADS_MAX},
     {"connections", 0, "N", "clients at a time (default 1000)", sonde__cli_take_number,
      offsetof(struct request, connections), 1, 100000},
     {"idle", 0, "SECONDS", "drop a client that is silent for so long (default 30)",
@@ -220,6 +223,15 @@ static char *read_text(struct server *s, const char *path)
     return text;
 }
 
+/* One thread takes in more than the worker can store, and the more reports share a sync of the disk
+ * the less each costs. TLS costs more than all else. */
+static uint32_t threads_of(const struct request *request)
+{
+    long processors = request->certificate != NULL ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    uint32_t most = processors < THREADS_MAX ? (uint32_t)processors : THREADS_MAX;
+    return request->threads != 0 ? request->threads : processors > 0 ? most : 1;
+}
+
 static int start_http(struct server *s)
 {
     const struct request *request = s->request;
@@ -233,7 +245,7 @@ static int start_http(struct server *s)
     }
     const struct http_options how = {.routes = answer_routes,
                                      .address = request->listen,
-                                     .threads = request->threads,
+                                     .threads = threads_of(request),
                                      .certificate = s->certificate,
                                      .private_key = s->private_key,
                                      .connections = request->connections,
@@ -324,7 +336,6 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {.data = COLLECTOR_DATA,
                               .listen = "127.0.0.1:7450",
-                              .threads = 2,
                               .connections = 1000,
                               .idle_seconds = 30,
                               .slow_seconds = 30,
