@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "mem_table.h"
 #include "report_call_key.h"
 #include "report_new.h"
 
 struct room {
     struct sonde__report_path path;
     struct sonde__report_call_key key;
+    struct sonde__mem_table events; /* of the digest, by their groups */
 };
 
 struct text {
@@ -42,54 +44,69 @@ static void put_texts(const struct sonde__report *report, const struct sonde__re
     event->summary[strcspn(event->summary, "\n")] = '\0';
 }
 
-/* The event of this group so far; null: none. */
-static struct digest_event *find(const struct digest *digest, uint32_t first, const char *group)
+static uint32_t hash_of(const char *group)
 {
-    for (uint32_t i = first; i < digest->event_count; i++) {
-        if (strcmp(digest->events[i].group, group) == 0) {
-            return &digest->events[i];
-        }
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *group != '\0'; group++) {
+        hash = (hash ^ (unsigned char)*group) * 0x100000001b3u;
     }
-    return NULL;
+    return sonde__mem_hash(hash);
 }
 
-static void read_call(const struct sonde__report *report, const struct sonde__report_call *call,
-                      struct room *room, uint32_t first, struct digest *digest)
+/* The event of this group so far; null: none. */
+static struct digest_event *find(const struct digest *digest, const struct room *room,
+                                 const char *group)
+{
+    uint32_t found = SONDE__TABLE_FIND(&room->events, hash_of(group), i,
+                                       strcmp(digest->events[i].group, group) == 0);
+    return found != SONDE__TABLE_NONE ? &digest->events[found] : NULL;
+}
+
+/* False: no memory. */
+static bool read_call(const struct sonde__report *report, const struct sonde__report_call *call,
+                      struct room *room, struct digest *digest)
 {
     struct digest_event event = {.kind = call->rule != 0 ? DIGEST_FINDING : DIGEST_CALL,
                                  .begin_ns = call->first_ns,
                                  .count = call->count};
     sonde__report_call_key(report, call, &room->path, &room->key);
     sonde__report_call_key_text(&room->key.hash, event.group);
-    struct digest_event *same = find(digest, first, event.group);
+    struct digest_event *same = find(digest, room, event.group);
     if (same != NULL) {
         same->count += event.count;
-        return;
+        return true;
     }
     if (digest->event_count == DIGEST_EVENTS_MAX) {
         digest->left_out++;
-        return;
+        return true;
     }
     if (call->rule != 0) {
         event.severity = sonde__report_rule(report, call->rule)->severity;
     }
     put_texts(report, call, &event);
     digest->events[digest->event_count++] = event;
+    return sonde__mem_table_add(&room->events, hash_of(event.group), digest->event_count - 1);
 }
 
 enum sonde_status digest_read_calls(const struct sonde__report *report, struct digest *digest)
 {
-    uint32_t count = sonde__report_call_count(report), first = digest->event_count;
-    struct room *room = count != 0 ? sonde__mem_alloc(sizeof *room) : NULL;
-    if (count != 0 && room == NULL) {
+    uint32_t count = sonde__report_call_count(report);
+    if (count == 0) {
+        return SONDE_OK;
+    }
+    struct room *room = sonde__mem_alloc(sizeof *room);
+    if (room == NULL) {
         return SONDE_MEMORY;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    room->events = (struct sonde__mem_table){0};
+    bool is_ok = true;
+    for (uint32_t i = 0; i < count && is_ok; i++) {
         const struct sonde__report_call *call = sonde__report_call(report, i);
         if (call->count != 0) { /* else it only says what may be missing */
-            read_call(report, call, room, first, digest);
+            is_ok = read_call(report, call, room, digest);
         }
     }
+    sonde__mem_table_done(&room->events);
     sonde__mem_free(room);
-    return SONDE_OK;
+    return is_ok ? SONDE_OK : SONDE_MEMORY;
 }
