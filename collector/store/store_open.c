@@ -86,8 +86,9 @@ static struct store *make(const char *folder, const char *database)
     }
     store->is_shared = database != NULL;
     store->seen = seen_begin();
+    store->gather = gather_begin();
     store->where = malloc(size);
-    if (store->seen == NULL || store->where == NULL) {
+    if (store->seen == NULL || store->gather == NULL || store->where == NULL) {
         store_close(store);
         return NULL;
     }
@@ -169,6 +170,7 @@ void store_close(struct store *store)
         store->writer->kind->close(store->writer);
     }
     seen_end(store->seen);
+    gather_end(store->gather);
     pthread_mutex_destroy(&store->writing);
     free(store->where);
     free(store);

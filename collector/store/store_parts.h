@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "db.h"
+#include "gather.h"
 #include "seen.h"
 
 /* Statements of the writer, prepared once (store_texts.c). */
@@ -17,7 +18,6 @@ enum store_statement {
     STORE_ADD_TO_GROUP,
     STORE_SHOW_LONGER,
     STORE_ADD_DEVICE,
-    STORE_COUNT_DEVICE,
     STORE_COUNT_JOINT_DEVICE,
     STORE_ADD_SUM,
     STORE_ADD_EVENT,
@@ -53,6 +53,7 @@ struct store {
     struct store_lane lanes[STORE_LANES];
     struct db_statement *knows; /* of lane 0 */
     struct seen *seen;
+    struct gather *gather;   /* of the writer's transaction */
     pthread_mutex_t writing; /* the writer, and changes beside it */
 };
 
@@ -69,6 +70,11 @@ bool store_next(struct store_asking *asking);
 enum store_status store_end(struct store_asking *asking);
 /* The same, for a question whose answer must have a row: ABSENT. */
 enum store_status store_end_of_one(struct store_asking *asking, bool is_there);
+
+/* Write what the transaction has gathered, and forget it, so that rows are as all events so far
+ * have left them; or only what one row of `cause` gets. */
+enum store_status store_flush(struct store *store);
+enum store_status store_flush_group(struct store *store, int64_t number);
 
 /* Write a change to the list of actions. what: one line. */
 enum store_status store_add_action(struct store *store, const struct store_actor *actor,

@@ -213,7 +213,8 @@ static void take_parts(struct taking *t)
 enum store_status store_take_back(struct store *store, int64_t report, const struct digest *digest)
 {
     struct taking t = {.db = store->writer, .report = report, .digest = digest};
-    if (digest != NULL) {
+    t.status = store_flush(store); /* rows of this transaction are looked at */
+    if (digest != NULL && t.status == STORE_OK) {
         take_parts(&t);
     }
     RUN(&t, "DELETE FROM want WHERE report = ?1", "i", report);

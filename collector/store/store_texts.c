@@ -19,14 +19,14 @@ const char *const store_texts[STORE_STATEMENTS] = {
         " severity = CASE WHEN severity >= ?5 THEN severity ELSE ?5 END,"
         " first_build = CASE WHEN ?6 < first_ns THEN ?7 ELSE first_build END,"
         " first_ns = CASE WHEN ?6 < first_ns THEN ?6 ELSE first_ns END,"
-        " last_build = CASE WHEN ?6 >= last_ns THEN ?7 ELSE last_build END,"
-        " last_ns = CASE WHEN ?6 >= last_ns THEN ?6 ELSE last_ns END WHERE number = ?1",
+        " last_build = CASE WHEN ?8 >= last_ns THEN ?9 ELSE last_build END,"
+        " last_ns = CASE WHEN ?8 >= last_ns THEN ?8 ELSE last_ns END,"
+        " devices = devices + ?10 WHERE number = ?1",
     [STORE_SHOW_LONGER] = "UPDATE cause SET longest_ns = ?2, summary = ?3, longest = ?4,"
                           " title = CASE WHEN ?5 <> '' THEN ?5 ELSE title END"
                           " WHERE number = ?1 AND longest_ns <= ?2",
     [STORE_ADD_DEVICE] = "INSERT INTO device(cause, id) VALUES(?1, ?2)"
                          " ON CONFLICT(cause, id) DO NOTHING RETURNING cause",
-    [STORE_COUNT_DEVICE] = "UPDATE cause SET devices = devices + 1 WHERE number = ?1",
     /* unless another cause of the group has it */
     [STORE_COUNT_JOINT_DEVICE] =
         "UPDATE cause SET devices = devices + 1 WHERE number = ?1 AND NOT EXISTS("

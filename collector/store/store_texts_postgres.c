@@ -13,14 +13,31 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " first_build = CASE WHEN n.first_ns < cause.first_ns THEN n.first_build"
         " ELSE cause.first_build END, first_ns = least(cause.first_ns, n.first_ns),"
         " last_build = CASE WHEN n.last_ns >= cause.last_ns THEN n.last_build"
-        " ELSE cause.last_build END, last_ns = greatest(cause.last_ns, n.last_ns)"
+        " ELSE cause.last_build END, last_ns = greatest(cause.last_ns, n.last_ns),"
+        " devices = cause.devices + n.devices"
         " FROM (SELECT number, sum(count) AS count, sum(total_ns) AS total_ns,"
-        " sum(fatal) AS fatal, max(severity) AS severity, min(at) AS first_ns, max(at) AS last_ns,"
-        " (array_agg(build ORDER BY at, place))[1] AS first_build,"
-        " (array_agg(build ORDER BY at DESC, place DESC))[1] AS last_build FROM"
+        " sum(fatal) AS fatal, max(severity) AS severity, min(first_ns) AS first_ns,"
+        " max(last_ns) AS last_ns, sum(devices)::bigint AS devices,"
+        " (array_agg(first_build ORDER BY first_ns, place))[1] AS first_build,"
+        " (array_agg(last_build ORDER BY last_ns DESC, place DESC))[1] AS last_build FROM"
         " unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bigint[],"
-        " ?6::bigint[], ?7::text[]) WITH ORDINALITY"
-        " AS new(number, count, total_ns, fatal, severity, at, build, place) GROUP BY number) AS n"
+        " ?6::bigint[], ?7::text[], ?8::bigint[], ?9::text[], ?10::bigint[]) WITH ORDINALITY"
+        " AS new(number, count, total_ns, fatal, severity, first_ns, first_build, last_ns,"
+        " last_build, devices, place) GROUP BY number) AS n WHERE cause.number = n.number",
+    /* counts the new ones, too; in a group of several unless another cause of it has the machine:
+     * the statement does not see its own rows */
+    [STORE_ADD_DEVICE] =
+        "WITH new AS (INSERT INTO device(cause, id) SELECT DISTINCT cause, id"
+        " FROM unnest(?1::bigint[], ?2::text[]) AS given(cause, id)"
+        " ON CONFLICT(cause, id) DO NOTHING RETURNING cause, id),"
+        " joint AS (SELECT DISTINCT cause.joined, new.id FROM new JOIN cause"
+        " ON cause.number = new.cause WHERE cause.joined <> 0),"
+        " each AS (SELECT cause AS number FROM new UNION ALL SELECT joined FROM joint"
+        " WHERE NOT EXISTS(SELECT 1 FROM cause AS other JOIN device"
+        " ON device.cause = other.number WHERE other.joined = joint.joined"
+        " AND device.id = joint.id))"
+        " UPDATE cause SET devices = cause.devices + n.devices FROM"
+        " (SELECT number, count(*) AS devices FROM each GROUP BY number) AS n"
         " WHERE cause.number = n.number",
     [STORE_ADD_SUM] =
         "INSERT INTO sum(cause, hour, build, count, total_ns, longest_ns)"

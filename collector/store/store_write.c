@@ -19,11 +19,13 @@ enum store_status store_begin(struct store *store)
 static enum store_status commit_if(struct store *store, enum store_status status)
 {
     struct db *db = store->writer;
+    status = status == STORE_OK ? store_flush(store) : status;
     if (status == STORE_OK) {
         status = db->kind->commit(db);
     } else {
         db->kind->roll_back(db);
     }
+    gather_clear(store->gather);
     pthread_mutex_unlock(&store->writing);
     return status;
 }
@@ -43,6 +45,7 @@ enum store_status store_commit_change(struct store *store)
 void store_rollback(struct store *store)
 {
     store->writer->kind->roll_back(store->writer);
+    gather_clear(store->gather);
     pthread_mutex_unlock(&store->writing);
 }
 
@@ -69,6 +72,7 @@ struct target {
     int64_t cause, group; /* equal, unless the cause is in a group of several */
     uint64_t longest_ns;
     enum state state; /* of the cause, if it is the group */
+    struct gather_cause *known;
 };
 
 /* When it was. A sender's clock may be wrong: nothing is later than its arrival. */
@@ -100,9 +104,9 @@ static enum store_status make_cause(const struct adding *a, const struct digest_
     return status;
 }
 
-/* Find the cause, or make it. */
-static enum store_status find_cause(const struct adding *a, const struct digest_event *event,
-                                    struct target *ret_target)
+/* Find the cause in the database, or make it. */
+static enum store_status look_for_cause(const struct adding *a, const struct digest_event *event,
+                                        struct target *ret_target)
 {
     struct db_statement *find = a->store->statements[STORE_FIND_CAUSE];
     db_bind(find, "uut", (uint64_t)a->report->project, (uint64_t)event->kind, event->group);
@@ -120,20 +124,57 @@ static enum store_status find_cause(const struct adding *a, const struct digest_
                               : STORE_FAILED;
 }
 
+/* Find the cause, or make it: this transaction may know it. */
+static enum store_status find_cause(const struct adding *a, const struct digest_event *event,
+                                    struct target *ret_target)
+{
+    struct gather *gather = a->store->gather;
+    ret_target->known = gather_find_cause(gather, a->report->project, event->kind, event->group);
+    if (ret_target->known == NULL) {
+        enum store_status status = look_for_cause(a, event, ret_target);
+        if (status != STORE_OK) {
+            return status;
+        }
+        const struct gather_cause cause = {
+            .project = a->report->project,
+            .kind = event->kind,
+            .group = event->group,
+            .number = ret_target->cause,
+            .joined = ret_target->group != ret_target->cause ? ret_target->group : 0,
+            .longest_ns = ret_target->longest_ns,
+            .state = ret_target->state};
+        ret_target->known = gather_add_cause(gather, &cause);
+        return ret_target->known != NULL ? STORE_OK : db_fail("no memory");
+    }
+    const struct gather_cause *known = ret_target->known;
+    *ret_target = (struct target){.cause = known->number,
+                                  .group = known->joined != 0 ? known->joined : known->number,
+                                  .longest_ns = known->longest_ns,
+                                  .state = known->state,
+                                  .known = ret_target->known};
+    return STORE_OK;
+}
+
+/* In a shared database the statement counts them, too. */
 static enum store_status add_device(const struct adding *a, const struct target *target)
 {
     struct db_statement *statement = a->store->statements[STORE_ADD_DEVICE];
     const char *device = a->report->digest->device;
     db_bind(statement, "it", target->cause, device);
+    if (a->store->is_shared) {
+        return db_run(statement);
+    }
     int64_t cause;
     enum store_status status = db_run_for(statement, &cause);
     if (status != STORE_OK) {
         return status == STORE_ABSENT ? STORE_OK : status; /* it was counted */
     }
-    statement = a->store->statements[STORE_COUNT_DEVICE];
-    db_bind(statement, "i", target->cause);
-    status = db_run(statement);
-    if (status == STORE_OK && target->group != target->cause) {
+    struct gather_group *group = gather_group(a->store->gather, target->cause);
+    if (group == NULL) {
+        return db_fail("no memory");
+    }
+    group->devices++;
+    if (target->group != target->cause) {
         statement = a->store->statements[STORE_COUNT_JOINT_DEVICE];
         db_bind(statement, "iit", target->group, target->cause, device);
         status = db_run(statement);
@@ -141,46 +182,53 @@ static enum store_status add_device(const struct adding *a, const struct target 
     return status;
 }
 
-static enum store_status add_to_group(const struct adding *a, const struct digest_event *event,
-                                      int64_t group)
+static enum store_status add_row_of_event(const struct adding *a, const struct digest_event *event,
+                                          int64_t cause)
 {
-    struct db_statement *statement = a->store->statements[STORE_ADD_TO_GROUP];
-    db_bind(statement, "iuuuuut", group, event->count, event->total_ns, (uint64_t)event->is_fatal,
-            (uint64_t)event->severity, a->time_ns, a->report->digest->build);
+    struct db_statement *statement = a->store->statements[STORE_ADD_EVENT];
+    db_bind(statement, "iiuuuuu", cause, a->report_number, event->count, event->total_ns,
+            (uint64_t)a->report->digest->named, (uint64_t)a->report->project,
+            a->report->received_ns / DAY_NS);
     return db_run(statement);
 }
 
-static enum store_status add_sums(const struct adding *a, const struct digest_event *event,
-                                  int64_t cause)
+/* Add the event to its groups, sums and tags. False: no memory. */
+static bool add_up(const struct adding *a, const struct digest_event *event,
+                   const struct target *target)
 {
-    struct db_statement *statement = a->store->statements[STORE_ADD_SUM];
-    db_bind(statement, "iutuuu", cause, a->time_ns / HOUR_NS, a->report->digest->build,
-            event->count, event->total_ns, event->longest_ns);
-    enum store_status status = db_run(statement);
-    if (status == STORE_OK) {
-        statement = a->store->statements[STORE_ADD_EVENT];
-        db_bind(statement, "iiuuuuu", cause, a->report_number, event->count, event->total_ns,
-                (uint64_t)a->report->digest->named, (uint64_t)a->report->project,
-                a->report->received_ns / DAY_NS);
-        status = db_run(statement);
-    }
+    struct gather *gather = a->store->gather;
     const struct digest *digest = a->report->digest;
-    statement = a->store->statements[STORE_ADD_TAG];
-    for (uint32_t i = 0; i < digest->tag_count && status == STORE_OK; i++) {
-        db_bind(statement, "ittuu", cause, digest->tags[i].name, digest->tags[i].value,
-                event->count, (uint64_t)STORE_TAG_VALUES);
-        status = db_run(statement);
+    const struct gather_sum sum = {.cause = target->cause,
+                                   .hour = a->time_ns / HOUR_NS,
+                                   .build = digest->build,
+                                   .count = event->count,
+                                   .total_ns = event->total_ns,
+                                   .longest_ns = event->longest_ns};
+    bool is_ok = gather_count(gather, target->cause, event, a->time_ns, digest->build) &&
+                 gather_add_sum(gather, &sum);
+    if (target->group != target->cause) {
+        is_ok = is_ok && gather_count(gather, target->group, event, a->time_ns, digest->build);
     }
-    return status;
+    for (uint32_t i = 0; is_ok && i < digest->tag_count; i++) {
+        const struct gather_tag tag = {target->cause, digest->tags[i].name, digest->tags[i].value,
+                                       event->count};
+        is_ok = gather_add_tag(gather, &tag);
+    }
+    return is_ok;
 }
 
-static enum store_status show_longer(const struct adding *a, const struct digest_event *event,
-                                     int64_t group)
+/* Show the event if none of its cause was longer. False: no memory. */
+static bool show(const struct adding *a, const struct digest_event *event,
+                 const struct target *target)
 {
-    struct db_statement *statement = a->store->statements[STORE_SHOW_LONGER];
-    db_bind(statement, "iutrt", group, event->longest_ns, event->summary, &a->report->id,
-            event->title);
-    return db_run(statement);
+    struct gather *gather = a->store->gather;
+    if (event->longest_ns < target->longest_ns || event->summary[0] == '\0') {
+        return true;
+    }
+    target->known->longest_ns = event->longest_ns;
+    return gather_show(gather, target->cause, event, &a->report->id) &&
+           (target->group == target->cause ||
+            gather_show(gather, target->group, event, &a->report->id));
 }
 
 /* --- a group that was resolved or ignored --- */
@@ -207,7 +255,7 @@ static enum store_status look_at_state(const struct adding *a, const struct targ
         (target->state == STATE_OPEN || target->state == STATE_REGRESSED)) {
         return STORE_OK;
     }
-    enum store_status status = a->store->writer->kind->flush(a->store->writer);
+    enum store_status status = store_flush_group(a->store, target->group);
     if (status != STORE_OK) {
         return status;
     }
@@ -229,6 +277,9 @@ static enum store_status look_at_state(const struct adding *a, const struct targ
                                       .mark_first_ns = db_uint(find, 7)};
     enum state before = mark.state, after = state_after(&mark, &event);
     db_reset(find);
+    if (target->group == target->cause) {
+        target->known->state = after;
+    }
     return after != before ? set_state(a, target->group, after) : STORE_OK;
 }
 
@@ -236,30 +287,23 @@ static enum store_status add_event(const struct adding *a, const struct digest_e
 {
     struct target target = {0};
     enum store_status status = find_cause(a, event, &target);
-    bool is_in_joint = target.group != target.cause;
     if (status == STORE_OK && a->report->digest->wants.count != 0) {
         status =
             store_add_part(a->store, a->report_number, a->part, target.cause, a->time_ns, event);
     }
     if (status == STORE_OK) {
-        status = add_to_group(a, event, target.cause);
-    }
-    if (status == STORE_OK && is_in_joint) {
-        status = add_to_group(a, event, target.group);
-    }
-    if (status == STORE_OK) {
-        status = add_sums(a, event, target.cause);
+        status = add_row_of_event(a, event, target.cause);
     }
     if (status == STORE_OK) {
         status = add_device(a, &target);
     }
-    if (status == STORE_OK && event->longest_ns >= target.longest_ns && event->summary[0] != '\0') {
-        status = show_longer(a, event, target.cause);
-        if (status == STORE_OK && is_in_joint) {
-            status = show_longer(a, event, target.group);
-        }
+    if (status == STORE_OK && (!add_up(a, event, &target) || !show(a, event, &target))) {
+        status = db_fail("no memory");
     }
-    return status == STORE_OK ? look_at_state(a, &target) : status;
+    if (status == STORE_OK) {
+        status = look_at_state(a, &target);
+    }
+    return status == STORE_OK && gather_is_full(a->store->gather) ? store_flush(a->store) : status;
 }
 
 /* --- one report --- */
