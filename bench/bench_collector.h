@@ -21,6 +21,10 @@ struct bench_load {
     void *const *bodies; /* used in turn */
     const size_t *sizes;
     unsigned body_count;
+    /* The body of request n instead, until the next call; or null. */
+    const void *(*body)(void *ctx, uint64_t n, size_t *ret_size);
+    void *ctx;
+    const char *coding; /* Content-Encoding; null: none */
 };
 struct bench_answers {
     uint64_t accepted, refused; /* 2xx, other */
@@ -29,6 +33,24 @@ struct bench_answers {
 };
 /* Send the requests, each with a new id. False: a connection failed. */
 bool bench_load(const struct bench_load *load, struct bench_answers *ret_answers);
+
+/* A collector with a data folder of its own below the current one. */
+struct bench_server {
+    pid_t pid;
+    int port;
+    char key[64], admin[64], folder[128];
+};
+/* options: more of `serve`, null-terminated, or null. False: it does not answer. */
+bool bench_server_start(struct bench_server *server, const char *const options[]);
+/* Wait until the worker has nothing to do. */
+void bench_server_settle(const struct bench_server *server);
+/* SIGTERM, and remove the folder. */
+void bench_server_end(const struct bench_server *server);
+
+/* CPU seconds of the threads of a process: of the one with a name, or of all others. */
+double bench_cpu_seconds(pid_t pid, const char *name, bool is_other);
+/* The value after a word at the start of a line of a file, or 0. */
+long bench_value_after(const char *path, const char *word);
 
 /* libmicrohttpd alone, in a child: reads a body and answers 200. Returns its pid and port. */
 pid_t bench_echo(unsigned threads, int *ret_port);

@@ -52,18 +52,31 @@ static bool connect_client(struct sending *s, unsigned i)
            epoll_ctl(s->poll, EPOLL_CTL_ADD, s->clients[i].fd, &event) == 0;
 }
 
+static const void *body_of(const struct bench_load *load, uint64_t n, size_t *ret_size)
+{
+    if (load->body != NULL) {
+        return load->body(load->ctx, n, ret_size);
+    }
+    *ret_size = load->sizes[n % load->body_count];
+    return load->bodies[n % load->body_count];
+}
+
 static bool send_request(struct sending *s, struct client *client, uint64_t due_ns)
 {
-    char head[512];
-    unsigned body = (unsigned)(s->begun % s->load->body_count);
+    char head[640];
+    size_t size_bytes = 0;
+    const void *body = body_of(s->load, s->begun, &size_bytes);
+    const char *coding = s->load->coding;
     uint64_t high = next_random(&s->seed), low = next_random(&s->seed);
-    int size = snprintf(head, sizeof head,
-                        "POST /api/reports HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %zu\r\n"
-                        "Content-Type: application/x-sonde-report\r\nSonde-Protocol: 1\r\n"
-                        "Authorization: Bearer %s\r\nIdempotency-Key: \"%016llx%016llx\"\r\n\r\n",
-                        s->load->sizes[body], s->load->key, (unsigned long long)high,
-                        (unsigned long long)low);
-    struct iovec parts[2] = {{head, (size_t)size}, {s->load->bodies[body], s->load->sizes[body]}};
+    int size =
+        snprintf(head, sizeof head,
+                 "POST /api/reports HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %zu\r\n"
+                 "Content-Type: application/x-sonde-report\r\nSonde-Protocol: 1\r\n"
+                 "Authorization: Bearer %s\r\nIdempotency-Key: \"%016llx%016llx\"\r\n%s%s%s\r\n",
+                 size_bytes, s->load->key, (unsigned long long)high, (unsigned long long)low,
+                 coding != NULL ? "Content-Encoding: " : "", coding != NULL ? coding : "",
+                 coding != NULL ? "\r\n" : "");
+    struct iovec parts[2] = {{head, (size_t)size}, {(void *)body, size_bytes}};
     client->due_ns = due_ns;
     client->got = 0;
     s->begun++;
