@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The distance of the stack pointer from the frame pointer after a function's prologue. */
+/* What a function's prologue pushes. */
 #ifndef SONDE_ARCH_PROLOGUE_H
 #define SONDE_ARCH_PROLOGUE_H
 
@@ -12,5 +12,10 @@
  * code alone does not determine rsp (alignment, alloca). Source: Intel SDM volume 2, §2.1 (formats)
  * and appendix A.2 (opcode maps). Context: handler. */
 bool sonde__arch_x86_64_frame_bytes(const uint8_t *code, unsigned size, uint64_t *ret_bytes);
+
+/* x86-64: `code` has the first `size` bytes of a function. *ret_bytes: how much they push. False:
+ * they have more than pushes, subtractions from rsp and what leaves rsp alone, or end within an
+ * instruction. Source, context: as above. */
+bool sonde__arch_x86_64_pushed_bytes(const uint8_t *code, unsigned size, uint64_t *ret_bytes);
 
 #endif

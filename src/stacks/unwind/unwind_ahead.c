@@ -9,6 +9,7 @@
  * proof, and the frame record only if the code behind the pc has set up x29. Else there is no rule:
  * the record may be the caller's, and a step by it would skip the caller. Context: handler. */
 #include "arch_ahead.h"
+#include "arch_prologue.h"
 #include "base_bytes.h"
 #include "unwind_encoding.h"
 #include "unwind_step.h"
@@ -109,16 +110,36 @@ static bool is_return_slot(struct sonde__walker *walker, uint64_t slot)
            sonde__walker_is_behind_call(walker, pc);
 }
 
-/* Without a frame pointer: the code still has to push a part of the frame before its first call. It
- * may also be the arguments of that call: then the rule holds, and leads to a return address. */
-static bool find_slot_before_pushes(struct sonde__walker *walker, const struct sonde__rule *rule,
-                                    struct sonde__ahead *ahead, uint64_t *ret_slot)
+/* How much the function has pushed, if all of its code before the pc only pushes. A neighbour with
+ * the same encoding that its bounds include, too, ends otherwise. */
+static bool find_pushed(const struct sonde__walker *walker,
+                        const struct sonde__unwind_info_entry *entry, uint64_t *ret_bytes)
 {
-    uint64_t slot = walker->frame.sp + (uint64_t)(int64_t)rule->cfa_offset - 8;
-    *ret_slot = slot + (uint64_t)ahead->depth;
+    struct code code;
+    uint64_t start = entry->start + walker->image->bias, size = walker->frame.pc - start;
+    return size <= sizeof code.bytes &&
+           (size == 0 || read_lines(walker, &code, start, (size_t)size)) &&
+           sonde__arch_x86_64_pushed_bytes(code.bytes, (unsigned)size, ret_bytes);
+}
+
+/* Without a frame pointer: the code still has to push a part of the frame before its first call. It
+ * may also be the arguments of that call: then the rule holds. The code before the pc tells, else
+ * that the rule leads to a return address. But that may be the one of a frame further out. */
+static bool find_slot_before_pushes(struct sonde__walker *walker,
+                                    const struct sonde__unwind_info_entry *entry,
+                                    const struct sonde__rule *rule, struct sonde__ahead *ahead,
+                                    uint64_t *ret_slot)
+{
+    uint64_t frame_bytes = (uint64_t)(int64_t)rule->cfa_offset - 8, pushed = 0;
+    uint64_t slot = walker->frame.sp + frame_bytes;
+    bool is_told = find_pushed(walker, entry, &pushed);
+    *ret_slot = is_told ? walker->frame.sp + pushed : slot + (uint64_t)ahead->depth;
     uint64_t fp_at = *ret_slot + 8 + (uint64_t)(int64_t)rule->fp_offset;
     ahead->pops_fp = rule->fp_from == SONDE__FROM_CFA && fp_at >= walker->frame.sp;
     ahead->fp_at = (int64_t)(fp_at - walker->frame.sp);
+    if (is_told) {
+        return pushed < frame_bytes;
+    }
     return ahead->depth < 0 && *ret_slot >= walker->frame.sp && !is_return_slot(walker, slot);
 }
 
@@ -146,7 +167,7 @@ static bool find_slot(struct sonde__walker *walker, const struct sonde__unwind_i
         return has_fp && ahead->depth >= -8;
     case SONDE__AHEAD_CALL:
         return rule->cfa == SONDE__RULE_SP &&
-               find_slot_before_pushes(walker, rule, ahead, ret_slot);
+               find_slot_before_pushes(walker, entry, rule, ahead, ret_slot);
     default:
         return false;
     }

@@ -49,6 +49,33 @@ TEST(frame_bytes)
     }
 }
 
+TEST(bytes_that_a_function_has_pushed)
+{
+    static const struct {
+        const char *code;
+        unsigned size;
+        int64_t bytes;
+    } begins[] = {
+        {CODE(""), 0},
+        /* endbr64; push %r15; mov %rdi,%rbx; sub $0x70,%rsp */
+        {CODE("\xf3\x0f\x1e\xfa\x41\x57\x48\x89\xfb\x48\x83\xec\x70"), 0x78},
+        /* push %rbx; call: what was pushed is known no more */
+        {CODE("\x53\xe8\x10\x00\x00\x00"), -1},
+        {CODE("\x53\x5b"), -1},         /* pop %rbx */
+        {CODE("\x53\xc3\x53"), -1},     /* ret: another function begins */
+        {CODE("\x53\x75\x05"), -1},     /* jne */
+        {CODE("\x48\x83\xec"), -1},     /* cut in the middle of sub */
+        {CODE("\x48\x83\xc4\x08"), -1}, /* add $8,%rsp: more than it has pushed */
+        {CODE("\x48\x83\xe4\xe0"), -1}, /* and $-0x20,%rsp */
+    };
+    for (unsigned i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        uint64_t bytes = 0;
+        bool told = sonde__arch_x86_64_pushed_bytes((const uint8_t *)begins[i].code, begins[i].size,
+                                                    &bytes);
+        CHECK_EQ(told ? (int64_t)bytes : -1, begins[i].bytes);
+    }
+}
+
 /* Any bytes end the decoding inside of them. */
 TEST(every_cut_and_every_byte)
 {
@@ -61,5 +88,6 @@ TEST(every_cut_and_every_byte)
             code[i] = (uint8_t)(random >> 24);
         }
         (void)sonde__arch_x86_64_frame_bytes(code + round % 32, 32 - round % 32, &bytes);
+        (void)sonde__arch_x86_64_pushed_bytes(code + round % 32, 32 - round % 32, &bytes);
     }
 }

@@ -204,6 +204,12 @@ TEST(frames_of_x86_64_without_frame_pointer_are_followed_while_they_change)
     CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
     walk_x86_at(10, 0xf8, 7);
     walk_x86_at(11, 0x100, 0x180);
+    /* where the rule has the return address, that of a frame further out lies */
+    sim_poke(&sim, 0x118, CODE(0x220));
+    walk_x86_at(0, 0x100, 0x180);
+    sim_poke(&sim, 0x110, CODE(0x220));
+    walk_x86_at(1, 0xf8, 7);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
 }
 
 TEST(a_leaf_of_arm64_without_an_encoding_returns_by_lr)
