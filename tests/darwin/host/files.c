@@ -43,6 +43,7 @@ int32_t host_stat(int32_t fd, struct host_status *ret_status)
 void *host_map_file(int32_t fd, uint64_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    host_note_mappings();
     return memory != MAP_FAILED ? memory : NULL;
 }
 

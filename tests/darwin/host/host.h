@@ -7,11 +7,19 @@
 #ifndef SONDE_DARWIN_HOST_H
 #define SONDE_DARWIN_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "image_macho.h"
 
 enum { HOST_IMAGES_MAX = 16, HOST_TLS_BYTES = 1 << 16, HOST_PAGE = 4096 };
+
+struct host_name;
+/* Addresses by name (names.c). */
+struct host_names {
+    struct host_name *entries;
+    uint32_t mask; /* their count is a power of two */
+};
 
 struct host_image {
     const char *path;
@@ -20,6 +28,7 @@ struct host_image {
     uint64_t slide;            /* address - vaddr */
     uint64_t size;             /* of the mapping */
     uint8_t *protections;      /* Mach's, of each HOST_PAGE */
+    struct host_names exports;
 };
 
 extern struct host_image host_images[HOST_IMAGES_MAX];
@@ -32,6 +41,12 @@ _Noreturn void host_fail(const char *format, ...) __attribute__((format(printf, 
 /* Map the images, and bind each to all of them and to the primitives. Their initialisers have not
  * run. */
 void host_load(const char *const *paths, unsigned count);
+/* Make the tables of names (names.c): of an image that is mapped, and of the primitives. */
+void host_read_exports(struct host_image *image);
+void host_read_primitives(void);
+/* What a pointer to this name holds: the code of a primitive, what an image exports, or, unless it
+ * may be missing, code that reports its call. The name stays valid. */
+uint64_t host_resolve(const char *name, bool is_weak);
 /* The address of an exported symbol ("_main") in any image; 0: none. */
 uint64_t host_find_export(const char *name);
 /* The same in one image. */
@@ -49,8 +64,13 @@ uint64_t host_entry(uint32_t image);
 /* The name of the exported symbol at exactly this address of an image; null: none. */
 const char *host_export_at(uint32_t index, uint64_t address);
 
-/* The address of a primitive (primitives.c, threads.c), "_host_write"; 0: there is none. */
-uint64_t host_find_primitive(const char *name);
+/* The primitives, "_host_write", of three files. Each list ends with a null name. */
+struct host_primitive {
+    const char *name;
+    uint64_t address;
+};
+extern const struct host_primitive host_primitives[], host_store_primitives[],
+    host_program_primitives[];
 
 /* Does an image hold this address? */
 int host_is_image(uint64_t address);
@@ -59,6 +79,11 @@ int host_is_image(uint64_t address);
 int32_t host_image_protection(uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
 /* Protections are Mach's: 1 to read, 2 to write, 4 to execute. Whole pages. */
 int32_t host_protect(void *memory, uint64_t size, int32_t protection);
+/* The mapping that holds `address`, or the first one after it (regions.c). Returns Mach's
+ * protection bits, and 8: of a file; -1: there is none. */
+int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
+/* A mapping is made, changed or removed: what is known of regions is out of date. */
+void host_note_mappings(void);
 /* Make the calling thread's copies of all thread-local variables. */
 void host_make_thread_locals(void);
 
@@ -105,11 +130,6 @@ void *host_open_folder(const char *path);
 const char *host_next_name(void *folder);
 void host_close_folder(void *folder);
 void *host_open_folder_of(int32_t fd);
-
-/* The primitives of store.c; null: there is no such one. */
-uint64_t host_find_store(const char *name);
-/* The same of program.c. */
-uint64_t host_find_program(const char *name);
 
 /* --- the border (border_ARCH.S) --- */
 

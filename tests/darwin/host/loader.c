@@ -9,8 +9,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,10 +121,12 @@ int32_t host_protect(void *memory, uint64_t size, int32_t protection)
             image->protections[page] = (uint8_t)protection;
         }
     }
-    return mprotect(memory, size,
-                    ((protection & PROT_MACH_READ) != 0 ? PROT_READ : 0) |
-                        ((protection & PROT_MACH_WRITE) != 0 ? PROT_WRITE : 0) |
-                        ((protection & PROT_MACH_EXECUTE) != 0 ? PROT_EXEC : 0));
+    int32_t result = mprotect(memory, size,
+                              ((protection & PROT_MACH_READ) != 0 ? PROT_READ : 0) |
+                                  ((protection & PROT_MACH_WRITE) != 0 ? PROT_WRITE : 0) |
+                                  ((protection & PROT_MACH_EXECUTE) != 0 ? PROT_EXEC : 0));
+    host_note_mappings();
+    return result;
 }
 
 int32_t host_image_protection(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
@@ -162,133 +162,7 @@ static void protect_image(const struct host_image *image)
     }
 }
 
-/* --- names --- */
-
-static uint32_t exports_lock;
-static sigset_t signals_before; /* guarded by it */
-
-/* A thread that has the lock is not suspended: its suspender may need the lock, too. */
-static void lock_exports(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    while (__atomic_exchange_n(&exports_lock, 1, __ATOMIC_ACQUIRE) != 0) {
-    }
-    signals_before = before;
-}
-
-static void unlock_exports(void)
-{
-    sigset_t before = signals_before;
-    __atomic_store_n(&exports_lock, 0, __ATOMIC_RELEASE);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static uint64_t find_export(unsigned first, unsigned end, const char *name)
-{
-    static struct sonde__macho_exports exports;
-    struct sonde__macho_export found;
-    uint64_t address = 0;
-    lock_exports();
-    for (unsigned i = first; i < end && address == 0; i++) {
-        sonde__macho_exports_begin(&host_images[i].macho, &exports);
-        while (address == 0 && sonde__macho_exports_next(&exports, &found)) {
-            if (strcmp(found.name, name) == 0) {
-                address = found.vaddr + host_images[i].slide;
-            }
-        }
-    }
-    unlock_exports();
-    return address;
-}
-
-uint64_t host_find_export(const char *name)
-{
-    return find_export(0, host_image_count, name);
-}
-
-uint64_t host_find_export_in(uint32_t image, const char *name)
-{
-    return image < host_image_count ? find_export(image, image + 1, name) : 0;
-}
-
-const char *host_export_at(uint32_t index, uint64_t address)
-{
-    static struct sonde__macho_exports exports;
-    struct sonde__macho_export found;
-    const char *name = NULL;
-    lock_exports();
-    sonde__macho_exports_begin(&host_images[index].macho, &exports);
-    while (name == NULL && sonde__macho_exports_next(&exports, &found)) {
-        if (found.vaddr != 0 && found.vaddr + host_images[index].slide == address) {
-            name = strdup(found.name); /* names stay valid, as dyld's */
-        }
-    }
-    unlock_exports();
-    return name;
-}
-
-/* The target of calls of a name that no image defines. */
-static _Noreturn void call_of_nothing(const char *name)
-{
-    host_fail("call of %s, which the simulated libSystem lacks", name);
-}
-
-#if defined(__x86_64__)
-enum { WORD_AT = 2, TARGET_AT = 12 };
-/* mov $name, %rdi; mov $call_of_nothing, %rax; jmp *%rax */
-static const uint8_t missing_code[] = {0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,    0x48,
-                                       0xb8, 0,    0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
-/* mov $primitive, %r11; mov $border_primitive, %rax; jmp *%rax */
-static const uint8_t primitive_code[] = {0x49, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0,    0x48,
-                                         0xb8, 0,    0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
-#else
-enum { WORD_AT = 16, TARGET_AT = 24 };
-/* ldr x0, name; ldr x16, call_of_nothing; br x16; nop */
-static const uint8_t missing_code[32] = {0x80, 0x00, 0x00, 0x58, 0xb0, 0x00, 0x00, 0x58,
-                                         0x00, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
-/* ldr x16, primitive; ldr x17, border_primitive; br x17; nop */
-static const uint8_t primitive_code[32] = {0x90, 0x00, 0x00, 0x58, 0xb1, 0x00, 0x00, 0x58,
-                                           0x20, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
-#endif
-
-/* Make a copy of `code` with these two words. */
-static uint64_t make_stub(const uint8_t *stub, size_t size, uint64_t word, uint64_t target)
-{
-    uint8_t *code = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (code == MAP_FAILED) {
-        host_fail("no memory");
-    }
-    memcpy(code, stub, size);
-    memcpy(code + WORD_AT, &word, sizeof word);
-    memcpy(code + TARGET_AT, &target, sizeof target);
-    mprotect(code, size, PROT_READ | PROT_EXEC);
-    __builtin___clear_cache((char *)code, (char *)code + size);
-    return (uint64_t)(uintptr_t)code;
-}
-
-/* Make a function that reports the called name: partial ports still run. */
-static uint64_t make_missing(const char *name)
-{
-    if (getenv("MACHOHOST_VERBOSE") != NULL) {
-        fprintf(stderr, "machohost: nobody has %s\n", name);
-    }
-    return make_stub(missing_code, sizeof missing_code, (uint64_t)(uintptr_t)name,
-                     (uint64_t)(uintptr_t)call_of_nothing);
-}
-
-static uint64_t resolve(const struct sonde__macho_fixup *fixup)
-{
-    uint64_t address = host_find_primitive(fixup->import);
-    if (address != 0) {
-        address = make_stub(primitive_code, sizeof primitive_code, address,
-                            (uint64_t)(uintptr_t)border_primitive);
-    } else {
-        address = host_find_export(fixup->import);
-    }
-    return address != 0 || fixup->weak ? address : make_missing(fixup->import);
-}
+/* --- pointers --- */
 
 static bool is_bound_now(void)
 {
@@ -305,7 +179,7 @@ static bool apply_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
     }
     uint64_t value = fixup->target + image->slide;
     if (fixup->import != NULL) {
-        value = resolve(fixup) + (uint64_t)fixup->addend;
+        value = host_resolve(fixup->import, fixup->weak) + (uint64_t)fixup->addend;
     }
     uint64_t at = fixup->vaddr + image->slide;
     if (fixup->authenticated && value != 0) {
@@ -327,7 +201,7 @@ struct lazy {
 static bool take_lazy(void *ctx, const struct sonde__macho_fixup *fixup)
 {
     struct lazy *lazy = ctx;
-    lazy->function = resolve(fixup) + (uint64_t)fixup->addend;
+    lazy->function = host_resolve(fixup->import, fixup->weak) + (uint64_t)fixup->addend;
     lazy->name = fixup->import;
     lazy->slot = (uint64_t *)(uintptr_t)(fixup->vaddr + lazy->image->slide);
     return false;
@@ -427,6 +301,7 @@ static struct host_image *add_image(const char *path)
     }
     open_image(image, path);
     map_image(image);
+    host_read_exports(image);
     host_image_count++;
     return image;
 }
@@ -446,6 +321,7 @@ static uint64_t bind_image(struct host_image *image)
 
 void host_load(const char *const *paths, unsigned count)
 {
+    host_read_primitives();
     for (unsigned i = 0; i < count; i++) {
         (void)add_image(paths[i]);
     }

@@ -23,9 +23,10 @@
 
 #include "host.h"
 
-enum { STACK_BYTES = 8 << 20 };
+enum { STACK_BYTES = 8 << 20, COPIES_FD = 900 };
 
 static char *stack; /* of the main thread */
+static int copies;  /* the file of host_read_memory() */
 
 void host_fail(const char *format, ...)
 {
@@ -96,98 +97,34 @@ static uint64_t host_cpu_ns(void)
 static void *host_map(uint64_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    host_note_mappings();
     return memory != MAP_FAILED ? memory : NULL;
 }
 
 static int32_t host_unmap(void *memory, uint64_t size)
 {
-    return munmap(memory, size);
+    int32_t result = munmap(memory, size);
+    host_note_mappings();
+    return result;
 }
 
-/* Read memory that may be bad, all of it or fail. A pipe's write refuses unreadable memory, also
- * where process_vm_readv(2) is missing (emulators). */
+/* Read memory that may be bad, all of it or fail: the kernel copies it to a file in memory and
+ * back, which also an emulator refuses for unreadable memory (it lacks process_vm_readv(2)). Each
+ * thread, also of other processes that have the file, has a part of it. */
 static int32_t host_read_memory(uint64_t address, void *ret_bytes, uint64_t size)
 {
-    int ends[2];
+    enum { PART = 1 << 16 };
+    off_t own = (off_t)syscall(SYS_gettid) * PART;
     uint64_t done = 0;
-    if (pipe(ends) != 0) {
-        return 0;
-    }
     while (done < size) {
-        uint64_t part = size - done < 4096 ? size - done : 4096;
-        if (write(ends[1], (const void *)(uintptr_t)(address + done), part) != (ssize_t)part ||
-            read(ends[0], (char *)ret_bytes + done, part) != (ssize_t)part) {
+        uint64_t part = size - done < PART ? size - done : PART;
+        if (pwrite(copies, (const void *)(uintptr_t)(address + done), part, own) != (ssize_t)part ||
+            pread(copies, (char *)ret_bytes + done, part, own) != (ssize_t)part) {
             break;
         }
         done += part;
     }
-    close(ends[0]);
-    close(ends[1]);
     return done == size;
-}
-
-/* Reads a file without the heap: a suspended thread may hold its lock. */
-struct lines {
-    int fd;
-    char bytes[2048];
-    ssize_t size, at;
-};
-
-static int next_char(struct lines *lines)
-{
-    if (lines->at == lines->size) {
-        lines->size = read(lines->fd, lines->bytes, sizeof lines->bytes);
-        lines->at = 0;
-    }
-    return lines->size > 0 ? lines->bytes[lines->at++] : -1;
-}
-
-/* The line without what does not fit. */
-static int next_line(struct lines *lines, char *ret_line, unsigned capacity)
-{
-    unsigned length = 0;
-    int c = next_char(lines);
-    if (c < 0) {
-        return 0;
-    }
-    for (; c >= 0 && c != '\n'; c = next_char(lines)) {
-        if (length < capacity - 1) {
-            ret_line[length++] = (char)c;
-        }
-    }
-    ret_line[length] = '\0';
-    return 1;
-}
-
-/* The mapping that holds `address`, or the first one after it. Returns Mach's protection bits: 1
- * read, 2 write, 4 execute; and 8: of a file; -1: there is none. */
-static int32_t host_find_region(uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
-{
-    char line[96], mode[8];
-    int32_t protection = -1;
-    struct lines lines = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
-    while (protection < 0 && next_line(&lines, line, sizeof line)) {
-        unsigned long start, end, inode;
-        if (sscanf(line, "%lx-%lx %7s %*x %*s %lu", &start, &end, mode, &inode) == 4 &&
-            address < end) {
-            *ret_start = start;
-            *ret_end = end;
-            protection = (mode[0] == 'r') | (mode[1] == 'w') << 1 | (mode[2] == 'x') << 2 |
-                         (inode != 0) << 3;
-        }
-    }
-    close(lines.fd);
-    uint64_t start, end;
-    int32_t known =
-        protection < 0
-            ? -1
-            : host_image_protection(address > *ret_start ? address : *ret_start, &start, &end);
-    if (known >= 0) {
-        *ret_start = start > *ret_start ? start : *ret_start;
-        *ret_end = end < *ret_end ? end : *ret_end;
-        protection = (protection & ~7) | known;
-    }
-    return protection;
 }
 
 /* Sleep while *word == expected, for timeout_ns at most. A suspension does not end that. */
@@ -284,96 +221,95 @@ static int32_t host_vsscanf(const char *text, const char *format, void *argument
         "_host_" #name, (uint64_t)(uintptr_t)host_##name                                           \
     }
 
-uint64_t host_find_primitive(const char *name)
+const struct host_primitive host_primitives[] = {
+    PRIMITIVE(write),
+    PRIMITIVE(exit),
+    PRIMITIVE(getpid),
+    PRIMITIVE(gettid),
+    PRIMITIVE(now_ns),
+    PRIMITIVE(cpu_ns),
+    PRIMITIVE(map),
+    PRIMITIVE(unmap),
+    PRIMITIVE(protect),
+    PRIMITIVE(find_export_in),
+    PRIMITIVE(find_lazy),
+    PRIMITIVE(load_later),
+    PRIMITIVE(initialiser),
+    PRIMITIVE(read_memory),
+    PRIMITIVE(stack_end),
+    PRIMITIVE(stack_size),
+    PRIMITIVE(count_images),
+    PRIMITIVE(get_image),
+    PRIMITIVE(image_size),
+    PRIMITIVE(export_at),
+    PRIMITIVE(find_export),
+    PRIMITIVE(find_region),
+    PRIMITIVE(getuid),
+    PRIMITIVE(close),
+    PRIMITIVE(sleep),
+    PRIMITIVE(wake),
+    PRIMITIVE(start_thread),
+    PRIMITIVE(end_thread),
+    PRIMITIVE(count_threads),
+    PRIMITIVE(is_thread),
+    PRIMITIVE(suspend_thread),
+    PRIMITIVE(resume_thread),
+    PRIMITIVE(get_registers),
+    PRIMITIVE(is_waiting),
+    PRIMITIVE(read_cpu),
+    PRIMITIVE(real_ns),
+    PRIMITIVE(vsnprintf),
+    PRIMITIVE(vsscanf),
+    LIBC(memmem),
+    PRIMITIVE(fork_and_wait),
+    PRIMITIVE(mark),
+    LIBC(strncasecmp),
+    LIBC(stpcpy),
+    LIBC(strtok_r),
+    PRIMITIVE(open),
+    PRIMITIVE(read),
+    PRIMITIVE(stat),
+    PRIMITIVE(map_file),
+    PRIMITIVE(open_folder),
+    PRIMITIVE(next_name),
+    PRIMITIVE(close_folder),
+    PRIMITIVE(open_folder_of),
+    LIBC(putenv),
+    LIBC(getentropy),
+    LIBC(malloc),
+    LIBC(calloc),
+    LIBC(realloc),
+    LIBC(free),
+    LIBC(memcpy),
+    LIBC(memmove),
+    LIBC(memset),
+    LIBC(memcmp),
+    LIBC(memchr),
+    LIBC(strchr),
+    LIBC(strrchr),
+    LIBC(strstr),
+    LIBC(strncmp),
+    LIBC(strcasecmp),
+    LIBC(strspn),
+    LIBC(strcspn),
+    LIBC(strcpy),
+    LIBC(strncpy),
+    LIBC(strnlen),
+    LIBC(strtol),
+    LIBC(strtoul),
+    LIBC(getenv),
+    {NULL, 0},
+};
+
+/* With a number that no program of these tests gets for its files. */
+static int open_copies(void)
 {
-    const struct {
-        const char *name;
-        uint64_t address;
-    } all[] = {
-        PRIMITIVE(write),
-        PRIMITIVE(exit),
-        PRIMITIVE(getpid),
-        PRIMITIVE(gettid),
-        PRIMITIVE(now_ns),
-        PRIMITIVE(cpu_ns),
-        PRIMITIVE(map),
-        PRIMITIVE(unmap),
-        PRIMITIVE(protect),
-        PRIMITIVE(find_export_in),
-        PRIMITIVE(find_lazy),
-        PRIMITIVE(load_later),
-        PRIMITIVE(initialiser),
-        PRIMITIVE(read_memory),
-        PRIMITIVE(stack_end),
-        PRIMITIVE(stack_size),
-        PRIMITIVE(count_images),
-        PRIMITIVE(get_image),
-        PRIMITIVE(image_size),
-        PRIMITIVE(export_at),
-        PRIMITIVE(find_export),
-        PRIMITIVE(find_region),
-        PRIMITIVE(getuid),
-        PRIMITIVE(close),
-        PRIMITIVE(sleep),
-        PRIMITIVE(wake),
-        PRIMITIVE(start_thread),
-        PRIMITIVE(end_thread),
-        PRIMITIVE(count_threads),
-        PRIMITIVE(is_thread),
-        PRIMITIVE(suspend_thread),
-        PRIMITIVE(resume_thread),
-        PRIMITIVE(get_registers),
-        PRIMITIVE(is_waiting),
-        PRIMITIVE(read_cpu),
-        PRIMITIVE(real_ns),
-        PRIMITIVE(vsnprintf),
-        PRIMITIVE(vsscanf),
-        LIBC(memmem),
-        PRIMITIVE(fork_and_wait),
-        PRIMITIVE(mark),
-        LIBC(strncasecmp),
-        LIBC(stpcpy),
-        LIBC(strtok_r),
-        PRIMITIVE(open),
-        PRIMITIVE(read),
-        PRIMITIVE(stat),
-        PRIMITIVE(map_file),
-        PRIMITIVE(open_folder),
-        PRIMITIVE(next_name),
-        PRIMITIVE(close_folder),
-        PRIMITIVE(open_folder_of),
-        LIBC(putenv),
-        LIBC(getentropy),
-        LIBC(malloc),
-        LIBC(calloc),
-        LIBC(realloc),
-        LIBC(free),
-        LIBC(memcpy),
-        LIBC(memmove),
-        LIBC(memset),
-        LIBC(memcmp),
-        LIBC(memchr),
-        LIBC(strchr),
-        LIBC(strrchr),
-        LIBC(strstr),
-        LIBC(strncmp),
-        LIBC(strcasecmp),
-        LIBC(strspn),
-        LIBC(strcspn),
-        LIBC(strcpy),
-        LIBC(strncpy),
-        LIBC(strnlen),
-        LIBC(strtol),
-        LIBC(strtoul),
-        LIBC(getenv),
-    };
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strcmp(all[i].name, name) == 0) {
-            return all[i].address;
-        }
+    int fd = memfd_create("copies", MFD_CLOEXEC), high = fcntl(fd, F_DUPFD_CLOEXEC, COPIES_FD);
+    if (high < 0) {
+        host_fail("no file in memory");
     }
-    uint64_t store = host_find_store(name);
-    return store != 0 ? store : host_find_program(name);
+    close(fd);
+    return high;
 }
 
 /* libSystem, the program, and those of DYLD_INSERT_LIBRARIES. */
@@ -398,6 +334,7 @@ int main(int argc, char **argv, char **envp)
         host_fail("usage: machohost LIBSYSTEM PROGRAM [ARGUMENT...]");
     }
     stack = host_map(STACK_BYTES);
+    copies = open_copies();
     host_load(paths, list_images(argv, paths));
     uint64_t start = host_find_export("_sim_start"), program = host_entry(1);
     if (start == 0 || program == 0 || stack == NULL) {

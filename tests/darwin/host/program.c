@@ -125,25 +125,22 @@ static uint64_t host_format_time(char *text, uint64_t size, const char *format,
         "_host_" #name, (uint64_t)(uintptr_t)host_##name                                           \
     }
 
-uint64_t host_find_program(const char *name)
-{
-    const struct {
-        const char *name;
-        uint64_t address;
-    } all[] = {
-        PRIMITIVE(access),         PRIMITIVE(stat_path),
-        PRIMITIVE(touch),          PRIMITIVE(real_path),
-        PRIMITIVE(current_folder), PRIMITIVE(rewind_folder),
-        PRIMITIVE(is_open),        PRIMITIVE(is_terminal),
-        PRIMITIVE(columns),        PRIMITIVE(processors),
-        PRIMITIVE(error_text),     PRIMITIVE(parse_double),
-        PRIMITIVE(parse_address),  PRIMITIVE(format_address),
-        PRIMITIVE(format_time),    {"_host_strcasestr", (uint64_t)(uintptr_t)strcasestr},
-    };
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strcmp(all[i].name, name) == 0) {
-            return all[i].address;
-        }
-    }
-    return 0;
-}
+const struct host_primitive host_program_primitives[] = {
+    PRIMITIVE(access),
+    PRIMITIVE(stat_path),
+    PRIMITIVE(touch),
+    PRIMITIVE(real_path),
+    PRIMITIVE(current_folder),
+    PRIMITIVE(rewind_folder),
+    PRIMITIVE(is_open),
+    PRIMITIVE(is_terminal),
+    PRIMITIVE(columns),
+    PRIMITIVE(processors),
+    PRIMITIVE(error_text),
+    PRIMITIVE(parse_double),
+    PRIMITIVE(parse_address),
+    PRIMITIVE(format_address),
+    PRIMITIVE(format_time),
+    {"_host_strcasestr", (uint64_t)(uintptr_t)strcasestr},
+    {NULL, 0},
+};

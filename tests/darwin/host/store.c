@@ -163,12 +163,14 @@ static int64_t host_remove_attribute(int32_t fd, const char *name)
 static void *host_map_shared(int32_t fd, uint64_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    host_note_mappings();
     return memory != MAP_FAILED ? memory : NULL;
 }
 
 static int64_t host_map_shared_memory(uint64_t size, void **ret_memory)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    host_note_mappings();
     *ret_memory = memory;
     return memory != MAP_FAILED ? 0 : -errno;
 }
@@ -257,48 +259,37 @@ static int64_t host_utc(int64_t seconds, int32_t ret_fields[9])
         "_host_" #name, (uint64_t)(uintptr_t)host_##name                                           \
     }
 
-uint64_t host_find_store(const char *name)
-{
-    const struct {
-        const char *name;
-        uint64_t address;
-    } all[] = {
-        PRIMITIVE(open_at),
-        PRIMITIVE(make_folder),
-        PRIMITIVE(stat_at),
-        PRIMITIVE(rename_at),
-        PRIMITIVE(unlink_at),
-        PRIMITIVE(link),
-        PRIMITIVE(change_mode),
-        PRIMITIVE(resize),
-        PRIMITIVE(change_owner),
-        PRIMITIVE(become),
-        PRIMITIVE(geteuid),
-        PRIMITIVE(make_pipe),
-        PRIMITIVE(set_umask),
-        PRIMITIVE(write_file),
-        PRIMITIVE(pread),
-        PRIMITIVE(pwrite),
-        PRIMITIVE(seek),
-        PRIMITIVE(sync),
-        PRIMITIVE(lock_file),
-        PRIMITIVE(get_attribute),
-        PRIMITIVE(set_attribute),
-        PRIMITIVE(remove_attribute),
-        PRIMITIVE(map_shared),
-        PRIMITIVE(map_shared_memory),
-        PRIMITIVE(hide_from_children),
-        PRIMITIVE(fork),
-        PRIMITIVE(wait_for),
-        PRIMITIVE(kill),
-        PRIMITIVE(process),
-        PRIMITIVE(boot_id),
-        PRIMITIVE(utc),
-    };
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strcmp(all[i].name, name) == 0) {
-            return all[i].address;
-        }
-    }
-    return 0;
-}
+const struct host_primitive host_store_primitives[] = {
+    PRIMITIVE(open_at),
+    PRIMITIVE(make_folder),
+    PRIMITIVE(stat_at),
+    PRIMITIVE(rename_at),
+    PRIMITIVE(unlink_at),
+    PRIMITIVE(link),
+    PRIMITIVE(change_mode),
+    PRIMITIVE(resize),
+    PRIMITIVE(change_owner),
+    PRIMITIVE(become),
+    PRIMITIVE(geteuid),
+    PRIMITIVE(make_pipe),
+    PRIMITIVE(set_umask),
+    PRIMITIVE(write_file),
+    PRIMITIVE(pread),
+    PRIMITIVE(pwrite),
+    PRIMITIVE(seek),
+    PRIMITIVE(sync),
+    PRIMITIVE(lock_file),
+    PRIMITIVE(get_attribute),
+    PRIMITIVE(set_attribute),
+    PRIMITIVE(remove_attribute),
+    PRIMITIVE(map_shared),
+    PRIMITIVE(map_shared_memory),
+    PRIMITIVE(hide_from_children),
+    PRIMITIVE(fork),
+    PRIMITIVE(wait_for),
+    PRIMITIVE(kill),
+    PRIMITIVE(process),
+    PRIMITIVE(boot_id),
+    PRIMITIVE(utc),
+    {NULL, 0},
+};

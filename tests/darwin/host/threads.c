@@ -257,14 +257,18 @@ int32_t host_read_cpu(uint32_t index, uint64_t *ret_ns)
     return 0;
 }
 
+/* A thread that declines gets the processor first: it may wait for it, at the border. */
 static void stop(struct thread *thread)
 {
-    do {
-        sched_yield();
+    for (;;) {
         __atomic_store_n(&thread->phase, ASKED, __ATOMIC_SEQ_CST);
         syscall(SYS_tgkill, getpid(), thread->tid, SIGRTMIN);
         wait_while(thread, ASKED);
-    } while (thread->phase == DECLINED);
+        if (thread->phase != DECLINED) {
+            return;
+        }
+        sched_yield();
+    }
 }
 
 int32_t host_suspend_thread(uint32_t index)

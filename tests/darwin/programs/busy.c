@@ -16,7 +16,7 @@ enum { BUSY = 2, FRAMES = 50 };
 
 static unsigned mistakes;
 static volatile int is_over;
-static uint64_t tids[BUSY];
+static uint64_t tids[BUSY], turns[BUSY];
 
 #define FUNCTION __attribute__((noinline)) static long
 
@@ -58,8 +58,24 @@ static void *work(void *argument)
     __atomic_store_n(tid, sonde__os_tid(), __ATOMIC_SEQ_CST);
     for (long i = 0; !is_over; i++) {
         sum += many(i, 1, 2, 3, 4, 5, 6, 7, 8, sum & 7);
+        __atomic_store_n(&turns[tid - tids], (uint64_t)i, __ATOMIC_RELAXED);
     }
     return (void *)sum;
+}
+
+/* Until each thread has called all functions since it was stopped, so that it comes to other
+ * places. */
+static void wait_for_turns(void)
+{
+    uint64_t before[BUSY];
+    for (unsigned i = 0; i < BUSY; i++) {
+        before[i] = __atomic_load_n(&turns[i], __ATOMIC_RELAXED);
+    }
+    for (unsigned i = 0; i < BUSY; i++) {
+        while (__atomic_load_n(&turns[i], __ATOMIC_RELAXED) < before[i] + 2) {
+            usleep(10);
+        }
+    }
 }
 
 /* The functions in order of address. */
@@ -129,11 +145,11 @@ int main(void)
         }
         mistakes += sonde__os_stop_open(tids[i], &stopped[i].stop) != SONDE_OK;
     }
-    usleep(1000);
     for (unsigned round = 0; round < ROUNDS; round++) {
         for (unsigned i = 0; i < BUSY; i++) {
             sonde_stack_init(&stopped[i].stack, pcs[i], how[i], FRAMES, 0);
         }
+        wait_for_turns();
         sonde__capture_stopped(stopped, BUSY);
         for (unsigned i = 0; i < BUSY; i++, captured++) {
             if (stopped[i].status != SONDE_OK || !is_whole(&stopped[i].stack)) {

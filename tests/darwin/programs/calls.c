@@ -20,7 +20,7 @@ enum { BUSY = 4, FRAMES = 100, DEPTH = 9 };
 
 static unsigned mistakes, deepest;
 static volatile int is_over;
-static uint64_t tids[BUSY];
+static uint64_t tids[BUSY], turns[BUSY];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned shared;
 
@@ -59,11 +59,27 @@ static void *work(void *argument)
     __atomic_store_n(tid, sonde__os_tid(), __ATOMIC_SEQ_CST);
     for (long i = 0; !is_over; i++) {
         sum += recurses(i, i % DEPTH);
+        __atomic_store_n(&turns[tid - tids], (uint64_t)i, __ATOMIC_RELAXED);
         if (tid != &tids[0] && i % 100 == 0) { /* the first one never waits */
             usleep(20);
         }
     }
     return (void *)sum;
+}
+
+/* Until each thread has gone through its functions since it was stopped, so that it comes to other
+ * places. */
+static void wait_for_turns(void)
+{
+    uint64_t before[BUSY];
+    for (unsigned i = 0; i < BUSY; i++) {
+        before[i] = __atomic_load_n(&turns[i], __ATOMIC_RELAXED);
+    }
+    for (unsigned i = 0; i < BUSY; i++) {
+        while (__atomic_load_n(&turns[i], __ATOMIC_RELAXED) < before[i] + 2) {
+            usleep(10);
+        }
+    }
 }
 
 /* Of the functions above, the one that contains the pc; 0: none. */
@@ -117,7 +133,7 @@ int main(void)
         for (unsigned i = 0; i < BUSY; i++) {
             sonde_stack_init(&stopped[i].stack, pcs[i], how[i], FRAMES, 0);
         }
-        usleep(30); /* so that the threads come to other places */
+        wait_for_turns();
         sonde__capture_stopped(stopped, BUSY);
         for (unsigned i = 0; i < BUSY; i++, captured++) {
             if (stopped[i].status != SONDE_OK || !is_whole(&stopped[i].stack)) {

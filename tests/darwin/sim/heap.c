@@ -195,7 +195,9 @@ void *aligned_alloc(size_t alignment, size_t size)
 void *calloc(size_t count, size_t size)
 {
     size_t all;
-    void *block = __builtin_mul_overflow(count, size, &all) ? 0 : malloc(all);
+    void *block = __builtin_mul_overflow(count, size, &all)
+                      ? 0
+                      : malloc_zone_malloc(&default_zone.public, all);
     return block != 0 ? memset(block, 0, all) : 0;
 }
 
