@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* No function is called for the first time while a thread is suspended: its lazy pointer would be
- * bound then, for which dyld takes a lock that the suspended thread may have. first WAY, in a
- * process of its own, because only the first capture shows it: `one` thread, `all` in turn, all of
- * one `moment`, or the `watch`. */
+/* No thread calls a function for the first time while it has suspended another one: its lazy
+ * pointer would be bound then, for which dyld takes a lock that the suspended thread may have. (The
+ * watch's thread that looks for names may do so meanwhile: nobody waits for it, also when the
+ * stalled thread has that lock.) first WAY, in a process of its own, because only the first capture
+ * shows it: `one` thread, `all` in turn, all of one `moment`, or the `watch`. */
 #include <dispatch/dispatch.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #include "workers.h"
 
 extern void (*sim_on_lazy_bind)(const char *name);
+uint32_t sim_own_suspended(void);
+void sim_hold_dyld(int is_held);
 
 enum { FRAMES = 100, NAMES_MAX = 64 };
 #define THRESHOLD_NS 100000000u
@@ -27,8 +30,8 @@ static struct sonde_captured captured = {.struct_bytes = sizeof captured};
 
 static void see(const char *name)
 {
-    binds++;
-    if (__atomic_load_n(&sim_suspended, __ATOMIC_SEQ_CST) != 0 && bound_count < NAMES_MAX) {
+    __atomic_fetch_add(&binds, 1, __ATOMIC_RELAXED);
+    if (sim_own_suspended() != 0 && bound_count < NAMES_MAX) {
         bound[bound_count++] = name;
     }
 }
@@ -46,6 +49,11 @@ static void spin(void *unused)
 {
     struct stalling stalling = begin_stalling();
     (void)unused;
+    sim_hold_dyld(1);
+    while (told_now() - stalling.since_ns < STALL_NS) {
+        sum++;
+    }
+    sim_hold_dyld(0);
     while (is_stalling(&stalling, STALL_NS)) {
         sum++;
     }
@@ -72,6 +80,7 @@ int main(int argc, char **argv)
     struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
     start_workers();
     sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    CHECK(sim_own_suspended() == 0); /* its pointer is bound: see() calls it */
     sim_on_lazy_bind = see;
     if (strcmp(way, "one") == 0) {
         CHECK(sonde_thread_capture(workers[0].tid, NULL, &stack, &captured) == SONDE_OK);

@@ -117,6 +117,25 @@ uint64_t sim_lazy_binds;
 extern void (*sim_on_lazy_bind)(const char *name);
 void (*sim_on_lazy_bind)(const char *name);
 
+/* For tests: the calling thread has dyld's lock, as if it loaded a library, or leaves it. */
+void sim_hold_dyld(int is_held);
+static uint32_t dyld_is_held;
+static _Thread_local int holds_dyld;
+
+void sim_hold_dyld(int is_held)
+{
+    holds_dyld = is_held;
+    __atomic_store_n(&dyld_is_held, is_held != 0, __ATOMIC_SEQ_CST);
+    host_wake(&dyld_is_held);
+}
+
+static void await_dyld(void)
+{
+    while (!holds_dyld && __atomic_load_n(&dyld_is_held, __ATOMIC_SEQ_CST) != 0) {
+        host_sleep(&dyld_is_held, 1, 1000000000);
+    }
+}
+
 /* What dyld_stub_binder (bind.S) calls, and jumps to. in_image: of the caller's image, as its
  * __stub_helper passes it. */
 uint64_t sim_bind_lazily(const void *in_image, uint64_t offset);
@@ -125,6 +144,7 @@ uint64_t sim_bind_lazily(const void *in_image, uint64_t offset)
     uint64_t *slot = 0;
     const char *name = 0;
     uint64_t function = host_find_lazy(in_image, offset, &slot, &name);
+    await_dyld();
     __atomic_fetch_add(&sim_lazy_binds, 1, __ATOMIC_RELAXED);
     if (sim_on_lazy_bind != 0) {
         sim_on_lazy_bind(name);

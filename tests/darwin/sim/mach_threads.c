@@ -18,6 +18,7 @@ enum { LISTS_MAX = 16, PORT_STEP = 0x100, PORT_FIRST = 0x503 };
 /* References held to ports of threads, and arrays of task_threads() that nobody freed. */
 int64_t sim_port_references, sim_lists;
 uint32_t sim_suspended;
+static _Thread_local uint32_t own_suspended;
 /* Injected by tests: the result of the next calls, if it is not KERN_SUCCESS, and a function that
  * runs when the list of threads was made. */
 kern_return_t sim_suspend_result, sim_state_result, sim_list_result;
@@ -114,6 +115,7 @@ kern_return_t thread_suspend(thread_act_t port)
         return KERN_TERMINATED;
     }
     __atomic_fetch_add(&sim_suspended, 1, __ATOMIC_SEQ_CST);
+    own_suspended++;
     return KERN_SUCCESS;
 }
 
@@ -130,7 +132,15 @@ kern_return_t thread_resume(thread_act_t port)
         __atomic_fetch_add(&sim_suspended, 1, __ATOMIC_SEQ_CST);
         return KERN_FAILURE;
     }
+    own_suspended--;
     return KERN_SUCCESS;
+}
+
+/* For tests: how many threads the calling one has suspended. */
+uint32_t sim_own_suspended(void);
+uint32_t sim_own_suspended(void)
+{
+    return own_suspended;
 }
 
 /* The host's order of registers is that of these structs. */
