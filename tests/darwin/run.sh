@@ -1,10 +1,11 @@
 #!/bin/sh
 # run.sh ARCH OUT OBJECTS HEADERS: for x86_64 or arm64, build the host and the programs of this folder in OUT, and run them: a line "ok NAME" or
 # "not ok NAME" for each. OBJECTS: the build folder of sonde's objects for Darwin. SONDE_CLI: sonde for this machine. Returns 0 if all are ok.
-# SONDE_REPEATS: how often each program is run; it is ok if all runs are.
+# SONDE_REPEATS: how often each program is run; it is ok if all runs are. From 50 on, loops that are long only to meet a rare moment are
+# shared among the runs: each makes a tenth of what a single run makes, so all make five times as much. SONDE_PARTS: another share.
 here=$(cd "$(dirname "$0")" && pwd)
 arch=$1 out=$2 objects=$3 headers=$4
-failed=0 repeats=${SONDE_REPEATS:-1} runs=0 bad_runs=0 captures=0
+failed=0 repeats=${SONDE_REPEATS:-1} parts=${SONDE_PARTS:-$((${SONDE_REPEATS:-1} < 50 ? 1 : 10))} runs=0 bad_runs=0 captures=0
 # rounds: of calls.c, with four threads and four sets of flags: 30,000 captures on both machines
 case $arch in
     arm64) emulator=qemu-aarch64 signed=-mbranch-protection=pac-ret+leaf rounds=200 ;;
@@ -91,7 +92,7 @@ uses="-I$here/../../src/common/base -I$here/../../src/machine/arch -I$here/../..
 each_way "$frame_ways" 'stacks of other threads' '0 mistakes' "$calls $uses" \
     "$out/libsonde.a" threads.c workers.c
 
-each_way "$frame_ways" 'the public functions about threads' '0 mistakes' "$calls" \
+each_way "$frame_ways" 'the public functions about threads' '0 mistakes' "$calls -DDUELS=$((300 / parts))" \
     "$out/libsonde.a -undefined dynamic_lookup" api.c workers.c
 
 each_way "$ways" "queues that threads work for, and their stacks' bounds" '0 mistakes' "$calls" \
@@ -115,10 +116,10 @@ case_ "a stripped program has the names of its dSYM" 0 '0 mistakes' run names
 each_way "$ways" 'threads in code without unwind information' '0 mistakes' "$calls $uses" \
     "$out/libsonde.a" bare.c
 
-each_way "$small_ways" 'threads stopped anywhere in small functions' ', 0 mistakes' "$calls $uses" \
+each_way "$small_ways" 'threads stopped anywhere in small functions' ', 0 mistakes' "$calls -DROUNDS=$((500 / parts)) $uses" \
     "$out/libsonde.a" busy.c
 
-each_way "$small_ways" 'threads busy in libSystem' ', 0 mistakes' "$calls -DROUNDS=$rounds $uses" \
+each_way "$small_ways" 'threads busy in libSystem' ', 0 mistakes' "$calls -DROUNDS=$((rounds / parts)) $uses" \
     "$out/libsonde.a" calls.c
 
 # hooks: every kind of pointer, in both formats; arm64e, whose pointers are signed
@@ -323,12 +324,13 @@ preload=$out/libsonde-preload.dylib
     "$here/build.sh" "$arch" "$out" "$headers" plain '-O2 -fno-optimize-sibling-calls' '-undefined dynamic_lookup' "$here/programs/plain.m" &&
     printf '[rule "photo"]\napi = -[Photos thumbnail:]\nlimit = 400/60s\n' >"$out/plain.ini" &&
     "$SONDE_CLI" audit compile "$out/plain.ini" -o "$out/plain.rules" >"$out/out.txt" || { echo "not ok the library to insert is built"; exit 1; }
-# inserted VARIABLE=VALUE...: run it with these variables only
+# inserted VARIABLE=VALUE...: run it with these variables only. $stalls: its run loop stalls
+stalls=
 # shellcheck disable=SC2086 # no emulator is no word
 inserted() { env -i PATH="$PATH" HOME="$out" DYLD_INSERT_LIBRARIES="$out/CoreFoundation:$preload" "$@" \
-    $emulator "$out/machohost" "$out/libSystem.dylib" "$out/plain"; }
+    $emulator "$out/machohost" "$out/libSystem.dylib" "$out/plain" $stalls; }
 inserted_all() { # the watch and the audit, with a report in a folder and one in a file
-    rm -rf "$out/plain.spool" "$out/plain.report"
+    rm -rf "$out/plain.spool" "$out/plain.report" && stalls=yes
     inserted SONDE_WATCH=250ms SONDE_AUDIT=plain.rules SONDE_REPORT="$out/plain.report" SONDE_SPOOL="$out/plain.spool" SONDE_BUILD=9 &&
         grep -q '^ *#[0-9]* *load_photos' "$out/out.txt" && grep -q '^sonde: photo: -\[Photos thumbnail:\] by show_album < main' "$out/out.txt" &&
         [ "$("$SONDE_CLI" show "$out/plain.report" | grep -c ' 500 calls, 100 more than allowed ')" = 1 ] &&
@@ -336,6 +338,7 @@ inserted_all() { # the watch and the audit, with a report in a folder and one in
 }
 case_ "a library that is inserted watches and audits" 0 'sum 124750' inserted_all
 case_ "the inserted library does nothing unasked" 0 'sum 124750' inserted
+stalls=
 case_ "a wrong variable is told" 0 'sonde: SONDE_WATCH is "soon": expected the time after which a loop stalls, at least 20ms (250ms, 2s), 1 or 0. Nothing is started' \
     inserted SONDE_WATCH=soon SONDE_AUDIT=plain.rules
 case_ "a variable that is not known is told" 0 'sonde: SONDE_AUDITS is not known, and does nothing. There are SONDE_WATCH,' inserted SONDE_AUDITS=1

@@ -126,7 +126,9 @@ static void check_names(void)
 
 /* --- threads that capture each other: neither must stop while it has stopped the other --- */
 
-enum { DUELS = 300 };
+#ifndef DUELS
+#    define DUELS 300
+#endif
 static struct duel {
     uint64_t tid, other;
     unsigned captured;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An app that knows nothing of sonde: libsonde-preload.dylib is inserted. It asks a method for 500
- * thumbnails when it starts, and its run loop has an input that is handled too slowly. */
+ * thumbnails when it starts, and its run loop has an input, which is handled too slowly if there is
+ * an argument. */
 #include <Block.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #include "../sim/foundation.h"
 
 #define STALL_NS 700000000u
+
+static uint64_t stall_ns;
 
 @interface Photos : NSObject
 - (int)thumbnail:(int)index;
@@ -52,7 +55,7 @@ __attribute__((noinline)) static void load_photos(void *info)
 {
     uint64_t begin = clock_gettime_nsec_np(CLOCK_THREAD_CPUTIME_ID); /* whatever else runs */
     (void)info;
-    while (clock_gettime_nsec_np(CLOCK_THREAD_CPUTIME_ID) - begin < STALL_NS) {
+    while (clock_gettime_nsec_np(CLOCK_THREAD_CPUTIME_ID) - begin < stall_ns) {
         turns++;
     }
 }
@@ -82,8 +85,10 @@ __attribute__((noinline)) static void run_loop(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    stall_ns = argc > 1 ? STALL_NS : STALL_NS / 100;
     int sum = show_album() + make_blocks(-1);
     run_loop();
     printf("sum %d\n", sum);
