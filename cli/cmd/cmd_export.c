@@ -3,37 +3,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_fit.h"
 #include "cli_shown.h"
 #include "cmd.h"
 #include "export.h"
 #include "export_sarif.h"
 #include "report_later.h"
 
-enum format {
-    FOLDED,
-    FIREFOX,
-    SPEEDSCOPE,
-    PPROF,
-    OTLP,
-    PERFETTO,
-    APPLE,
-    BS,
-    GLIBC,
-    JSON,
-    TEXT,
-    SARIF
-};
-/* "otlp" alone would change with each version of the protocol. */
-static const char *const formats[] = {"folded",   "firefox", "speedscope", "pprof", "otlp-1.10",
-                                      "perfetto", "apple",   "bs",         "glibc", "json",
-                                      "text",     "sarif",   NULL};
 /* Obsolete words of --style, and their replacements. */
 static const char *const styles[] = {"folded", "json", "sonde", "callstack", "bs", "glibc", NULL};
-static const enum format style_formats[] = {FOLDED, JSON, TEXT, APPLE, BS, GLIBC};
-
-_Static_assert((int)FOLDED == (int)SONDE__EXPORT_FOLDED &&
-                   (int)PERFETTO == (int)SONDE__EXPORT_PERFETTO,
-               "the first words are those of enum sonde__export_format");
+static const enum sonde__export_format style_formats[] = {
+    SONDE__EXPORT_FOLDED, SONDE__EXPORT_JSON, SONDE__EXPORT_TEXT,
+    SONDE__EXPORT_APPLE,  SONDE__EXPORT_BS,   SONDE__EXPORT_GLIBC};
 
 #define NOT_GIVEN 255u
 
@@ -50,7 +31,7 @@ static const struct sonde__cli_option options[] = {
     {"format", 'f', "FORMAT",
      "folded (the default), firefox, speedscope, pprof, otlp-1.10, perfetto, apple, bs, glibc, "
      "json, text or sarif",
-     sonde__cli_take_word, offsetof(struct request, format), .words = formats},
+     sonde__cli_take_word, offsetof(struct request, format), .words = sonde__export_words},
     {"style", 0, "STYLE",
      "an older name of --format: folded, json, sonde (text), callstack (apple), bs or glibc",
      sonde__cli_take_word, offsetof(struct request, style), .words = styles},
@@ -61,49 +42,22 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* The styles of other tools need threads, as text. */
-static enum sonde_status check_styled(const struct sonde__report *report,
-                                      const struct request *request, struct sonde_error *error)
-{
-    bool has_threads =
-        sonde__report_thread_count(report) != 0 || sonde__report_stall_count(report) != 0;
-    bool has_others =
-        sonde__report_call_count(report) != 0 || sonde__report_heap_blocks_count(report) != 0;
-    if (request->format < APPLE || request->format > GLIBC || has_threads || !has_others) {
-        return SONDE_OK;
-    }
-    snprintf(error->what, sizeof error->what,
-             "%s is a text of threads, and this report has %s; folded, firefox, speedscope, pprof "
-             "and otlp-1.10 have them",
-             formats[request->format],
-             sonde__report_call_count(report) != 0 ? "recorded calls" : "blocks");
-    return error->status = SONDE_UNSUPPORTED;
-}
-
 static void print(void *ctx, struct sonde__report *report, const struct sonde__report_loss *loss)
 {
-    static const enum sonde_style view_styles[] = {
-        [APPLE] = SONDE_STYLE_CALLSTACK, [BS] = SONDE_STYLE_BS,      [GLIBC] = SONDE_STYLE_GLIBC,
-        [JSON] = SONDE_STYLE_SONDE,      [TEXT] = SONDE_STYLE_SONDE,
-    };
     struct request *request = ctx;
     const struct sonde__export_options exported = {
         .format = (enum sonde__export_format)request->format,
         .raw_names = request->view.view.raw_names,
+        .view = &request->view.view,
     };
-    if (request->format <= PERFETTO) {
-        sonde__report_join_later(report); /* these formats have one stack for each sample */
-        request->status =
-            sonde__export(report, &exported, sonde__cli_sink(stdout), &request->error);
-        return;
+    request->view.view.loss = loss;
+    if (exported.format <= SONDE__EXPORT_PERFETTO) {
+        sonde__report_join_later(report);
     }
-    request->status = check_styled(report, request, &request->error);
-    if (request->status == SONDE_OK) {
-        request->view.view.loss = loss;
-        request->view.json = request->format == JSON;
-        request->view.style = view_styles[request->format];
-        sonde__cli_view_print(&request->view, report);
+    if (exported.format == SONDE__EXPORT_TEXT) {
+        sonde__cli_fit_output();
     }
+    request->status = sonde__export(report, &exported, sonde__cli_sink(stdout), &request->error);
 }
 
 static int take_format(const struct sonde__cli_command *command, struct request *request)
@@ -114,12 +68,13 @@ static int take_format(const struct sonde__cli_command *command, struct request 
     if (request->style != NOT_GIVEN) {
         request->format = style_formats[request->style];
     }
-    request->format = request->format != NOT_GIVEN ? request->format : FOLDED;
-    if (request->format >= PPROF && request->format <= PERFETTO && isatty(STDOUT_FILENO) == 1) {
+    request->format = request->format != NOT_GIVEN ? request->format : SONDE__EXPORT_FOLDED;
+    if (request->format >= SONDE__EXPORT_PPROF && request->format <= SONDE__EXPORT_PERFETTO &&
+        isatty(STDOUT_FILENO) == 1) {
         return sonde__cli_usage_error(command, "%s is no text: redirect it to a file",
-                                      formats[request->format]);
+                                      sonde__export_words[request->format]);
     }
-    if (request->format != SARIF && sonde__cli_sarif_is_asked(&request->sarif)) {
+    if (request->format != SONDE__EXPORT_SARIF && sonde__cli_sarif_is_asked(&request->sarif)) {
         return sonde__cli_usage_error(
             command, "--baseline, --suppress, --fail-on and --source-root are for --format sarif");
     }
@@ -144,7 +99,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    if (request.format == SARIF) {
+    if (request.format == SONDE__EXPORT_SARIF) {
         request.sarif.raw_names = request.view.view.raw_names;
         return sonde__cli_export_sarif(command, operands.list[0], &request.symbols, &request.sarif);
     }
