@@ -238,6 +238,14 @@ static uint32_t copy_phase(struct sonde__report_copy *copy, uint32_t id)
     return sonde__report_find_phase(copy->to, &phase);
 }
 
+/* All but its texts. */
+static void copy_thread_ids(struct sonde__report_copy *copy, struct sonde__report_thread *thread)
+{
+    thread->stack = copy_stack(copy, thread->stack);
+    thread->script_stack = copy_stack(copy, thread->script_stack);
+    thread->process = copy_process(copy, thread->process);
+}
+
 bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
                               struct sonde__report_stall *ret_stall)
 {
@@ -255,9 +263,7 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
     }
     struct sonde__report_thread *threads = (struct sonde__report_thread *)stall.threads;
     for (uint32_t i = 0; i < stall.thread_count; i++) {
-        threads[i].stack = copy_stack(copy, threads[i].stack);
-        threads[i].script_stack = copy_stack(copy, threads[i].script_stack);
-        threads[i].process = copy_process(copy, threads[i].process);
+        copy_thread_ids(copy, &threads[i]);
     }
     struct sonde__report_wait *waits = (struct sonde__report_wait *)stall.waits;
     for (uint32_t i = 0; i < stall.wait_count; i++) {
@@ -285,4 +291,12 @@ bool sonde__report_copy_call(struct sonde__report_copy *copy, uint32_t index,
     call.phase = copy_phase(copy, call.phase);
     *ret_call = call;
     return true;
+}
+
+void sonde__report_copy_thread(struct sonde__report_copy *copy, uint32_t index,
+                               struct sonde__report_thread *ret_thread)
+{
+    *ret_thread = *sonde__report_thread(copy->from, index);
+    copy_texts(copy, sonde__parts[SONDE__PART_THREADS].message, ret_thread);
+    copy_thread_ids(copy, ret_thread);
 }

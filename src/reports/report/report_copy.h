@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Copies stalls and recorded calls from one report to another, with all that they refer to.
- * Context: any thread. */
+/* Copies stalls, recorded calls and threads from one report to another, with all that they refer
+ * to. Context: any thread. */
 #ifndef SONDE_REPORT_COPY_H
 #define SONDE_REPORT_COPY_H
 
@@ -23,5 +23,9 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
 /* Call `index`, likewise. Its rule and process have their old ids. */
 bool sonde__report_copy_call(struct sonde__report_copy *copy, uint32_t index,
                              struct sonde__report_call *ret_call);
+
+/* Thread `index`, likewise, with its process. It has no arrays. */
+void sonde__report_copy_thread(struct sonde__report_copy *copy, uint32_t index,
+                               struct sonde__report_thread *ret_thread);
 
 #endif
