@@ -449,11 +449,12 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
     const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_THREAD_POOL_SIZE, options->threads,
-        MHD_OPTION_CONNECTION_LIMIT, options->connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)16384, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_THREAD_POOL_SIZE,
+        options->threads > 1 ? options->threads : 0, MHD_OPTION_CONNECTION_LIMIT,
+        options->connections, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds,
+        MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        http, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_ARRAY,
+        options->certificate != NULL ? tls : none, MHD_OPTION_END);
 }
 
 static void end_questions(struct http *http)
