@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "collector.h"
+#include "export.h"
 #include "page.h"
 
 enum { DAYS = 28, BUILDS_MAX = 50, HOURS_MAX = 100, REPORTS_MAX = 50 };
@@ -224,6 +225,16 @@ static void put_report(void *ctx, const struct store_row *row)
     fputs("</tr>\n", page->out);
 }
 
+static void put_exports(const struct page *page, int64_t group)
+{
+    fprintf(page->out, "<p>As one profile of the newest reports:");
+    for (unsigned i = 0; sonde__export_words[i] != NULL; i++) {
+        fprintf(page->out, " <a href=\"/projects/%s/groups/%" PRId64 "/export?format=%s\">%s</a>",
+                page->project, group, sonde__export_words[i], sonde__export_words[i]);
+    }
+    fputs("</p>\n", page->out);
+}
+
 static enum store_status put_tables(struct http_request *request, const struct page *page,
                                     int64_t group)
 {
@@ -248,6 +259,7 @@ static enum store_status put_tables(struct http_request *request, const struct p
         status = store_reports(store, request->project, group, false, REPORTS_MAX, put_report,
                                (void *)(uintptr_t)page);
         fputs("</table>\n", out);
+        put_exports(page, group);
     }
     return status;
 }

@@ -9,6 +9,7 @@
 http_handler answer_ingest, answer_envelope, answer_alive, answer_ready, answer_metrics,
     answer_openapi;
 http_handler answer_projects, answer_groups, answer_group, answer_reports, answer_report;
+http_handler answer_export_group, answer_export_report;
 http_handler answer_home_page, answer_groups_page, answer_group_page;
 http_handler answer_change_group, answer_join_group, answer_leave_group, answer_actions;
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cause.h"
 #include "digest_calls.h"
-#include "import_model.h"
 #include "mem_heap.h"
 #include "report_fingerprint.h"
 #include "report_read.h"
@@ -145,28 +145,13 @@ static enum sonde_status read_stalls(const struct sonde__report *report, struct 
 
 /* --- errors and crashes --- */
 
-/* What went wrong in this thread, and whether the program ended by it. Null: nothing did. */
-static const char *error_of(const struct sonde__report *report,
-                            const struct sonde__report_thread *thread, bool *ret_is_fatal)
-{
-    static const char *const words[] = {IMPORT_ERROR, IMPORT_CRASHED};
-    const char *note = sonde__report_text(report, thread->note);
-    for (unsigned i = 0; i < 2; i++) {
-        if (strncmp(note, words[i], strlen(words[i])) == 0) {
-            *ret_is_fatal = i == 1;
-            return note + strlen(words[i]);
-        }
-    }
-    return NULL;
-}
-
 static enum sonde_status read_error(const struct sonde__report *report,
                                     const struct sonde__report_thread *thread,
                                     struct digest_event *ret_event)
 {
     struct sonde__report_fingerprint fingerprint;
     struct digest_event event = {.kind = DIGEST_ERROR, .begin_ns = thread->time_ns, .count = 1};
-    const char *what = error_of(report, thread, &event.is_fatal);
+    const char *what = cause_error(report, thread, &event.is_fatal);
     const char *name = sonde__report_text(report, thread->name);
     enum sonde_status status =
         sonde__report_error_fingerprint(report, thread->stack, what, &fingerprint);
@@ -187,7 +172,7 @@ static enum sonde_status read_errors(const struct sonde__report *report, struct 
     bool is_fatal;
     for (uint32_t i = 0; i < threads && status == SONDE_OK; i++) {
         const struct sonde__report_thread *thread = sonde__report_thread(report, i);
-        if (error_of(report, thread, &is_fatal) == NULL) {
+        if (cause_error(report, thread, &is_fatal) == NULL) {
             continue;
         }
         if (digest->event_count == DIGEST_EVENTS_MAX) {
@@ -251,7 +236,7 @@ static uint32_t most_events(const struct sonde__report *report)
                     sonde__report_stall_count_count(report) + sonde__report_call_count(report);
     bool is_fatal;
     for (uint32_t i = 0; i < sonde__report_thread_count(report); i++) {
-        most += error_of(report, sonde__report_thread(report, i), &is_fatal) != NULL;
+        most += cause_error(report, sonde__report_thread(report, i), &is_fatal) != NULL;
     }
     return most < DIGEST_EVENTS_MAX ? (uint32_t)most : DIGEST_EVENTS_MAX;
 }

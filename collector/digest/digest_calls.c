@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cause.h"
 #include "mem_heap.h"
 #include "mem_table.h"
-#include "report_call_key.h"
 #include "report_new.h"
 
 struct room {
-    struct sonde__report_path path;
-    struct sonde__report_call_key key;
+    struct cause_room cause;
     struct sonde__mem_table events; /* of the digest, by their groups */
 };
 
@@ -69,8 +68,7 @@ static bool read_call(const struct sonde__report *report, const struct sonde__re
     struct digest_event event = {.kind = call->rule != 0 ? DIGEST_FINDING : DIGEST_CALL,
                                  .begin_ns = call->first_ns,
                                  .count = call->count};
-    sonde__report_call_key(report, call, &room->path, &room->key);
-    sonde__report_call_key_text(&room->key.hash, event.group);
+    cause_of_call(report, call, &room->cause, event.group);
     struct digest_event *same = find(digest, room, event.group);
     if (same != NULL) {
         same->count += event.count;

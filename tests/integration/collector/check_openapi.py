@@ -294,7 +294,7 @@ wait_for("the report that gets names", lambda: BUILD_ID not in waiting())
 wait_for("a report without its file",
          lambda: [r for r in at("reports").ask(200, query="?limit=1000")["reports"] if not r["has_file"]])
 gone = [r["id"] for r in at("reports").ask(200)["reports"] if not r["has_file"]][0]
-for page in "report", "reportOfPage":
+for page in "report", "reportOfPage", "exportReport":
     at(page).ask(410, report=gone)
     at(page).ask(404, report="f" * 32)
 
@@ -308,9 +308,14 @@ for operation in [o for o in operations.values() if o.method == "GET" and "id" n
         good = schema.get("enum", [schema[k] for k in ("minimum", "maximum") if k in schema] or ["some one"])
         bad = ["wrong"] if "enum" in schema else [schema["minimum"] - 1, schema["maximum"] + 1, "x"] if "minimum" in schema else []
         for value in good:
-            operation.ask(200, query="?%s=%s" % (name, urllib.parse.quote(str(value))))
+            operation.ask(422 if value == "sarif" else 200, query="?%s=%s" % (name, urllib.parse.quote(str(value))))
         for value in bad:
             operation.ask(400, query="?%s=%s" % (name, value))
+
+AUDIT = [g["number"] for g in groups() if g["kind"] == "finding"][0]
+log = json.loads(at("exportGroup").ask(200, query="?format=sarif", group=AUDIT))
+if [r["ruleId"] for r in log["runs"][0]["results"]] != ["sleeps"]:
+    fault("the findings of a group are not its rule's")
 
 # --- what changes groups ---
 

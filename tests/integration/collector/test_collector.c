@@ -132,3 +132,34 @@ TEST_TIMEOUT(report_that_cannot_be_read_is_kept_aside, 60)
     json_free(reports);
     collector_stop(&run);
 }
+
+/* A report, and the events of a group out of its reports, as sonde export writes them. */
+TEST_TIMEOUT(exports_are_those_of_sonde, 120)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run,
+                 "for i in 1 2 3; do stalled r$i --device m$i -- $LOOP 20 sleep:300 idle:10; "
+                 "post -H \"Authorization: Bearer $INGEST\" --data-binary @r$i; done; "
+                 "stalled other -- $LOOP 20 burn:300 idle:10; "
+                 "post -H \"Authorization: Bearer $INGEST\" --data-binary @other",
+                 "201\n201\n201\n201\n");
+    collector_settle(&run);
+    check_script(
+        &run,
+        "ID=$(sed -n 's/.*\"id\": \"\\([0-9a-f]*\\)\".*/\\1/p' answer | head -1); "
+        "P=/api/projects/default; "
+        "for f in folded firefox speedscope pprof otlp-1.10 perfetto apple bs glibc json text; do "
+        "get \"$P/reports/$ID/export?format=$f\" >got; $SONDE export -f $f other >want; "
+        "cmp -s got want || echo $f; done; "
+        "N=$(get $P/groups?sort=count | grep -o '\"number\": [0-9]*' | head -1 | cut -d' ' -f2); "
+        "for i in 1 2 3; do $SONDE export r$i; done | sed 's/ [0-9]*$//' | sort -u >want; "
+        "get $P/groups/$N/export | sed 's/ [0-9]*$//' | sort -u >got; diff want got; "
+        "sum() { awk '{ n += $NF } END { print n }'; }; "
+        "a=$(for i in 1 2 3; do $SONDE export r$i; done | sum); "
+        "b=$(get $P/groups/$N/export | sum); [ $a = $b ] || echo \"$a, not $b\"; "
+        "get \"$P/groups/$N/export?format=text\" | "
+        "grep -o 'group [0-9]*: 3 of 3 events, from the newest 3 reports' | cut -d: -f2; "
+        "get \"$P/groups/$N/export?format=xml\" | grep -c 'one of these is expected'",
+        " 3 of 3 events, from the newest 3 reports\n1\n");
+    collector_stop(&run);
+}
