@@ -20,12 +20,13 @@ enum { HAS_JAIL = 0 };
 enum { HAS_JAIL = 1 };
 #endif
 
-/* Memory, reading and writing what is open, time, and the end. */
+/* Memory, reading and writing what is open, time, and the end. glibc's qsort() asks how much memory
+ * there is when it sorts more than a kilobyte (sysinfo). */
 static const uint16_t allowed[] = {
-    SYS_read,          SYS_pread64,   SYS_write,      SYS_pwrite64,     SYS_lseek,
-    SYS_fstat,         SYS_ftruncate, SYS_close,      SYS_mmap,         SYS_munmap,
-    SYS_mremap,        SYS_mprotect,  SYS_madvise,    SYS_brk,          SYS_futex,
-    SYS_clock_gettime, SYS_getrandom, SYS_exit_group, SYS_rt_sigreturn, SYS_exit,
+    SYS_read,         SYS_pread64, SYS_write,   SYS_pwrite64,      SYS_lseek,     SYS_fstat,
+    SYS_ftruncate,    SYS_close,   SYS_mmap,    SYS_munmap,        SYS_mremap,    SYS_mprotect,
+    SYS_madvise,      SYS_brk,     SYS_futex,   SYS_clock_gettime, SYS_getrandom, SYS_exit_group,
+    SYS_rt_sigreturn, SYS_exit,    SYS_sysinfo,
 };
 /* Attempts to open a file, which libraries make. */
 static const uint16_t absent[] = {SYS_openat, SYS_newfstatat};

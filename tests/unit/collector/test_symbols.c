@@ -47,6 +47,22 @@ static void use_the_cpu(void)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* More than a kilobyte: glibc asks how much memory there is. */
+static void sort_numbers(void)
+{
+    static int numbers[4096];
+    for (int i = 0; i < 4096; i++) {
+        numbers[i] = (i * 7919) % 4096;
+    }
+    qsort(numbers, 4096, sizeof *numbers, by_value);
+    _exit(numbers[1] == 1 ? 0 : 1);
+}
+
 /* How a process ends that does something in the jail. */
 static int end_of(void (*act)(void))
 {
@@ -74,6 +90,7 @@ TEST_TIMEOUT(jail_forbids_all_but_reading, 60)
     CHECK_EQ(end_of(make_process), 1000 + SIGSYS);
     CHECK_EQ(end_of(open_file), 0);
     CHECK_EQ(end_of(take_memory), 0);
+    CHECK_EQ(end_of(sort_numbers), 0);
     int end =
         end_of(use_the_cpu); /* a second of it; SIGKILL a moment later if both limits are one */
     CHECK(end == 1000 + SIGXCPU || end == 1000 + SIGKILL);
