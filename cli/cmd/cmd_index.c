@@ -324,6 +324,9 @@ const struct sonde__cli_command sonde__cmd_index = {
              "Mach-O files are read with the dSYM bundle of the same UUID beside them, as\n"
              "are dSYM bundles; a universal file gives one index for each machine.\n"
              "\n"
+             "Breakpad symbol files (.sym) are read, too. Their addresses count from the begin\n"
+             "of the image, so programs that are linked to a fixed address need the ELF.\n"
+             "\n"
              "A malformed unit of the debug information is listed and left out; the rest is\n"
              "indexed, and the exit code is 5.",
     .options = options,

@@ -5,6 +5,7 @@
  * and its longest event is then the longest of all that one report added. */
 #include <string.h>
 
+#include "breakpad.h"
 #include "store_parts.h"
 
 #define HOUR_NS ((uint64_t)3600 * 1000000000u)
@@ -32,6 +33,18 @@ enum store_status store_add_part(struct store *store, int64_t report, uint32_t n
     return db_run(statement);
 }
 
+/* The last of the build-ids that begin with a short one (sonde__symfile_short_id()); of others, the
+ * id itself. */
+static struct sonde__build_id last_of(const struct sonde__build_id *id)
+{
+    struct sonde__build_id last = *id;
+    if (id->size == SONDE__BREAKPAD_ID) {
+        memset(last.bytes + id->size, 0xff, sizeof last.bytes - id->size);
+        last.size = sizeof last.bytes;
+    }
+    return last;
+}
+
 enum store_status store_waiting(struct store *store, uint32_t project,
                                 const struct sonde__build_id *id, uint32_t limit,
                                 store_each_waiting *each, void *ctx)
@@ -41,10 +54,13 @@ enum store_status store_waiting(struct store *store, uint32_t project,
         db->kind->prepare(db,
                           "SELECT report.number, report.id, project, received_ns, blob"
                           " FROM want JOIN report ON report.number = want.report"
-                          " WHERE want.id = ?1 AND (?2 = 0 OR project = ?2) LIMIT ?3",
+                          " WHERE want.id BETWEEN ?1 AND ?4 AND (?2 = 0 OR project = ?2)"
+                          " LIMIT ?3",
                           false);
     enum db_result result;
-    db_bind(statement, "buu", id->bytes, (size_t)id->size, (uint64_t)project, (uint64_t)limit);
+    const struct sonde__build_id last = last_of(id);
+    db_bind(statement, "buub", id->bytes, (size_t)id->size, (uint64_t)project, (uint64_t)limit,
+            last.bytes, (size_t)last.size);
     while ((result = db_step(statement)) == DB_ROW) {
         struct store_waiting waiting = {.number = db_number(statement, 0),
                                         .project = (uint32_t)db_uint(statement, 2),

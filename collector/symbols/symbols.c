@@ -197,10 +197,17 @@ bool symbols_is_ending(struct symbols *symbols)
 
 /* --- questions --- */
 
-bool symbols_has(struct symbols *symbols, uint32_t project, const struct sonde__build_id *id)
+static bool has_exact(struct symbols *symbols, uint32_t project, const struct sonde__build_id *id)
 {
     return symbols_set_has(symbols->set, project, id) ||
            (project != 0 && symbols_set_has(symbols->set, 0, id));
+}
+
+bool symbols_has(struct symbols *symbols, uint32_t project, const struct sonde__build_id *id)
+{
+    struct sonde__build_id other;
+    return has_exact(symbols, project, id) ||
+           (sonde__symfile_short_id(id, &other) && has_exact(symbols, project, &other));
 }
 
 uint64_t symbols_version(struct symbols *symbols)
@@ -310,8 +317,7 @@ static enum symbols_stored judge(const struct adding *a, const struct sandbox_pa
     char path[NAME_TEXT + 2100], name[NAME_TEXT];
     struct sonde__host_file file;
     struct sonde__symindex index;
-    if (a->claimed->size != 0 && (a->claimed->size != part->id.size ||
-                                  memcmp(a->claimed->bytes, part->id.bytes, part->id.size) != 0)) {
+    if (a->claimed->size != 0 && !sonde__symfile_belongs(&part->id, a->claimed)) {
         *ret_why = "its build-id is not the one that was claimed";
         return SYMBOLS_LEFT;
     }

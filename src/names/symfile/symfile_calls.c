@@ -29,8 +29,12 @@ static bool try_folder(struct symfile_calls *calls, const char *root, const char
                        size_t folder_size, const struct sonde__image *image)
 {
     char path[SYMFILE_PATH_BYTES];
-    calls->has_index = symfile_index_path(folder, folder_size, &image->build_id, path) &&
-                       symfile_index_file_map(root, path, &image->build_id, &calls->index);
+    struct sonde__build_id other;
+    calls->has_index = (symfile_index_path(folder, folder_size, &image->build_id, path) &&
+                        symfile_index_file_map(root, path, &image->build_id, &calls->index)) ||
+                       (sonde__symfile_short_id(&image->build_id, &other) &&
+                        symfile_index_path(folder, folder_size, &other, path) &&
+                        symfile_index_file_map(root, path, &image->build_id, &calls->index));
     return calls->has_index;
 }
 

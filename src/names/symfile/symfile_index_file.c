@@ -115,6 +115,29 @@ static enum sonde_status convert_macho(const struct sonde__symfile_options *opti
     return SONDE_OK;
 }
 
+static enum sonde_status convert_breakpad(const struct sonde__symfile_options *options,
+                                          const char *path, struct sonde__symfile_index_file *index,
+                                          struct sonde_error *ret_error)
+{
+    struct sonde__host_file file;
+    struct sonde__breakpad breakpad;
+    struct sonde__symindex_made made;
+    SONDE_TRY(sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, ret_error));
+    enum sonde_status status = sonde__breakpad_open(file.data, file.size, &breakpad, ret_error);
+    if (status == SONDE_OK) {
+        const struct sonde__symindex_source source = {.breakpad = &breakpad};
+        status = sonde__symindex_convert(&source, &made, ret_error);
+    }
+    sonde__host_file_unmap(&file);
+    if (options->making->end != NULL) {
+        options->making->end(options->making->ctx);
+    }
+    SONDE_TRY(status);
+    index->made = made.data;
+    index->size = made.size;
+    return SONDE_OK;
+}
+
 /* --- kept indexes --- */
 
 /* An index of symbols only is not kept: debug information may be added later. */
@@ -141,7 +164,7 @@ static bool map_index(const char *root, const char *path, const struct sonde__bu
         return false;
     }
     if (sonde__symindex_open(file.data, file.size, &index->index, NULL) != SONDE_OK ||
-        !symfile_same_build_id(&index->index.build_id, id) ||
+        !sonde__symfile_belongs(&index->index.build_id, id) ||
         (intact && !sonde__symindex_intact(&index->index))) {
         sonde__host_file_unmap(&file);
         return false;
@@ -182,6 +205,8 @@ static enum sonde_status finish(enum sonde_status status, struct sonde__symfile_
     return status;
 }
 
+enum kind { KIND_ELF, KIND_MACHO, KIND_BREAKPAD };
+
 static bool is_bundle(const char *path)
 {
     size_t size = strlen(path);
@@ -191,19 +216,20 @@ static bool is_bundle(const char *path)
 
 /* Use the kept index of a program, or make one. With id.size 0 the index is not kept. */
 static enum sonde_status
-make_or_take(const struct sonde__symfile_options *options, const char *path, bool is_macho,
+make_or_take(const struct sonde__symfile_options *options, const char *path, enum kind kind,
              const struct sonde__build_id *id, enum sonde__symfile_index_make make,
              const struct sonde__symfile_index_wanted *wanted,
              struct sonde__symfile_index_file *index, struct sonde_error *ret_error)
 {
     char kept[SONDE__SYMFILE_KEPT_PATH];
-    bool may_keep = !is_macho && make == SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS &&
+    bool may_keep = kind == KIND_ELF && make == SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS &&
                     options->making->keep && sonde__symfile_kept_path(id, kept);
     if (may_keep && open_kept(kept, id, index)) {
         return SONDE_OK;
     }
-    SONDE_TRY(is_macho ? convert_macho(options, path, make, wanted, index, ret_error)
-                       : convert_elf(options, path, make, index, ret_error));
+    SONDE_TRY(kind == KIND_MACHO      ? convert_macho(options, path, make, wanted, index, ret_error)
+              : kind == KIND_BREAKPAD ? convert_breakpad(options, path, index, ret_error)
+                                      : convert_elf(options, path, make, index, ret_error));
     SONDE_TRY(sonde__symindex_open(index->made, index->size, &index->index, ret_error));
     if (may_keep) {
         keep_index(kept, index);
@@ -250,9 +276,9 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
     struct sonde__build_id id = {0};
     struct sonde__elf elf;
     enum sonde_status status;
-    bool is_macho = is_bundle(path);
+    enum kind kind = is_bundle(path) ? KIND_MACHO : KIND_ELF;
     *index = (struct sonde__symfile_index_file){0};
-    if (!is_macho) {
+    if (kind != KIND_MACHO) {
         SONDE_TRY(sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, ret_error));
         if (is_archive(&file)) {
             sonde__host_file_unmap(&file);
@@ -261,7 +287,9 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
                                     "before they are linked",
                                     NULL, 0, 0);
         }
-        is_macho = sonde__macho_begins(file.data, file.size);
+        kind = sonde__macho_begins(file.data, file.size)      ? KIND_MACHO
+               : sonde__breakpad_begins(file.data, file.size) ? KIND_BREAKPAD
+                                                              : KIND_ELF;
         index->cut = is_cut(&file);
     }
     if (file.size >= SYMINDEX_MAGIC_BYTES &&
@@ -271,7 +299,7 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
         return finish(sonde__symindex_open(file.data, file.size, &index->index, ret_error), index,
                       ret_error);
     }
-    if (!is_macho && sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK) {
+    if (kind == KIND_ELF && sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK) {
         (void)sonde__elf_build_id(&elf, &id);
     }
     sonde__host_file_unmap(&file);
@@ -280,7 +308,7 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
                                 0);
     }
     id.size = index->cut ? 0 : id.size; /* the index does not describe the whole file */
-    status = make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error);
+    status = make_or_take(options, path, kind, &id, make, wanted, index, ret_error);
     if (status == SONDE_ABSENT && index->cut) {
         status = sonde__base_fail(ret_error, SONDE_CORRUPT,
                                   "truncated: its section headers are beyond its end", NULL, 0, 0);

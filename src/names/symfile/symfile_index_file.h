@@ -50,10 +50,10 @@ struct sonde__symfile_index_wanted {
     const char *arch; /* "arm64", ... */
 };
 
-/* Open an index file, or make the index of a program or debug file; the file's header decides. For
- * a dSYM bundle, its file is used. options: where to search for separate files, and how to make the
- * index (`making` is not null). wanted: may be null. Returns OK or a failure described in
- * `ret_error`. Must not be copied. */
+/* Open an index file, or make the index of a program, a debug file or a Breakpad symbol file; the
+ * file's first bytes decide. For a dSYM bundle, its file is used. options: where to search for
+ * separate files, and how to make the index (`making` is not null). wanted: may be null. Returns OK
+ * or a failure described in `ret_error`. Must not be copied. */
 SONDE_NODISCARD enum sonde_status sonde__symfile_index_file_open(
     const struct sonde__symfile_options *options, const char *path,
     enum sonde__symfile_index_make make, const struct sonde__symfile_index_wanted *wanted,

@@ -5,6 +5,7 @@
 
 #include "base_status.h"
 #include "base_text.h"
+#include "breakpad.h"
 #include "symfile_find.h"
 
 struct search {
@@ -37,7 +38,7 @@ static bool try_path(struct search *s, const char *path, const struct sonde__bui
     enum sonde_status status = sonde__symfile_index_file_open(s->options, path, s->sought->make,
                                                               &wanted, s->index, &error);
     if (status == SONDE_OK) {
-        if (id->size == 0 || symfile_same_build_id(&s->index->index.build_id, id)) {
+        if (id->size == 0 || sonde__symfile_belongs(&s->index->index.build_id, id)) {
             return true;
         }
         sonde__symfile_index_file_close(s->index);
@@ -50,9 +51,12 @@ static bool try_path(struct search *s, const char *path, const struct sonde__bui
 static bool try_folder(struct search *s, const char *folder, const struct sonde__build_id *id)
 {
     char path[SYMFILE_PATH_BYTES];
+    struct sonde__build_id other;
     return (symfile_index_path(folder, strlen(folder), id, path) && try_path(s, path, id)) ||
            (symfile_build_id_path(folder, id, path, sizeof path) && try_path(s, path, id)) ||
-           (sonde__symfile_macho_find(folder, id, path, sizeof path) && try_path(s, path, id));
+           (sonde__symfile_macho_find(folder, id, path, sizeof path) && try_path(s, path, id)) ||
+           (sonde__symfile_short_id(id, &other) &&
+            symfile_index_path(folder, strlen(folder), &other, path) && try_path(s, path, id));
 }
 
 static bool try_folders(struct search *s, const struct sonde__build_id *id)
@@ -65,6 +69,22 @@ static bool try_folders(struct search *s, const struct sonde__build_id *id)
     return false;
 }
 
+/* Returns 0 | 1. */
+static unsigned id_of_breakpad(const char *path, struct sonde__symfile_slice *ret_slice)
+{
+    struct sonde__host_file file;
+    struct sonde__breakpad breakpad;
+    if (sonde__host_file_map(NULL, path, UINT64_MAX, &file, NULL) != SONDE_OK) {
+        return 0;
+    }
+    bool is_it = sonde__breakpad_open(file.data, file.size, &breakpad, NULL) == SONDE_OK;
+    if (is_it) {
+        *ret_slice = (struct sonde__symfile_slice){.uuid = breakpad.id};
+    }
+    sonde__host_file_unmap(&file);
+    return is_it;
+}
+
 unsigned sonde__symfile_ids(const char *path, struct sonde__symfile_slice *ret_slices)
 {
     struct symfile_view view;
@@ -75,7 +95,7 @@ unsigned sonde__symfile_ids(const char *path, struct sonde__symfile_slice *ret_s
         symfile_view_done(&view);
         count = 1;
     }
-    return count;
+    return count != 0 ? count : id_of_breakpad(path, &ret_slices[0]);
 }
 
 /* Try the folders for the id, or for those of the file. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finds the index of an image on this machine by its build-id and its path. The first of:
  *
- *     1. in each of the user's folders: FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, a dSYM
+ *     1. in each of the user's folders: FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, a dSYM,
+ *        the index of a Breakpad file that has only the first 16 bytes of ID
  *     2. the image's file, with the separate file that symfile_cache.h finds for it
  *     3. the kept index (symfile_kept.h)
  *     4. the debug root; debuginfod's cache; debuginfod
@@ -26,8 +27,9 @@ SONDE_NODISCARD enum sonde_status sonde__symfile_index_find(
     const struct sonde__symfile_options *options, const struct sonde__symfile_index_sought *sought,
     struct sonde__symfile_index_file *ret_index, struct sonde_error *ret_error);
 
-/* List the build-ids of a program or library, a Mach-O's for each machine; those of an ELF have no
- * machine. At most SONDE__SYMFILE_SLICES_MAX. Returns the number; 0: it is neither. */
+/* List the build-ids of a program, library or Breakpad file, a Mach-O's for each machine; those of
+ * others have no machine. At most SONDE__SYMFILE_SLICES_MAX. Returns the number; 0: it is neither.
+ */
 unsigned sonde__symfile_ids(const char *path, struct sonde__symfile_slice *ret_slices);
 
 /* FOLDER/ID.sndidx. False: it does not fit. ret_path has room for SYMFILE_PATH_BYTES. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base_text.h"
+#include "breakpad.h"
 #include "host_folder.h"
 #include "host_replace.h"
 #include "host_self.h"
@@ -130,6 +131,22 @@ void sonde__symfile_id_text(const struct sonde__build_id *id, char *ret_text)
         snprintf(ret_text + 2 * (size_t)i, 3, "%02x", id->bytes[i]);
     }
     ret_text[2 * (size_t)id->size] = '\0';
+}
+
+bool sonde__symfile_short_id(const struct sonde__build_id *id, struct sonde__build_id *ret_short)
+{
+    if (id->size <= SONDE__BREAKPAD_ID) {
+        return false;
+    }
+    *ret_short = (struct sonde__build_id){.size = SONDE__BREAKPAD_ID};
+    memcpy(ret_short->bytes, id->bytes, SONDE__BREAKPAD_ID);
+    return true;
+}
+
+bool sonde__symfile_belongs(const struct sonde__build_id *of, const struct sonde__build_id *id)
+{
+    bool is_short = of->size == SONDE__BREAKPAD_ID && id->size > of->size;
+    return (of->size == id->size || is_short) && memcmp(of->bytes, id->bytes, of->size) == 0;
 }
 
 bool sonde__symfile_id_parse(const char *text, struct sonde__build_id *ret_id)

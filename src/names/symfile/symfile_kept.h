@@ -26,6 +26,13 @@ void symfile_keep(const char *path, const void *data, size_t size);
 /* Mark it as used. */
 void symfile_kept_used(const char *path);
 
+/* A Breakpad file may have only the first 16 bytes of an ELF's build-id (breakpad.h). Those bytes
+ * of a longer one; false: it is not longer. */
+bool sonde__symfile_short_id(const struct sonde__build_id *id, struct sonde__build_id *ret_short);
+/* Do symbols with the build-id `of` belong to an image with `id`? They do if both are equal, or
+ * `of` is the short one of `id`. */
+bool sonde__symfile_belongs(const struct sonde__build_id *of, const struct sonde__build_id *id);
+
 /* A build-id to text ("" for none), and from pairs of lower-case hexadecimal digits. */
 enum { SONDE__SYMFILE_ID_TEXT = 2 * SONDE__BUILD_ID_MAX + 1 };
 bool sonde__symfile_id_parse(const char *text, struct sonde__build_id *ret_id);

@@ -91,8 +91,26 @@ static void read_id(const struct breakpad_line *line, unsigned most, struct sond
     }
 }
 
-/* "MODULE Linux x86_64 ID name". An ELF's ID is a part of the build-id in another order of bytes:
- * only INFO CODE_ID has all of it. */
+/* The module's ID: a GUID, and its age. A Mach-O's is its UUID; an ELF's is the first 16 bytes of
+ * the build-id, with the first three numbers of the GUID in the other order of bytes. All zero: the
+ * file that it was made from had none. */
+static void read_guid(const struct breakpad_line *line, bool is_macho,
+                      struct sonde__build_id *ret_id)
+{
+    static const uint8_t order[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+    struct sonde__build_id guid, id = {.size = SONDE__BREAKPAD_ID};
+    uint8_t any = 0;
+    read_id(line, SONDE__BREAKPAD_ID, &guid);
+    for (unsigned i = 0; i < SONDE__BREAKPAD_ID; i++) {
+        id.bytes[i] = guid.bytes[is_macho ? i : order[i]];
+        any |= id.bytes[i];
+    }
+    if (guid.size == SONDE__BREAKPAD_ID && any != 0) {
+        *ret_id = id;
+    }
+}
+
+/* "MODULE Linux x86_64 ID name" */
 static bool read_module(struct breakpad_line line, struct sonde__breakpad *file)
 {
     file->is_macho =
@@ -109,10 +127,18 @@ static bool read_module(struct breakpad_line line, struct sonde__breakpad *file)
         const char *space = memchr(line.at, ' ', (size_t)(line.end - line.at));
         line.at = space != NULL ? space + 1 : line.end;
     }
-    if (file->is_macho) {
-        read_id(&line, 16, &file->id);
-    }
+    read_guid(&line, file->is_macho, &file->id);
     return true;
+}
+
+/* "INFO CODE_ID build-id": all of it. */
+static void read_code_id(const struct breakpad_line *line, struct sonde__build_id *id)
+{
+    struct sonde__build_id whole;
+    read_id(line, SONDE__BUILD_ID_MAX, &whole);
+    if (whole.size != 0) {
+        *id = whole;
+    }
 }
 
 static void note_end(struct sonde__breakpad *file, struct breakpad_line line, bool has_size)
@@ -149,7 +175,7 @@ enum sonde_status sonde__breakpad_open(const void *data, size_t size,
             note_end(&file, line, false);
         } else if (!file.is_macho && breakpad_word(&line, "INFO") &&
                    breakpad_word(&line, "CODE_ID")) {
-            read_id(&line, SONDE__BUILD_ID_MAX, &file.id);
+            read_code_id(&line, &file.id);
         }
     }
     if (file.end == 0) {

@@ -14,11 +14,16 @@
 
 #include "image_set.h"
 
+/* Bytes of a build-id that the first line has; all of a Mach-O's UUID. */
+enum { SONDE__BREAKPAD_ID = 16 };
+
 struct sonde__breakpad {
     const char *text;
     size_t size;
-    struct sonde__build_id id; /* the build-id (INFO CODE_ID), or a Mach-O's UUID; size 0: none */
-    uint32_t arch;             /* enum sonde_arch */
+    /* A Mach-O's UUID. An ELF's build-id (INFO CODE_ID); without that line, its first
+     * SONDE__BREAKPAD_ID bytes. size 0: none. */
+    struct sonde__build_id id;
+    uint32_t arch; /* enum sonde_arch */
     bool is_macho;
     uint64_t end; /* of its functions */
 };

@@ -71,6 +71,48 @@ TEST_TIMEOUT(report_gets_names_when_its_symbols_come, 120)
     collector_stop(&run);
 }
 
+/* A Breakpad symbol file, with the whole build-id and with its first 16 bytes only, does what a
+ * debug file does: a report that waits is named when it comes, a later one at once, and the cause
+ * is that of a report that had the names from the start. how: for breakpad.py; digits: of the
+ * build-id that the index has. */
+static void name_by_breakpad(const char *how, unsigned digits)
+{
+    struct collector_run run = collector_start(NULL);
+    char script[2048];
+    snprintf(script, sizeof script, "HOW=%s; %s", how,
+             MAKE
+             "run prog bare.sonde; run named/prog named.sonde; python3 "
+             "$CI/../../../tests/integration/symindex/breakpad.py make named/prog $HOW >prog.sym; "
+             "post -H \"Authorization: Bearer $INGEST\" --data-binary @bare.sonde");
+    check_script(&run, script, "201\n");
+    collector_settle(&run);
+    check_script(&run, MAKE "up prog.sym \"?id=$ID\"; up prog.sym", "201 new\n201 known\n");
+    check_groups(&run, "stall_sleep", "1 stall_sleep, blocked in sleep\n");
+    snprintf(script, sizeof script, "DIGITS=%u; %s", digits,
+             MAKE "get /api/projects/default/symbols/waiting | grep -c \"$ID\" || true; "
+                  "ls data/symbols/0 | sed \"s/^$(echo $ID | cut -c1-$DIGITS).sndidx/ID/\"; "
+                  "curl -s -H \"Authorization: Bearer $ADMIN\" -d $ID $URL/api/symbols/lacking | "
+                  "grep -c $ID || true; "
+                  "CAUSE=$($SONDE show --json named.sonde | sed -n 's/.*\"fingerprint\": "
+                  "\"\\(.*\\)\",/\\1/p' | head -1); grep -c \"$CAUSE\" groups; "
+                  "run prog more.sonde; "
+                  "post -H \"Authorization: Bearer $INGEST\" --data-binary @more.sonde");
+    check_script(&run, script, "0\nID\n0\n1\n201\n");
+    collector_settle(&run);
+    check_groups(&run, "stall_sleep", "2 stall_sleep, blocked in sleep\n");
+    collector_stop(&run);
+}
+
+TEST_TIMEOUT(report_gets_names_of_a_breakpad_file, 120)
+{
+    name_by_breakpad("", 40);
+}
+
+TEST_TIMEOUT(report_gets_names_of_a_breakpad_file_with_a_short_id, 120)
+{
+    name_by_breakpad("short", 32);
+}
+
 /* Symbols that were there before a restart name what comes after it; and a report that waits when
  * the collector is killed is named after it. */
 TEST_TIMEOUT(symbols_survive_a_restart, 120)
@@ -136,6 +178,17 @@ TEST_TIMEOUT(files_that_are_no_symbols_are_refused, 120)
     collector_stop(&run);
 }
 
+/* A library of a usual size, as it is installed, and a zip that has it twice. */
+TEST_TIMEOUT(installed_library_is_read, 120)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run,
+                 MAKE "cp \"$(ldd $COLLECTOR | sed -n 's/.*=> \\(.*libsqlite3[^ ]*\\) .*/\\1/p')\" "
+                      "one; cp one two; zip -q both.zip one two; up one; left; up both.zip; left",
+                 "201 new\n\n201 known known\n\n");
+    collector_stop(&run);
+}
+
 /* Each route of symbols x {no key, a wrong one, ingest, read, another project's write, revoked}. A
  * project's symbols are for it alone. */
 TEST_TIMEOUT(symbols_of_a_project_are_its_own, 120)
@@ -166,6 +219,23 @@ TEST_TIMEOUT(symbols_of_a_project_are_its_own, 120)
         "401 401 403 200 404 401 \n"
         "401 401 403 200 404 401 \n"
         "0\n1\n403\n");
+    collector_stop(&run);
+}
+
+/* `sonde upload --symbols` sends Breakpad files once. */
+TEST_TIMEOUT(client_sends_breakpad_files, 120)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run,
+                 MAKE
+                 "mkdir -p build; for how in short ''; do python3 "
+                 "$CI/../../../tests/integration/symindex/breakpad.py make named/prog $how "
+                 ">build/prog$how.sym; done; echo 'MODULE Linux' >build/other.sym; "
+                 "printf %s $ADMIN >key; for i in 1 2; do $SONDE upload --to $URL --key-file key "
+                 "--symbols build 2>&1 | sort | sed \"s|$URL|URL|\"; done; ls data/symbols/0 | "
+                 "wc -l",
+                 "build/prog.sym  stored\nbuild/progshort.sym  stored\n"
+                 "2 files: the collector has the symbols\n2\n");
     collector_stop(&run);
 }
 

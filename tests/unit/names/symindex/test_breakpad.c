@@ -122,12 +122,29 @@ TEST(identity_of_each_system)
     CHECK_EQ(opened.index.arch, SONDE_ARCH_AARCH64);
     CHECK(opened.index.from_header);
     close_it(&opened);
-    /* the ID of an ELF is no build-id */
-    open_text("MODULE Linux arm64 0123456789ABCDEF0123456789ABCDEF0 prog\nFUNC 10 4 0 f\n",
-              &opened);
-    CHECK_EQ(opened.index.build_id.size, 0);
-    CHECK(!opened.index.from_header);
-    close_it(&opened);
+    /* of an ELF: the first 16 bytes of its build-id, as a GUID */
+    static const char *const guids[] = {
+        "MODULE Linux arm64 0123456789ABCDEF0123456789ABCDEF0 prog\nFUNC 10 4 0 f\n",
+        "MODULE Android arm64 0123456789abcdef0123456789abcdef0 prog\nINFO CODE_ID\nFUNC 10 4 0 "
+        "f\n"};
+    static const uint8_t first[] = {0x67, 0x45, 0x23, 0x01, 0xab, 0x89, 0xef, 0xcd,
+                                    0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+    for (size_t i = 0; i < sizeof guids / sizeof *guids; i++) {
+        open_text(guids[i], &opened);
+        CHECK_EQ(opened.index.build_id.size, sizeof first);
+        CHECK(memcmp(opened.index.build_id.bytes, first, sizeof first) == 0);
+        CHECK(!opened.index.from_header);
+        close_it(&opened);
+    }
+    static const char *const nobody[] = {
+        "MODULE Linux arm64 000000000000000000000000000000000 prog\nFUNC 10 4 0 f\n",
+        "MODULE mac arm64 000000000000000000000000000000000 prog\nFUNC 10 4 0 f\n",
+        "MODULE Linux arm64 0123 prog\nFUNC 10 4 0 f\n", "MODULE Linux\nFUNC 10 4 0 f\n"};
+    for (size_t i = 0; i < sizeof nobody / sizeof *nobody; i++) {
+        open_text(nobody[i], &opened);
+        CHECK_EQ(opened.index.build_id.size, 0);
+        close_it(&opened);
+    }
     struct sonde__symindex_made made;
     static const char *const none[] = {"MODULE windows x86 AA0 p\nFUNC 10 4 0 f\n", "MODULE ", "",
                                        "FUNC 10 4 0 f\n"};
