@@ -133,6 +133,7 @@ static struct duel {
     uint64_t tid, other;
     unsigned captured;
 } duels[2];
+static unsigned duels_over;
 
 static void *fight(void *argument)
 {
@@ -148,8 +149,9 @@ static void *fight(void *argument)
         sonde_stack_init(&own, own_pcs, own_how, FRAMES, 0);
         duel->captured += sonde_thread_capture(duel->other, NULL, &own, NULL) == SONDE_OK;
     }
-    __atomic_store_n(&duel->other, 0, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&duels[duel == duels].other, __ATOMIC_SEQ_CST) != 0) {
+    /* neither ends while the other one, which may not even have begun, captures it */
+    __atomic_fetch_add(&duels_over, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&duels_over, __ATOMIC_SEQ_CST) < 2) {
         usleep(10);
     }
     return NULL;
