@@ -4,21 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "postgres_copy.h"
 #include "postgres_link.h"
 #include "postgres_values.h"
 #include "schema_postgres.h"
 
-/* Gathered rows that are sent together at most. */
-enum { ROWS_MAX = 5000 };
+/* Gathered rows that are sent together at most, and bytes of a COPY. */
+enum { ROWS_MAX = 5000, COPY_MAX = 4 << 20 };
 
 struct statement {
     struct db_statement statement;
     struct statement *next; /* of the connection's gathered ones */
     char *text, name[24];   /* name: of a statement that the server keeps; else "" */
     unsigned epoch;         /* of the connection that has it */
-    bool is_gathered;
+    bool is_gathered, is_copy;
     uint32_t rows; /* gathered */
     struct postgres_values values;
+    struct postgres_copy copy; /* gathered rows of a COPY; of others the values have them */
     PGresult *result;
     int row;
     unsigned char *bytes; /* of a column */
@@ -51,8 +53,9 @@ static struct db_statement *prepare(struct db *db, const char *text, bool is_kep
     }
     s->statement.db = db;
     s->text = own;
-    s->is_gathered = is_kept && strstr(text, "unnest(?1") != NULL;
-    if (is_kept) {
+    s->is_copy = strncmp(text, "COPY ", 5) == 0;
+    s->is_gathered = s->is_copy || (is_kept && strstr(text, "unnest(?1") != NULL);
+    if (is_kept && !s->is_copy) {
         snprintf(s->name, sizeof s->name, "sonde%u", of(db)->names++);
     }
     if (s->is_gathered) { /* at the end: they are sent in the order in which they were prepared */
@@ -75,6 +78,9 @@ static PGresult *run_once(struct postgres *p, struct statement *s)
 {
     const struct postgres_values *v = &s->values;
     PGconn *connection = p->link.connection;
+    if (s->is_copy) {
+        return postgres_copy_send(&s->copy, connection, s->text);
+    }
     if (s->name[0] == '\0') {
         return PQexecParams(connection, s->text, v->count, v->types, v->texts, v->sizes, v->formats,
                             0);
@@ -115,7 +121,7 @@ static enum db_result send_gathered(struct postgres *p, struct statement *s)
     }
     s->rows = 0;
     enum db_result result = DB_FAILED;
-    if (postgres_end_arrays(&s->values)) {
+    if (s->is_copy || postgres_end_arrays(&s->values)) {
         result = run(p, s);
     } else {
         (void)db_fail("no memory");
@@ -128,12 +134,15 @@ static enum db_result send_gathered(struct postgres *p, struct statement *s)
 
 static enum db_result gather(struct postgres *p, struct statement *s)
 {
-    if (!postgres_add_row(&s->values)) {
+    bool is_added =
+        s->is_copy ? postgres_copy_add(&s->copy, &s->values) : postgres_add_row(&s->values);
+    if (!is_added) {
         (void)db_fail("no memory");
         p->has_failed = true;
         return DB_FAILED;
     }
-    return ++s->rows < ROWS_MAX || send_gathered(p, s) == DB_ROW ? DB_DONE : DB_FAILED;
+    bool is_full = ++s->rows >= ROWS_MAX && (!s->is_copy || s->copy.size >= COPY_MAX);
+    return !is_full || send_gathered(p, s) == DB_ROW ? DB_DONE : DB_FAILED;
 }
 
 static enum store_status flush(struct db *db)
@@ -151,6 +160,7 @@ static void forget_gathered(struct postgres *p)
     for (struct statement *s = p->gathered; s != NULL; s = s->next) {
         s->rows = 0;
         postgres_clear_arrays(&s->values);
+        postgres_copy_clear(&s->copy);
     }
 }
 
@@ -189,6 +199,7 @@ static void end(struct db_statement *statement)
     }
     reset(statement);
     postgres_done(&s->values);
+    postgres_copy_done(&s->copy);
     PQfreemem(s->bytes);
     free(s->text);
     free(s);

@@ -3,9 +3,9 @@
  * that was lost is made again by the next question or transaction; a transaction in which it was
  * lost fails.
  *
- * A statement whose parameters are arrays (unnest) is gathered: each run adds a row, and
- * db_flush(), or the commit, sends them as one statement. Texts are sent as valid UTF-8, because
- * the server refuses others. */
+ * A statement whose parameters are arrays (unnest), or a COPY, is gathered: each run adds a row,
+ * and db_flush(), or the commit, sends them as one statement. The parameters of a COPY are its
+ * columns. Texts are sent as valid UTF-8, because the server refuses others. */
 #ifndef SONDE_COLLECTOR_DB_POSTGRES_H
 #define SONDE_COLLECTOR_DB_POSTGRES_H
 

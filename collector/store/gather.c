@@ -146,6 +146,17 @@ struct gather_cause *gather_add_cause(struct gather *gather, const struct gather
     return kept;
 }
 
+struct gather_cause *gather_cause_at(const struct gather *gather, uint32_t i)
+{
+    return item_at(&gather->causes, i);
+}
+
+void gather_add_to_row(struct gather_cause *cause, const struct digest_event *event)
+{
+    add_up(&cause->row.count, event->count);
+    add_up(&cause->row.total_ns, event->total_ns);
+}
+
 /* --- groups --- */
 
 struct gather_group *gather_group(struct gather *gather, int64_t number)

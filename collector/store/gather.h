@@ -22,6 +22,10 @@ struct gather_cause {
     int64_t number, joined; /* joined: the group of several causes that has it; 0: none */
     uint64_t longest_ns;
     enum state state;
+    struct gather_row { /* of `event`: what the newest report added to the cause */
+        int64_t report; /* its number; 0: none */
+        uint64_t count, total_ns, named, project, day;
+    } row;
 };
 
 /* What a row of `cause` gets. */
@@ -61,6 +65,12 @@ struct gather_cause *gather_find_cause(struct gather *gather, uint32_t project, 
                                        const char *group);
 /* Keep a cause, with a copy of its text. Null: no memory. */
 struct gather_cause *gather_add_cause(struct gather *gather, const struct gather_cause *cause);
+
+/* Those that were added, in their order; null at the end. */
+struct gather_cause *gather_cause_at(const struct gather *gather, uint32_t i);
+
+/* Add what an event of the row's report adds to the cause. */
+void gather_add_to_row(struct gather_cause *cause, const struct digest_event *event);
 
 /* In all of these false or null is: no memory. Texts are copied. */
 struct gather_group *gather_group(struct gather *gather, int64_t number);

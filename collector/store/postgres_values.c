@@ -57,6 +57,8 @@ void postgres_set(struct postgres_values *v, unsigned index, const struct db_val
     }
     v->sizes[index] = (int)value->size;
     v->formats[index] = value->type == DB_BYTES;
+    v->kinds[index] = value->type;
+    v->integers[index] = value->number;
     switch (value->type) {
     case DB_NUMBER:
         snprintf(v->numbers[index], POSTGRES_NUMBER_TEXT, "%lld", (long long)value->number);

@@ -16,7 +16,9 @@ struct postgres_values {
     const char *texts[POSTGRES_VALUES_MAX];
     int sizes[POSTGRES_VALUES_MAX], formats[POSTGRES_VALUES_MAX];
     char numbers[POSTGRES_VALUES_MAX][POSTGRES_NUMBER_TEXT];
-    char *cleaned[POSTGRES_VALUES_MAX]; /* texts that were not valid UTF-8 */
+    enum db_type kinds[POSTGRES_VALUES_MAX]; /* as they were set */
+    int64_t integers[POSTGRES_VALUES_MAX];   /* of numbers */
+    char *cleaned[POSTGRES_VALUES_MAX];      /* texts that were not valid UTF-8 */
     struct postgres_array {
         char *text; /* "{1,2" */
         size_t size, capacity;

@@ -24,6 +24,30 @@ static enum store_status write_group(struct store *store, struct gather_group *g
     return status;
 }
 
+enum store_status store_write_row(struct store *store, struct gather_cause *cause)
+{
+    const struct gather_row *row = &cause->row;
+    if (row->report == 0) {
+        return STORE_OK;
+    }
+    struct db_statement *statement = store->statements[STORE_ADD_EVENT];
+    db_bind(statement, "iiuuuuu", cause->number, row->report, row->count, row->total_ns, row->named,
+            row->project, row->day);
+    cause->row = (struct gather_row){0};
+    return db_run(statement);
+}
+
+static enum store_status write_rows(struct store *store)
+{
+    enum store_status status = STORE_OK;
+    struct gather_cause *cause;
+    for (uint32_t i = 0; status == STORE_OK && (cause = gather_cause_at(store->gather, i)) != NULL;
+         i++) {
+        status = store_write_row(store, cause);
+    }
+    return status;
+}
+
 static enum store_status write_sums(struct store *store)
 {
     enum store_status status = STORE_OK;
@@ -60,6 +84,7 @@ enum store_status store_flush(struct store *store)
          i++) {
         status = write_group(store, group);
     }
+    status = status == STORE_OK ? write_rows(store) : status;
     status = status == STORE_OK ? write_sums(store) : status;
     status = status == STORE_OK ? write_tags(store) : status;
     gather_clear(store->gather);

@@ -75,6 +75,8 @@ enum store_status store_end_of_one(struct store_asking *asking, bool is_there);
  * have left them; or only what one row of `cause` gets. */
 enum store_status store_flush(struct store *store);
 enum store_status store_flush_group(struct store *store, int64_t number);
+/* Write the row of `event` that the cause has gathered. */
+enum store_status store_write_row(struct store *store, struct gather_cause *cause);
 
 /* Write a change to the list of actions. what: one line. */
 enum store_status store_add_action(struct store *store, const struct store_actor *actor,

@@ -48,13 +48,10 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " SET count = fit(sum.count::numeric + excluded.count),"
         " total_ns = fit(sum.total_ns::numeric + excluded.total_ns),"
         " longest_ns = greatest(sum.longest_ns, excluded.longest_ns)",
-    [STORE_ADD_EVENT] =
-        "INSERT INTO event(cause, report, count, total_ns, named, project, day)"
-        " SELECT cause, report, fit(sum(count)), fit(sum(total_ns)),"
-        " max(named), project, day FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[],"
-        " ?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::bigint[])"
-        " AS new(cause, report, count, total_ns, named, project, day)"
-        " GROUP BY project, day, cause, report",
+    [STORE_ADD_EVENT] = "COPY event(cause, report, count, total_ns, named, project, day)"
+                        " FROM STDIN (FORMAT binary)",
+    [STORE_ADD_PART] = "COPY part(report, number, cause, time_ns, count, total_ns, fatal)"
+                       " FROM STDIN (FORMAT binary)",
     [STORE_ADD_TAG] =
         "INSERT INTO tag(cause, name, value, count) SELECT cause, name,"
         " CASE WHEN is_there OR place <= most THEN value ELSE '(others)' END AS shown,"

@@ -182,14 +182,20 @@ static enum store_status add_device(const struct adding *a, const struct target 
     return status;
 }
 
-static enum store_status add_row_of_event(const struct adding *a, const struct digest_event *event,
-                                          int64_t cause)
+/* A report has one row for each of its causes. */
+static enum store_status add_to_row(const struct adding *a, const struct digest_event *event,
+                                    struct gather_cause *cause)
 {
-    struct db_statement *statement = a->store->statements[STORE_ADD_EVENT];
-    db_bind(statement, "iiuuuuu", cause, a->report_number, event->count, event->total_ns,
-            (uint64_t)a->report->digest->named, (uint64_t)a->report->project,
-            a->report->received_ns / DAY_NS);
-    return db_run(statement);
+    enum store_status status = STORE_OK;
+    if (cause->row.report != a->report_number) {
+        status = store_write_row(a->store, cause);
+        cause->row = (struct gather_row){.report = a->report_number,
+                                         .named = a->report->digest->named,
+                                         .project = a->report->project,
+                                         .day = a->report->received_ns / DAY_NS};
+    }
+    gather_add_to_row(cause, event);
+    return status;
 }
 
 /* Add the event to its groups, sums and tags. False: no memory. */
@@ -292,7 +298,7 @@ static enum store_status add_event(const struct adding *a, const struct digest_e
             store_add_part(a->store, a->report_number, a->part, target.cause, a->time_ns, event);
     }
     if (status == STORE_OK) {
-        status = add_row_of_event(a, event, target.cause);
+        status = add_to_row(a, event, target.known);
     }
     if (status == STORE_OK) {
         status = add_device(a, &target);

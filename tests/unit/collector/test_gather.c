@@ -264,6 +264,35 @@ TEST_OF_STORES(events_that_were_rolled_back_are_gone)
     store_close(store);
 }
 
+static void count_row(void *ctx, const struct store_row *row)
+{
+    (void)row;
+    ++*(unsigned *)ctx;
+}
+
+/* Several events of one cause are one row of the report; another report has its own. */
+TEST_OF_STORES(report_has_one_row_for_each_cause)
+{
+    struct store *store = stores_open();
+    unsigned rows = 0;
+    CHECK_EQ(store_begin(store), STORE_OK);
+    for (unsigned number = 0; number < 4; number++) {
+        struct made made;
+        make(number, &made);
+        for (unsigned i = 0; i < EVENTS; i++) {
+            snprintf(made.events[i].group, sizeof made.events[i].group, "g");
+        }
+        struct store_report report = {
+            .project = 1, .received_ns = made.time_ns, .size_bytes = 1, .digest = &made.digest};
+        report.id.bytes[0] = (uint8_t)number;
+        CHECK_EQ(store_add_report(store, &report), STORE_OK);
+    }
+    CHECK_EQ(store_commit(store, (struct journal_place){1, 1}), STORE_OK);
+    CHECK_EQ(store_reports(store, 1, 1, false, 100, count_row, &rows), STORE_OK);
+    CHECK_EQ(rows, 4);
+    store_close(store);
+}
+
 /* Memory stays below a bound, whatever reports have. */
 TEST(much_is_written_before_it_needs_much_memory)
 {
