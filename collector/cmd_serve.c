@@ -17,6 +17,7 @@
 #include "keeper.h"
 #include "limit.h"
 #include "say.h"
+#include "sender.h"
 #include "symbols.h"
 
 enum { THREADS_MAX = 64 };
@@ -27,7 +28,18 @@ struct request {
     uint32_t connections, idle_seconds, slow_seconds, behind_mb;
     struct keeper_options keep;
     uint32_t symbols_mb, symbols_seconds;
+    struct sender_options hooks;
+    unsigned hooks_to;
 };
+
+static const char *const hooks_to[] = {"any", "public", NULL};
+
+static const char *take_schedule(const struct sonde__cli_option *option, const char *value,
+                                 void *member)
+{
+    (void)option;
+    return schedule_parse(value, member) ? NULL : "not up to 16 numbers of seconds, as 5,300,1800";
+}
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
@@ -59,6 +71,15 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_number, offsetof(struct request, symbols_mb), 64, 1048576},
     {"symbols-time", 0, "SECONDS", "time to convert it (default 600)", sonde__cli_take_number,
      offsetof(struct request, symbols_seconds), 1, 86400},
+    {"hooks-retry", 0, "LIST",
+     "seconds between the tries of a hook's message (default 5,300,1800,7200,18000,36000,50400,"
+     "72000,86400)",
+     take_schedule, offsetof(struct request, hooks.schedule)},
+    {"hooks-time", 0, "SECONDS", "time for one try (default 15)", sonde__cli_take_number,
+     offsetof(struct request, hooks.posts.seconds), 1, 120},
+    {"hooks-to", 0, "WHICH",
+     "addresses that hooks may have: any (default), or public, without private networks",
+     sonde__cli_take_word, offsetof(struct request, hooks_to), 0, 0, hooks_to},
     {"behind", 0, "MB", "refuse reports while so many megabytes wait (default 1024)",
      sonde__cli_take_number, offsetof(struct request, behind_mb), 1, 1048576},
     {0}};
@@ -191,6 +212,9 @@ static int open_parts(struct server *s)
     if (os_error == 0) {
         os_error = keeper_start(c->store, &c->blobs, &s->request->keep, &c->keeper);
     }
+    if (os_error == 0) {
+        os_error = sender_start(c->store, &s->request->hooks, &c->sender);
+    }
     c->limits = limits_begin(reports_of_day, c->store);
     if (os_error == 0 && c->limits == NULL) {
         os_error = ENOMEM;
@@ -274,6 +298,7 @@ static void close_all(struct server *s)
     if (c->keeper != NULL) {
         keeper_stop(c->keeper);
     }
+    sender_stop(c->sender);
     if (c->worker != NULL) {
         worker_stop(c->worker);
     }
@@ -342,6 +367,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
                               .keep = {.days = 90, .per_group = 1000, .seconds = 60},
                               .symbols_mb = 4096,
                               .symbols_seconds = 600,
+                              .hooks = {.posts.seconds = 15, .schedule = schedule_default},
                               .behind_mb = 1024};
     struct sonde__cli_operands operands;
     int exit_code = collector_parse(command, argc, argv, &request, &operands);
@@ -357,6 +383,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (request.keep.per_group != 0 && request.keep.per_group < 4) {
         return sonde__cli_usage_error(command, "--keep-per-group: 0, or 4 and more");
     }
+    request.hooks.posts.is_public_only = request.hooks_to == 1;
     return serve(command, &request);
 }
 

@@ -5,6 +5,7 @@
 #include "answers.h"
 #include "collector.h"
 #include "keeper.h"
+#include "sender.h"
 
 static enum http_when give_text(struct http_request *request, unsigned status, const char *text)
 {
@@ -40,6 +41,20 @@ static void put(FILE *out, const char *name, const char *type, const char *help,
     fprintf(out, "sonde_collector_%s %llu\n", name, (unsigned long long)value);
 }
 
+static void put_hooks(FILE *out, struct collector *c)
+{
+    struct sender_counts counts = sender_counts(c->sender);
+    put(out, "hook_messages_sent_total", "counter", "messages that hooks took", counts.sent);
+    put(out, "hook_failures_total", "counter", "tries to send a message that failed",
+        counts.failed);
+    put(out, "hook_messages_given_up_total", "counter", "messages whose last try failed",
+        counts.given_up);
+    put(out, "hooks_disabled_total", "counter", "hooks that are sent nothing more",
+        counts.disabled);
+    put(out, "hook_messages_waiting", "gauge", "messages that wait for hooks, of all collectors",
+        store_messages(c->store));
+}
+
 enum http_when answer_metrics(struct http_request *request)
 {
     struct collector *c = request->collector;
@@ -71,6 +86,7 @@ enum http_when answer_metrics(struct http_request *request)
     put(out, "journal_damaged_total", "counter",
         "places of the journal that are no whole report: damaged, or cut", damage.places);
     put(out, "journal_damaged_bytes_total", "counter", "bytes of them", damage.bytes);
+    put_hooks(out, c);
     fclose(out);
     return http_give(request, 200, "text/plain; version=0.0.4; charset=utf-8", body, size);
 }

@@ -71,6 +71,19 @@ static const char *const steps[] = {
     "CREATE TABLE part(report INTEGER NOT NULL, number INTEGER NOT NULL, cause INTEGER NOT NULL,"
     " time_ns INTEGER NOT NULL, count INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
     " fatal INTEGER NOT NULL, PRIMARY KEY(report, number)) WITHOUT ROWID;",
+    /* 5: hooks, the messages that wait for them, and when a group's last spike was told */
+    "CREATE TABLE hook(number INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL,"
+    " url TEXT NOT NULL, events INTEGER NOT NULL, kinds INTEGER NOT NULL, secret BLOB NOT NULL,"
+    " made_ns INTEGER NOT NULL, disabled_ns INTEGER NOT NULL DEFAULT 0,"
+    " sent INTEGER NOT NULL DEFAULT 0, given_up INTEGER NOT NULL DEFAULT 0,"
+    " lost INTEGER NOT NULL DEFAULT 0, taken_ns INTEGER NOT NULL DEFAULT 0,"
+    " last_ns INTEGER NOT NULL DEFAULT 0, last_text TEXT NOT NULL DEFAULT '');"
+    "CREATE INDEX hook_project ON hook(project);"
+    "CREATE TABLE message(number INTEGER PRIMARY KEY AUTOINCREMENT, hook INTEGER NOT NULL,"
+    " id TEXT NOT NULL, body TEXT NOT NULL, made_ns INTEGER NOT NULL, next_ns INTEGER NOT NULL,"
+    " tries INTEGER NOT NULL DEFAULT 0, sender INTEGER NOT NULL DEFAULT 0, UNIQUE(hook, id));"
+    "CREATE INDEX message_due ON message(next_ns, hook);"
+    "ALTER TABLE cause ADD COLUMN spike_ns INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

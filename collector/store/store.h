@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "digest.h"
+#include "hook.h"
 #include "ids.h"
 #include "journal.h"
 #include "limit.h"
@@ -283,6 +284,76 @@ enum store_status store_join(struct store *store, const struct store_actor *acto
 /* Make a cause of a group a group of its own again. UNFIT: it is one. */
 enum store_status store_leave(struct store *store, const struct store_actor *actor,
                               uint32_t project, int64_t cause);
+
+/* --- hooks --- */
+
+/* Hooks of a project: each is asked about for each event that is told. Messages that wait for one
+ * hook: what comes then is counted as lost. */
+enum { STORE_HOOKS_MAX = 16, STORE_MESSAGES_MAX = 10000 };
+
+struct store_hook {
+    int64_t number;
+    uint32_t project;
+    const char *project_name, *url;
+    uint32_t events, kinds; /* hook.h */
+    struct hook_secret secret;
+    uint64_t made_ns, disabled_ns; /* 0: it is not disabled */
+    uint64_t sent, given_up, lost, waiting;
+    uint64_t last_ns; /* of its last answer; 0: none */
+    const char *last; /* that answer, for people; "" */
+};
+
+/* project, url, events, kinds and secret of `hook` are used. UNFIT: the project has HOOKS_MAX. */
+enum store_status store_add_hook(struct store *store, const struct store_actor *actor,
+                                 const struct store_hook *hook, int64_t *ret_number);
+/* With its messages. project: 0 for any. ABSENT: there is none. */
+enum store_status store_remove_hook(struct store *store, const struct store_actor *actor,
+                                    uint32_t project, int64_t number);
+typedef void store_each_hook(void *ctx, const struct store_hook *hook);
+/* project: 0 for all. */
+enum store_status store_hooks(struct store *store, uint32_t project, store_each_hook *each,
+                              void *ctx);
+/* Queue a message of a test. ABSENT: no hook of the project has this number, or it is disabled. */
+enum store_status store_test_hook(struct store *store, const struct store_actor *actor,
+                                  uint32_t project, int64_t number, char ret_id[HOOK_ID_TEXT]);
+
+/* The first message of each hook that is due. */
+typedef void store_each_due(void *ctx, int64_t hook, int64_t message);
+enum store_status store_due_messages(struct store *store, uint64_t now_ns, store_each_due *each,
+                                     void *ctx);
+
+struct store_message {
+    int64_t number, hook;
+    char id[HOOK_ID_TEXT];
+    char *body, *url;
+    struct hook_secret secret;
+    uint32_t tries; /* with the one that begins now */
+    uint64_t made_ns;
+};
+/* Take a message to send it: until a time, no collector gets it again. ABSENT: another one has it.
+ * Ownership: store_free_message(). */
+enum store_status store_claim_message(struct store *store, int64_t number, uint64_t now_ns,
+                                      uint64_t until_ns, struct store_message *ret_message);
+void store_free_message(struct store_message *message);
+/* Those that this collector had when it ended are due now. Before its first claim. */
+enum store_status store_release_messages(struct store *store);
+
+struct store_answer {
+    enum {
+        STORE_MESSAGE_TAKEN,
+        STORE_MESSAGE_LATER,    /* it is tried again at next_ns */
+        STORE_MESSAGE_GIVEN_UP, /* a hook that took nothing since it was made is disabled */
+        STORE_MESSAGE_GONE,     /* the hook is disabled */
+    } what;
+    uint64_t now_ns, next_ns;
+    const char *text; /* for people */
+};
+enum store_status store_settle_message(struct store *store, const struct store_message *message,
+                                       const struct store_answer *answer, bool *ret_is_disabled);
+/* Messages that wait, of all hooks. */
+uint64_t store_messages(struct store *store);
+
+/* --- the list of actions --- */
 
 struct store_action {
     uint64_t time_ns;

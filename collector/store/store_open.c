@@ -87,8 +87,10 @@ static struct store *make(const char *folder, const char *database)
     store->is_shared = database != NULL;
     store->seen = seen_begin();
     store->gather = gather_begin();
+    store->tell = tell_begin();
     store->where = malloc(size);
-    if (store->seen == NULL || store->gather == NULL || store->where == NULL) {
+    if (store->seen == NULL || store->gather == NULL || store->tell == NULL ||
+        store->where == NULL) {
         store_close(store);
         return NULL;
     }
@@ -171,6 +173,7 @@ void store_close(struct store *store)
     }
     seen_end(store->seen);
     gather_end(store->gather);
+    tell_end(store->tell);
     pthread_mutex_destroy(&store->writing);
     free(store->where);
     free(store);

@@ -9,6 +9,7 @@
 #include "db.h"
 #include "gather.h"
 #include "seen.h"
+#include "tell.h"
 
 /* Statements of the writer, prepared once (store_texts.c). */
 enum store_statement {
@@ -30,6 +31,12 @@ enum store_statement {
     STORE_SET_PLACE,
     STORE_ADD_WANT,
     STORE_ADD_PART,
+    STORE_FIND_HOOKS,
+    STORE_ADD_MESSAGE,
+    STORE_LOSE_MESSAGE,
+    STORE_FIND_SPIKE,
+    STORE_FIND_HOURS,
+    STORE_SET_SPIKE,
     STORE_ADD_DAY,  /* of a shared database only */
     STORE_ADD_FILE, /* the same */
     STORE_STATEMENTS,
@@ -53,7 +60,8 @@ struct store {
     struct store_lane lanes[STORE_LANES];
     struct db_statement *knows; /* of lane 0 */
     struct seen *seen;
-    struct gather *gather;   /* of the writer's transaction */
+    struct gather *gather; /* of the writer's transaction */
+    struct tell *tell;
     pthread_mutex_t writing; /* the writer, and changes beside it */
 };
 

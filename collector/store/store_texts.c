@@ -70,4 +70,18 @@ const char *const store_texts[STORE_STATEMENTS] = {
                        " DO NOTHING",
     [STORE_ADD_PART] = "INSERT INTO part(report, number, cause, time_ns, count, total_ns, fatal)"
                        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [STORE_FIND_HOOKS] =
+        "SELECT hook.number, events, kinds, secret, project.name,"
+        " (SELECT count(*) FROM message WHERE message.hook = hook.number) FROM hook"
+        " JOIN project ON project.number = hook.project"
+        " WHERE hook.project = ?1 AND disabled_ns = 0 ORDER BY hook.number",
+    [STORE_ADD_MESSAGE] = "INSERT INTO message(hook, id, body, made_ns, next_ns)"
+                          " VALUES(?1, ?2, ?3, ?4, ?4) ON CONFLICT(hook, id) DO NOTHING",
+    [STORE_LOSE_MESSAGE] = "UPDATE hook SET lost = lost + 1 WHERE number = ?1",
+    [STORE_FIND_SPIKE] = "SELECT first_ns, spike_ns, state FROM cause WHERE number = ?1",
+    [STORE_FIND_HOURS] =
+        "SELECT hour, sum(count) FROM sum WHERE cause IN (SELECT ?1 UNION ALL SELECT number"
+        " FROM cause WHERE joined = ?1 AND joined <> 0) AND hour >= ?2 AND hour <= ?3"
+        " GROUP BY hour",
+    [STORE_SET_SPIKE] = "UPDATE cause SET spike_ns = ?2 WHERE number = ?1",
 };

@@ -8,6 +8,7 @@ enum store_status store_begin(struct store *store)
 {
     pthread_mutex_lock(&store->writing);
     store->day = UINT64_MAX;
+    tell_renew(store->tell);
     enum store_status status = store->writer->kind->begin(store->writer);
     if (status != STORE_OK) {
         pthread_mutex_unlock(&store->writing);
@@ -26,6 +27,9 @@ static enum store_status commit_if(struct store *store, enum store_status status
         db->kind->roll_back(db);
     }
     gather_clear(store->gather);
+    if (status != STORE_OK) {
+        tell_forget(store->tell);
+    }
     pthread_mutex_unlock(&store->writing);
     return status;
 }
@@ -46,6 +50,7 @@ void store_rollback(struct store *store)
 {
     store->writer->kind->roll_back(store->writer);
     gather_clear(store->gather);
+    tell_forget(store->tell);
     pthread_mutex_unlock(&store->writing);
 }
 
@@ -65,6 +70,7 @@ struct adding {
     int64_t report_number;
     uint64_t time_ns; /* of the event */
     uint32_t part;    /* its number; of a report that waits for symbols */
+    bool is_again;    /* its events were counted, and told, before they had their names */
 };
 
 /* The cause of an event, and the group that it is shown in. */
@@ -101,7 +107,10 @@ static enum store_status make_cause(const struct adding *a, const struct digest_
     enum store_status status = db_run_for(make, &number);
     *ret_target = (struct target){
         .cause = number, .group = number, .longest_ns = event->longest_ns, .state = STATE_OPEN};
-    return status;
+    if (status != STORE_OK || a->is_again) {
+        return status;
+    }
+    return tell_hooks(a->store, &(struct tell_event){a->report, event, number}, HOOK_NEW);
 }
 
 /* Find the cause in the database, or make it. */
@@ -253,7 +262,8 @@ static enum store_status set_state(const struct adding *a, int64_t group, enum s
 }
 
 /* Does the event change the state of its group, which has counted it? */
-static enum store_status look_at_state(const struct adding *a, const struct target *target)
+static enum store_status look_at_state(const struct adding *a, const struct digest_event *event,
+                                       const struct target *target)
 {
     const char *build = a->report->digest->build;
     struct db_statement *find = a->store->statements[STORE_FIND_MARK];
@@ -275,18 +285,33 @@ static enum store_status look_at_state(const struct adding *a, const struct targ
                                     .build = db_text(find, 2),
                                     .until_ns = db_uint(find, 3),
                                     .until_count = db_uint(find, 4)};
-    const struct state_event event = {.time_ns = a->time_ns,
-                                      .received_ns = a->report->received_ns,
-                                      .build = build,
-                                      .count = db_uint(find, 5),
-                                      .build_first_ns = db_uint(find, 6),
-                                      .mark_first_ns = db_uint(find, 7)};
-    enum state before = mark.state, after = state_after(&mark, &event);
+    const struct state_event seen = {.time_ns = a->time_ns,
+                                     .received_ns = a->report->received_ns,
+                                     .build = build,
+                                     .count = db_uint(find, 5),
+                                     .build_first_ns = db_uint(find, 6),
+                                     .mark_first_ns = db_uint(find, 7)};
+    enum state before = mark.state, after = state_after(&mark, &seen);
     db_reset(find);
     if (target->group == target->cause) {
         target->known->state = after;
     }
-    return after != before ? set_state(a, target->group, after) : STORE_OK;
+    status = after != before ? set_state(a, target->group, after) : STORE_OK;
+    if (status != STORE_OK || after == before || after != STATE_REGRESSED) {
+        return status;
+    }
+    return tell_hooks(a->store, &(struct tell_event){a->report, event, target->group},
+                      HOOK_REGRESSED);
+}
+
+/* Spikes are those of the hour that runs: an event that comes late is none of them. */
+static enum store_status look_for_spike(const struct adding *a, const struct digest_event *event,
+                                        const struct target *target)
+{
+    if (a->is_again || a->time_ns / HOUR_NS != a->report->received_ns / HOUR_NS) {
+        return STORE_OK;
+    }
+    return tell_spike(a->store, &(struct tell_event){a->report, event, target->group});
 }
 
 static enum store_status add_event(const struct adding *a, const struct digest_event *event)
@@ -307,7 +332,10 @@ static enum store_status add_event(const struct adding *a, const struct digest_e
         status = db_fail("no memory");
     }
     if (status == STORE_OK) {
-        status = look_at_state(a, &target);
+        status = look_at_state(a, event, &target);
+    }
+    if (status == STORE_OK) {
+        status = look_for_spike(a, event, &target);
     }
     return status == STORE_OK && gather_is_full(a->store->gather) ? store_flush(a->store) : status;
 }
@@ -392,7 +420,8 @@ enum store_status store_regroup(struct store *store, const struct store_waiting 
                                         .project = waiting->project,
                                         .received_ns = waiting->received_ns,
                                         .digest = digest};
-    struct adding a = {.store = store, .report = &report, .report_number = waiting->number};
+    struct adding a = {
+        .store = store, .report = &report, .report_number = waiting->number, .is_again = true};
     enum store_status status = store_take_back(store, waiting->number, digest);
     return status == STORE_OK && digest != NULL ? add_events(&a) : status;
 }

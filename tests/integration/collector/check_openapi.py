@@ -8,11 +8,13 @@ described member in one answer at least.
 """
 import base64
 import http.client
+import http.server
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -339,6 +341,46 @@ for operation in [o for o in operations.values() if "{group}" in o.path]:
     has_form = "requestBody" in operation.node
     operation.ask(404, group=999, **({"body": "with=1&state=open", "kind": FORM} if has_form else {}))
 at("actions").ask(200)
+
+# --- hooks ---
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Takes the first message, then is gone."""
+    got = []
+
+    def do_POST(self):
+        self.got.append((dict(self.headers), json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+        self.send_response(200 if len(self.got) == 1 else 410)
+        self.end_headers()
+
+    def log_message(self, *values):
+        pass
+
+
+receiver = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+threading.Thread(target=receiver.serve_forever, daemon=True).start()
+ADDRESS = "http://127.0.0.1:%d/" % receiver.server_port
+hook = at("addHook").ask(201, body="url=%s&events=new&kinds=error,stall" % ADDRESS, kind=FORM)["hook"]
+for form in "x=y", "url=ftp://a", "url=%s&events=old" % ADDRESS, "url=%s&kinds=x" % ADDRESS:
+    at("addHook").ask(400, body=form, kind=FORM)
+PARTS["hook"] = hook
+for number in 1, 2:
+    message = at("testHook").ask(202, hook=hook)["message"]
+    wait_for("the message of a test", lambda: len(Receiver.got) >= number)
+    headers, body = Receiver.got[-1]
+    if headers.get("webhook-id") != message or body["type"] != "test":
+        fault("the message of a test is another one")
+    jsonschema.validate(body, closed({"$ref": "#/components/schemas/Message"}, ""))
+wait_for("the hook that is gone", lambda: "disabled" in at("hooks").ask(200)["hooks"][0])
+for name in "testHook", "removeHook":
+    at(name).ask(404, hook=hook + 99)
+at("testHook").ask(404, hook=hook)
+at("removeHook").ask(200, hook=hook)
+many = [at("addHook").ask(201, body="url=http://127.0.0.1:1/", kind=FORM)["hook"] for _ in range(16)]
+at("addHook").ask(409, body="url=http://127.0.0.1:1/", kind=FORM)
+for number in many:
+    at("removeHook").ask(200, hook=number)
 
 # --- callers without the right key, other methods ---
 

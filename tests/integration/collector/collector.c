@@ -97,7 +97,8 @@ char *collector_script(const struct collector_run *run, const char *script)
     int size = snprintf(
         text, sizeof text,
         "set -u; cd '%s'; URL=%s ADMIN=%s INGEST=%s REPORT='%s' SONDE='%s' "
-        "COLLECTOR='%s' LOOP='%s' SENDERS='%s' POWERCUT='%s' CI='%s/docs/guide/ci'; "
+        "COLLECTOR='%s' LOOP='%s' SENDERS='%s' HOOKS='%s' EVENTS='%s' POWERCUT='%s' "
+        "CI='%s/docs/guide/ci'; "
         "export URL INGEST; "
         "post() { curl -s -m 20 -o answer -w '%%{http_code}' -X POST \"$@\" "
         "$URL/api/reports; echo; }; "
@@ -112,7 +113,8 @@ char *collector_script(const struct collector_run *run, const char *script)
         "! $SONDE show $1 2>/dev/null | grep -q '^  samples   [1-9]' || break; done; }; %s",
         test_folder(), url, run->admin, run->ingest, collector_report(), program_sonde(),
         program_built("../../collector/sonde-collector"), program_built("run/run_loop"),
-        program_source("collector/senders.py"), program_source("collector/powercut.py"),
+        program_source("collector/senders.py"), program_source("collector/hooks.py"),
+        program_source("collector/hook_events.py"), program_source("collector/powercut.py"),
         test_source_dir(), script);
     CHECK(size > 0 && (size_t)size < sizeof text);
     const char *const argv[] = {"sh", "-c", text, NULL};

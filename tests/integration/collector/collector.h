@@ -29,9 +29,9 @@ void collector_stop(struct collector_run *run);
 /* A file with a report of one stall; made once per test. */
 const char *collector_report(void);
 /* Run a shell script in the test's folder with $URL, $ADMIN, $INGEST, $REPORT, $SONDE, $COLLECTOR,
- * $LOOP, $SENDERS, $CI (the folder of examples for CI), and the functions post, get, lock and
- * unlock: lock keeps others from the SQLite database until unlock. Returns its stdout (free it). A
- * script that fails fails the test. */
+ * $LOOP, $SENDERS, $HOOKS, $EVENTS (scripts of this folder), $CI (the folder of examples for CI),
+ * and the functions post, get, lock and unlock: lock keeps others from the SQLite database until
+ * unlock. Returns its stdout (free it). A script that fails fails the test. */
 char *collector_script(const struct collector_run *run, const char *script);
 /* Wait until the store has all that the journal has. */
 void collector_settle(const struct collector_run *run);

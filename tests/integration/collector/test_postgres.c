@@ -167,3 +167,39 @@ TEST_TIMEOUT(database_that_cannot_be_used_is_named, 90)
     CHECK_CONTAINS(run.err, "--database: connection to server at \"127.0.0.1\", port 1 failed");
     test_run_done(&run);
 }
+
+/* Both send, one is killed and comes again: each group is told, with one id. */
+TEST_TIMEOUT(each_group_is_told_by_one_collector, 180)
+{
+    struct postgres_server server = postgres_start();
+    struct collector_run one, two;
+    char script[1200];
+    start_two(&server, &one, &two);
+    snprintf(script, sizeof script,
+             "timeout 200 python3 $HOOKS log >port 2>receiver.err & echo $! >receiver; touch log; "
+             "for i in $(seq 600); do [ -s port ] && break; sleep 0.05; done; "
+             "$COLLECTOR hook --database '%s' --project default add "
+             "http://127.0.0.1:$(cat port)/slow >made; sed -n 's/^secret *//p' made >secret.slow; "
+             "[ -s secret.slow ]",
+             server.where);
+    free(collector_script(&one, script));
+    snprintf(script, sizeof script,
+             "python3 $EVENTS $URL $INGEST 0 20 >/dev/null & "
+             "python3 $EVENTS http://127.0.0.1:%d $INGEST 20 20 >/dev/null; wait; "
+             "for i in $(seq 600); do [ $(wc -l <log) -ge 5 ] && break; sleep 0.02; done",
+             two.port);
+    free(collector_script(&one, script));
+    kill(one.program.pid, SIGKILL);
+    CHECK_EQ(program_end(&one.program, 30), 128 + SIGKILL);
+    collector_again(&one);
+    snprintf(script, sizeof script,
+             "for i in $(seq 1200); do $COLLECTOR hook --database '%s' | grep -q ' 40 sent' && "
+             "break; sleep 0.05; done; cut -d' ' -f4 log | sort -u | wc -l; cut -d' ' -f2,4 log | "
+             "sort -u | wc -l; cut -d' ' -f2 log | sort | uniq -d | wc -l | sed 's/^[01]$/once/'; "
+             "kill $(cat receiver); grep -c ' bad ' log; cat receiver.err; true",
+             server.where);
+    check_script(&two, script, "40\n40\nonce\n0\n");
+    collector_stop(&one);
+    collector_stop(&two);
+    postgres_stop(&server);
+}

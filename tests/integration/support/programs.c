@@ -16,7 +16,7 @@
 
 #include "test_machine.h"
 
-enum { ARGUMENTS_MAX = 64, PATHS = 4, LOOK_MS = 20 };
+enum { ARGUMENTS_MAX = 64, PATHS = 8, LOOK_MS = 20 };
 
 static char *next_path(void)
 {

@@ -361,5 +361,6 @@ TEST(older_database_is_brought_forward)
     add(store, &(struct sent){"a", "m1", "1.5", 9 * HOUR_NS, 100});
     CHECK_EQ(look(store, 1).state, STATE_REGRESSED);
     CHECK_EQ(look(store, 1).count, 3);
+    CHECK_EQ(store_messages(store), 0);
     store_close(store);
 }

@@ -265,3 +265,27 @@ TEST_TIMEOUT(days_and_files_go, 90)
     store_close(store);
     postgres_stop(&server);
 }
+
+/* A database of the version without hooks is brought to this one. */
+TEST_TIMEOUT(older_shared_database_is_brought_forward, 90)
+{
+    int64_t number = 0;
+    const struct store_actor me = {1, 1};
+    const struct store_hook hook = {.project = 1, .url = "http://a/", .events = 1, .kinds = 2};
+    start();
+    begin_case();
+    struct store *store = stores_open();
+    CHECK_EQ(store_add_project(store, "p", 1, &(uint32_t){0}), STORE_OK);
+    CHECK_EQ(commit_one(store, &(struct sent){1, "g", "x", 1, 1}), STORE_OK);
+    store_close(store);
+    run_sql("DROP TABLE case1.hook, case1.message");
+    run_sql("ALTER TABLE case1.cause DROP COLUMN spike_ns");
+    run_sql("UPDATE case1.sonde_version SET number = 2");
+    store = stores_open();
+    CHECK_EQ(store_add_hook(store, &me, &hook, &number), STORE_OK);
+    CHECK_EQ(commit_one(store, &(struct sent){2, "g", "x", 1, 1}), STORE_OK);
+    CHECK_EQ(commit_one(store, &(struct sent){3, "h", "x", 1, 1}), STORE_OK);
+    check_sql("SELECT count(*) FROM case1.message", "1\n");
+    store_close(store);
+    postgres_stop(&server);
+}
