@@ -30,6 +30,7 @@ let modules = [
     "src/names/symindex",
     "src/names/tail",
     "src/names/types",
+    "src/names/v8",
     "src/reports/drain",
     "src/reports/report",
     "src/reports/scrub",

@@ -24,7 +24,7 @@ bad=$(printf '%s\n' "$undefined" | awk -v defs="$defined" -v lists="$lists" '
             while ((getline line < list[i]) > 0) { sub(/[ \t]*#.*/, "", line); if (line != "") ok[line] = 1 }
     }
     $0 == "" || ok[$0] { next }
-    /^sonde__(base|arch|image|cfi|elf|unwind|os|capture|depot|python|record|probe)_/ { next }
+    /^sonde__(base|arch|image|cfi|elf|unwind|os|capture|depot|python|v8|record|probe)_/ { next }
     { print }')
 if [ -n "$bad" ]; then
     printf 'module %s is not async-signal-safe: %s\n' "$module" "$(printf '%s ' $bad)" >&2

@@ -48,11 +48,11 @@ found=$(grep -nE '"/proc(/|")' "${portable[@]}" || true)
 [ -z "$found" ] || complain "$found" 'path of one operating system outside its port'
 # the layers of the build are those of ARCHITECTURE.md
 layers_built() {
-    sed -nE 's,^sonde_module\(([a-z/]+) +(ASYNC_SAFE )?USES ?(.*)\)$,\1 \2: \3,p' src/CMakeLists.txt | sed 's/ASYNC_SAFE /[A]/'
+    sed -nE 's,^sonde_module\(([a-z0-9/]+) +(ASYNC_SAFE )?USES ?(.*)\)$,\1 \2: \3,p' src/CMakeLists.txt | sed 's/ASYNC_SAFE /[A]/'
     sed -nE 's/^ +USES (.*)\)$/cli : \1/p' cli/CMakeLists.txt
 }
 layers_told() {
-    sed -nE 's,^\| ([a-z/]+) ?(\[A\])? \| .* \| ([a-z\, –]+) \|$,\1 \2: \3,p' ARCHITECTURE.md | tr -d ',–' |
+    sed -nE 's,^\| ([a-z0-9/]+) ?(\[A\])? \| .* \| ([a-z0-9\, –]+) \|$,\1 \2: \3,p' ARCHITECTURE.md | tr -d ',–' |
         grep -vE '^(preload|recorder|execinfo|upload|collector|folder) '
 }
 found=$(diff <(layers_built | sort) <(layers_told | sed 's/: $/: /' | sort) || true)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base_bytes.h"
+#include "base_utf8.h"
 #include "mem_heap.h"
 #include "python_own.h"
-#include "runtime_text.h"
 
 static void forget(struct python_code *code)
 {
@@ -105,7 +105,7 @@ bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t 
         if (c == 0 || c > 0x10ffff || (is_ascii != 0 && c > 127)) {
             return false; /* not in names or paths */
         }
-        size += sonde__runtime_put_utf8(ret_text + size, c);
+        size += sonde__base_put_utf8(ret_text + size, c);
     }
     if (count < length) {
         memcpy(ret_text + size, "...", 3);

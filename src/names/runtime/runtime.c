@@ -348,6 +348,14 @@ enum sonde_status sonde__runtime_plan(const struct sonde__elf *elf, uint64_t bia
     return SONDE_OK;
 }
 
+enum sonde_status sonde__runtime_plan_v8(const struct sonde__elf *elf, struct v8_layout *ret_layout,
+                                         struct sonde_error *ret_error)
+{
+    struct found found = {0};
+    (void)find_symbols(elf, &found);
+    return found.v8.is_v8 ? v8_layout_of(&found.v8, ret_layout, ret_error) : SONDE_ABSENT;
+}
+
 enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bias,
                                       const struct sonde__runtime_memory *memory,
                                       struct sonde__runtime **ret_runtime,

@@ -7,6 +7,7 @@
 
 #include "python_layout.h"
 #include "runtime.h"
+#include "v8.h"
 
 /* Parts of the interpreter's loop. GCC makes two of a function: hot and cold. */
 #define SONDE__RUNTIME_LOOPS 4u
@@ -29,6 +30,11 @@ SONDE_NODISCARD enum sonde_status sonde__runtime_plan(const struct sonde__elf *e
                                                       const struct sonde__runtime_memory *memory,
                                                       struct sonde__runtime_plan *ret_plan,
                                                       struct sonde_error *ret_error);
+
+/* The same of V8: its layout. */
+SONDE_NODISCARD enum sonde_status sonde__runtime_plan_v8(const struct sonde__elf *elf,
+                                                         struct v8_layout *ret_layout,
+                                                         struct sonde_error *ret_error);
 
 /* What is known of a runtime whose process is gone. */
 struct sonde__runtime_copied {

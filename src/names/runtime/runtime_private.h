@@ -5,7 +5,7 @@
 
 #include "python.h"
 #include "runtime_copied.h"
-#include "v8.h"
+#include "v8_read.h"
 
 /* Threads whose blocks are read ahead: enough for a stall and the loops of a program. */
 #define SONDE__RUNTIME_KEPT 16u
@@ -46,7 +46,7 @@ struct sonde__runtime {
     struct sonde__script_frame waiting[SONDE__RUNTIME_WAITING];
     uint64_t state; /* of the thread that was read, in the interpreter */
     struct sonde__runtime_loop *loop;
-    struct v8 *v8;                              /* null: it is Python */
+    struct v8_read *v8;                         /* null: it is Python */
     uint32_t natives[SONDE__SCRIPT_FRAMES_MAX]; /* V8: the native frame of each function */
 };
 

@@ -17,13 +17,13 @@ enum sonde_status sonde__runtime_open_v8(const struct v8_stated *stated,
     struct v8_layout layout;
     SONDE_TRY(v8_layout_of(stated, &layout, ret_error));
     struct sonde__runtime *r = sonde__mem_alloc_zeroed(sizeof *r);
-    struct v8 *v8 = sonde__mem_alloc_zeroed(sizeof *v8);
+    struct v8_read *v8 = sonde__mem_alloc_zeroed(sizeof *v8);
     if (r == NULL || v8 == NULL) {
         sonde__mem_free(r);
         sonde__mem_free(v8);
         return SONDE_MEMORY;
     }
-    v8->layout = layout;
+    v8_read_init(v8, &layout, &r->view);
     r->v8 = v8;
     r->view.memory = *memory;
     v8_version(&layout, r->name, sizeof r->name);
@@ -38,9 +38,8 @@ void sonde__runtime_read_stack(struct sonde__runtime *runtime, uint64_t tid,
     struct sonde__script script = {.language = "JavaScript", .frames = runtime->frames};
     struct sonde__runtime_kept *kept = sonde__runtime_kept_of(runtime, tid);
     sonde__view_begin(&runtime->view, kept->blocks, kept->count);
-    script.why =
-        v8_read_stack(runtime->v8, &runtime->view, native, runtime->frames, runtime->natives,
-                      SONDE__SCRIPT_FRAMES_MAX, &script.count, &script.doubt);
+    script.why = v8_read_stack(runtime->v8, native, runtime->frames, runtime->natives,
+                               SONDE__SCRIPT_FRAMES_MAX, &script.count, &script.doubt);
     sonde__runtime_keep(runtime, kept);
     script.run_count = script.count;
     script.state = (uint8_t)(script.why != NULL  ? SONDE__SCRIPT_DAMAGED

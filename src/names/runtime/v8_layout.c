@@ -5,7 +5,7 @@
 #include "base_bytes.h"
 #include "base_status.h"
 #include "base_text.h"
-#include "v8.h"
+#include "v8_read.h"
 
 /* The symbol of each value. A name that ends with "__" is the beginning of one: the type of the
  * member follows, which differs between versions. */

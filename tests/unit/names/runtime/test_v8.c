@@ -205,7 +205,7 @@ static void move(uint8_t *data, uint64_t object)
 /* Its function, what V8 knows of it, and its name. */
 static void each_object(struct sonde__runtime *runtime, uint32_t frame, uint64_t ret_objects[3])
 {
-    const int32_t *of = runtime->v8->layout.of;
+    const int32_t *of = runtime->v8->v8.layout.of;
     ret_objects[0] =
         word_at(recorded.fps[runtime->natives[frame]] + (uint64_t)(int64_t)of[V8_FP_FUNCTION]);
     ret_objects[1] = word_at(ret_objects[0] - 1 + (uint64_t)of[V8_FUNCTION_SHARED]);
@@ -220,7 +220,7 @@ static void check_moved(const char *name)
     (void)read_recorded(runtime);
     each_object(runtime, 0, objects);
     uint64_t context = word_at(recorded.fps[runtime->natives[0]] +
-                               (uint64_t)(int64_t)runtime->v8->layout.of[V8_FP_CONTEXT]);
+                               (uint64_t)(int64_t)runtime->v8->v8.layout.of[V8_FP_CONTEXT]);
     sonde__runtime_close(runtime);
     for (int i = 0; i < 3; i++) {
         move(data, objects[i]);

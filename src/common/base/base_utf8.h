@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Texts of all runtimes are UTF-8. */
-#ifndef SONDE_RUNTIME_TEXT_H
-#define SONDE_RUNTIME_TEXT_H
+/* Context: handler. */
+#ifndef SONDE_BASE_BASE_UTF8_H
+#define SONDE_BASE_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Write a character, at most four bytes. Returns their number. */
-static inline size_t sonde__runtime_put_utf8(char *to, uint32_t c)
+static inline size_t sonde__base_put_utf8(char *to, uint32_t c)
 {
     if (c < 0x80) {
         to[0] = (char)c;
