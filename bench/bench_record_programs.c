@@ -71,14 +71,28 @@ static void write_list(const char *names)
     write_file(list, names);
 }
 
-/* perl: nanoseconds that `before` adds to a call, from many calls in one place; a run with one call
- * gives the cost of starting, which is subtracted. */
-static double perl_ns(const char *const *before, const char *body, unsigned calls)
+static void write_loop(char ret_script[256], bool is_node, unsigned turns, const char *body)
 {
-    char many[128], none[128];
+    if (is_node) {
+        snprintf(ret_script, 256,
+                 "function f(n) { if (n > 0) return f(n - 1);"
+                 " for (let i = 0; i < %u; i++) { %s } return 0; } f(10);",
+                 turns, body);
+    } else {
+        snprintf(ret_script, 256, "for (1..%u) { %s }", turns, body);
+    }
+}
+
+/* perl or node: nanoseconds that `before` adds to a call, from many calls in one place; a run with
+ * one call gives the cost of starting, which is subtracted. */
+static double script_ns(const char *program, const char *const *before, const char *body,
+                        unsigned calls)
+{
+    char many[256], none[256];
     double ns[ROUNDS];
-    snprintf(many, sizeof many, "for (1..%u) { %s }", calls, body);
-    snprintf(none, sizeof none, "for (1..1) { %s }", body);
+    bool is_node = strcmp(program, "node") == 0;
+    write_loop(many, is_node, calls, body);
+    write_loop(none, is_node, 1, body);
     for (unsigned i = 0; i < ROUNDS; i++) {
         double seconds[2][2];
         for (unsigned k = 0; k < 4; k++) {
@@ -87,7 +101,7 @@ static double perl_ns(const char *const *before, const char *body, unsigned call
             for (const char *const *word = before; k >= 2 && *word != NULL; word++) {
                 argv[n++] = *word;
             }
-            argv[n++] = "perl";
+            argv[n++] = program;
             argv[n++] = "-e";
             argv[n++] = k % 2 == 0 ? none : many;
             argv[n] = NULL;
@@ -98,6 +112,22 @@ static double perl_ns(const char *const *before, const char *body, unsigned call
         ns[i] = (seconds[1][1] - seconds[1][0] - (seconds[0][1] - seconds[0][0])) / calls * 1e9;
     }
     return median(ns, ROUNDS);
+}
+
+static double perl_ns(const char *const *before, const char *body, unsigned calls)
+{
+    return script_ns("perl", before, body, calls);
+}
+
+/* A call of getppid() by a function of JavaScript, in 20 others. */
+static void print_node(const char *const *record)
+{
+    double ns = script_ns("node", record, "process.ppid", CALLS);
+    if (ns > 0) {
+        bench_print(ns, "ns", "audit.node.ns_per_call");
+    } else {
+        bench_note("node is not here, or it could not be recorded");
+    }
 }
 
 static struct {
@@ -214,6 +244,7 @@ void bench_record_programs(void)
             bench_note("ltrace is not here");
         }
     }
+    print_node(record);
     /* each turn allocates once, and heaptrack keeps the stack of the allocation */
     static const char *const allocate = "my $x = 'a' x 2000; undef $x";
     write_list("malloc\n");

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "cost.h"
 #include "probe_raw.h"
+#include "record_v8.h"
 #include "recorder.h"
 #include "when_limit.h"
 #include "when_value.h"
@@ -38,8 +39,10 @@ static uint32_t stack_of(const struct made *made)
     if (made->way == RECORDER_RAW_STRANGER) {
         return sonde__record_stranger_stack(recorder_record, made->regs);
     }
-    return sonde__record_script_stack(recorder_record, &recorder_page->script,
-                                      sonde__record_stack(recorder_record, made->regs, 0));
+    struct sonde__script_page *page = &recorder_page->script;
+    uint32_t native = sonde__record_stack(recorder_record, made->regs, 0);
+    return sonde__record_script_stack(
+        recorder_record, page, sonde__record_v8_stack(recorder_record, page, made->regs, native));
 }
 
 /* The labels of a phase begin at its number times their count. */

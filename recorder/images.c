@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture_images.h"
+#include "record_v8.h"
 #include "recorder.h"
 
 enum { TEXT_LOST = UINT32_MAX };
@@ -144,6 +145,7 @@ static void continue_script(const struct sonde__script_page *from)
            size - sizeof page->is_set);
     memcpy(page->unread, from->unread, sizeof page->unread);
     sonde__record_script_restart();
+    sonde__record_v8_restart();
     atomic_store(&page->is_set, atomic_load(&from->is_set));
 }
 

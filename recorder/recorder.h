@@ -135,7 +135,20 @@ void recorder_continue_log(const struct sonde__record_page *from);
 /* The port's script.c: if there is an interpreter of scripts by now, let recorded calls have their
  * functions (record_script.h). One thread at a time. */
 void recorder_look_for_script(void);
-void recorder_look_for_v8(void); /* Linux; called by it */
+/* Linux only: v8.c, called by it; interpreter.c. */
+void recorder_look_for_v8(void);
+struct sonde__elf;
+struct sonde__image;
+struct sonde__image_set;
+typedef enum sonde_status recorder_read(const struct sonde__elf *elf, uint64_t bias, void *ret,
+                                        struct sonde_error *error);
+/* Read the file of an image, if it is still the same. */
+enum sonde_status recorder_read_image(const struct sonde__image *image, recorder_read *read,
+                                      void *ret, struct sonde_error *error);
+const struct sonde__image *recorder_image_of(const struct sonde__image_set *images,
+                                             uint64_t address);
+/* Why functions of an interpreter that was found are not read. */
+void recorder_refuse_script(const char *why);
 /* Restore what was changed in it. */
 void recorder_end_script(void);
 

@@ -7,16 +7,13 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "base_status.h"
 #include "capture_images.h"
-#include "host_file.h"
 #include "image_elf.h"
 #include "os.h"
 #include "recorder.h"
 #include "runtime_copied.h"
 
 enum { TP_NAME = 24, TP_DEALLOC = 48 }; /* in PyTypeObject, of all versions */
-#define FILE_MAX ((uint64_t)1 << 32)
 
 static struct {
     uint64_t (*state)(void);
@@ -84,42 +81,11 @@ static void *open_library(const struct sonde__image_set *images)
     return NULL;
 }
 
-static const struct sonde__image *image_of(const struct sonde__image_set *images, uint64_t address)
-{
-    for (uint32_t i = 0; images != NULL && i < images->image_count; i++) {
-        if (address >= images->images[i].start && address < images->images[i].end) {
-            return &images->images[i];
-        }
-    }
-    return NULL;
-}
-
-static bool is_same_build(const struct sonde__elf *elf, const struct sonde__image *image)
-{
-    struct sonde__build_id id = {.size = 0};
-    (void)sonde__elf_build_id(elf, &id);
-    return id.size == image->build_id.size && memcmp(id.bytes, image->build_id.bytes, id.size) == 0;
-}
-
-static enum sonde_status make_plan(const struct sonde__image *image,
-                                   struct sonde__runtime_plan *ret_plan, struct sonde_error *error)
+static enum sonde_status make_plan(const struct sonde__elf *elf, uint64_t bias, void *ret_plan,
+                                   struct sonde_error *error)
 {
     const struct sonde__runtime_memory memory = {read_own, NULL};
-    struct sonde__host_file file;
-    struct sonde__elf elf;
-    enum sonde_status status = sonde__host_file_map(NULL, image->path, FILE_MAX, &file, error);
-    if (status == SONDE_OK) {
-        status = sonde__elf_open(file.data, file.size, &elf, error);
-        if (status == SONDE_OK && !is_same_build(&elf, image)) {
-            status =
-                sonde__base_fail(error, SONDE_ABSENT, "Python's file was replaced", NULL, 0, 0);
-        }
-        if (status == SONDE_OK) {
-            status = sonde__runtime_plan(&elf, image->bias, &memory, ret_plan, error);
-        }
-        sonde__host_file_unmap(&file);
-    }
-    return status;
+    return sonde__runtime_plan(elf, bias, &memory, ret_plan, error);
 }
 
 /* --- beginning --- */
@@ -153,7 +119,7 @@ static void show_plan(const struct sonde__runtime_plan *plan, const struct sonde
     page->loop_count = plan->loop_count;
     memcpy(page->loops, plan->loops, sizeof page->loops);
     (void)sonde__os_read(plan->address, page->offsets, sizeof page->offsets);
-    atomic_store_explicit(&page->is_set, 1, memory_order_release);
+    atomic_store_explicit(&page->is_set, SONDE__SCRIPT_PYTHON, memory_order_release);
 }
 
 /* A build for debugging has other types. */
@@ -179,13 +145,6 @@ static bool begin(void *handle, const struct sonde__runtime_plan *plan)
     return sonde__record_script_begin(&way);
 }
 
-static void refuse(const char *why)
-{
-    char *to = recorder_page->script.unread;
-    size_t most = sizeof recorder_page->script.unread - 1, size = strlen(why);
-    memcpy(to, why, size < most ? size : most);
-}
-
 /* The interpreter's library if only its user sees it, else the global scope. */
 static uint64_t find_runtime(const struct sonde__image_set *images, void **ret_handle)
 {
@@ -209,16 +168,16 @@ void recorder_look_for_script(void)
     struct sonde__capture_pin pin = sonde__capture_pin();
     void *handle = NULL;
     uint64_t address = is_found ? 0 : find_runtime(pin.images, &handle);
-    const struct sonde__image *image = address != 0 ? image_of(pin.images, address) : NULL;
+    const struct sonde__image *image = address != 0 ? recorder_image_of(pin.images, address) : NULL;
     struct sonde__runtime_plan plan;
     struct sonde_error error = {0};
     if (image != NULL) {
         is_found = true;
-        enum sonde_status status = make_plan(image, &plan, &error);
+        enum sonde_status status = recorder_read_image(image, make_plan, &plan, &error);
         if (status != SONDE_OK) {
-            refuse(error.what[0] != '\0' ? error.what : sonde_status_text(status));
+            recorder_refuse_script(error.what[0] != '\0' ? error.what : sonde_status_text(status));
         } else if (!begin(handle, &plan)) {
-            refuse("Python's own functions are not found, or out of memory");
+            recorder_refuse_script("Python's own functions are not found, or out of memory");
         }
     }
     sonde__capture_unpin(pin);

@@ -88,6 +88,7 @@ static void add_totals(struct sonde__audit_totals *to, const struct sonde__audit
     to->script_missing += from->script_missing;
     if (from->script_missing != 0) {
         memcpy(to->script_why, from->script_why, sizeof to->script_why);
+        to->script_language = from->script_language;
     }
     if (from->script_unread[0] != '\0') {
         memcpy(to->script_unread, from->script_unread, sizeof to->script_unread);

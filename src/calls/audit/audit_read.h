@@ -25,6 +25,7 @@ struct sonde__audit_totals {
     bool is_confined;        /* it limits its system calls: what it loaded later is not looked at */
     uint64_t script_missing; /* calls of scripts whose functions are not shown */
     char script_why[96];     /* of one of them */
+    const char *script_language; /* of these functions; null: Python */
     char script_unread[64]; /* why there are none at all; "": there are, or no interpreter was found
                              */
 };

@@ -55,8 +55,12 @@ void sonde__audit_script_close(struct sonde__audit_script *script)
 {
     sonde__runtime_close(script->runtime);
     sonde__mem_free(script->frames);
+    sonde__mem_free(script->named);
+    sonde__mem_free(script->texts);
     script->runtime = NULL;
     script->frames = NULL;
+    script->named = NULL;
+    script->texts = NULL;
 }
 
 /* The interpreter that the program has found; null: none, or it cannot be read. */
@@ -64,7 +68,7 @@ static struct sonde__runtime *runtime_of(struct sonde__audit_script *script)
 {
     const struct sonde__script_page *page = script->page;
     const struct sonde__runtime_memory memory = {read_copies, script};
-    if (script->frames != NULL || atomic_load(&page->is_set) == 0) {
+    if (script->frames != NULL || atomic_load(&page->is_set) != SONDE__SCRIPT_PYTHON) {
         return script->runtime;
     }
     struct sonde__runtime_copied copied = {
@@ -124,6 +128,96 @@ static bool name_frames(struct sonde__audit_script *script, uint32_t count)
     return true;
 }
 
+/* --- JavaScript --- */
+
+enum { TEXT_ROOM = 2 * V8_TEXT_ROOM };
+
+static bool make_room(struct sonde__audit_script *script)
+{
+    if (script->texts == NULL) {
+        script->frames = sonde__mem_alloc_array(PYTHON_OWN_FRAMES, sizeof *script->frames);
+        script->named = sonde__mem_alloc_array(PYTHON_OWN_FRAMES, sizeof *script->named);
+        script->texts = sonde__mem_alloc_array(PYTHON_OWN_FRAMES, TEXT_ROOM);
+    }
+    return script->frames != NULL && script->named != NULL && script->texts != NULL;
+}
+
+/* The program may change the page at any time: it is copied first. */
+static bool name_function(struct sonde__audit_script *script, uint32_t i, uint32_t number)
+{
+    char *text = script->texts + (size_t)i * TEXT_ROOM;
+    uint64_t address = 0;
+    if (!find_code(script, number, &address) || script->code.size < 2 ||
+        script->code.size > TEXT_ROOM) {
+        return false;
+    }
+    memcpy(text, script->page->bytes + script->code.at, script->code.size);
+    text[script->code.size - 1] = '\0';
+    size_t size = strlen(text) + 1;
+    script->named[i].function = text;
+    script->named[i].file = size < script->code.size ? text + size : "";
+    return text[0] != '\0';
+}
+
+/* Mark the native frames of the functions; leave out those whose native frames were left out. */
+static uint32_t place_functions(struct sonde__audit_script *script, uint32_t count,
+                                struct sonde_stack *stack)
+{
+    uint64_t from_end = 0, all = stack->count + stack->lost_count;
+    uint32_t kept = count;
+    for (uint32_t i = count; i-- > 0;) {
+        from_end += script->frames[i].delta;
+        if (script->frames[i].delta == 0 || from_end > all) {
+            return 0;
+        }
+        uint64_t at = all - from_end;
+        bool is_inner = at < stack->lost_at || stack->lost_count == 0;
+        if (!is_inner && at < stack->lost_at + stack->lost_count) {
+            continue;
+        }
+        at -= is_inner ? 0 : stack->lost_count;
+        if (at >= stack->count) {
+            return 0;
+        }
+        stack->how[at] |= SONDE__HOW_RUNS_SCRIPT;
+        script->named[--kept] = script->named[i];
+        script->named[kept].line = (uint32_t)script->frames[i].at;
+    }
+    memmove(script->named, script->named + kept, (count - kept) * sizeof *script->named);
+    return count - kept;
+}
+
+/* As join(). */
+static const char *join_functions(struct sonde__audit_script *script,
+                                  const struct sonde__depot *depot, uint32_t id,
+                                  struct sonde_stack *stack, struct sonde__script *ret_script)
+{
+    bool is_switched = false;
+    if (!make_room(script)) {
+        return NULL;
+    }
+    uint32_t count =
+        sonde__record_script_frames(depot, id, script->frames, PYTHON_OWN_FRAMES, &is_switched);
+    for (uint32_t i = 0; i < count; i++) {
+        script->named[i] = (struct sonde__script_frame){.kind = SONDE__SCRIPT_FUNCTION};
+        if (!name_function(script, i, script->frames[i].code)) {
+            return "the name of a function cannot be read";
+        }
+    }
+    uint32_t placed = count != 0 ? place_functions(script, count, stack) : 0;
+    for (uint32_t i = 0; i < placed; i++) {
+        script->named[i].run = i;
+    }
+    *ret_script = (struct sonde__script){
+        .frames = script->named,
+        .count = placed,
+        .run_count = placed,
+        .state = SONDE__SCRIPT_READ,
+        .language = "JavaScript",
+    };
+    return count != 0 && placed == 0 ? "its functions do not fit its native calls" : NULL;
+}
+
 /* Null: joined, or there are none. */
 static const char *join(struct sonde__audit_script *script, const struct sonde__depot *depot,
                         uint32_t id, struct sonde_stack *stack, struct sonde__script *ret_script)
@@ -155,7 +249,9 @@ uint32_t sonde__audit_script_stack(struct sonde__audit_script *script,
                                    uint64_t calls)
 {
     struct sonde__script found = {.count = 0};
-    const char *why = join(script, depot, id, stack, &found);
+    bool is_javascript = atomic_load(&script->page->is_set) == SONDE__SCRIPT_JAVASCRIPT;
+    const char *why = is_javascript ? join_functions(script, depot, id, stack, &found)
+                                    : join(script, depot, id, stack, &found);
     if (why != NULL) {
         script->missing += calls;
         script->why = why;
@@ -184,12 +280,16 @@ void sonde__audit_script_missing(const struct sonde__audit_script *script,
     for (unsigned i = 0; i < SONDE__SCRIPT_REASONS; i++) {
         uint64_t count = atomic_load(&page->missing[i]);
         if (count != 0 && count < UINT64_MAX / 16 && reasons[i] != NULL) {
+            bool is_deep = i == SONDE__SCRIPT_ENDLESS &&
+                           atomic_load(&page->is_set) == SONDE__SCRIPT_JAVASCRIPT;
             totals->script_missing += count;
-            why = reasons[i];
+            why = is_deep ? "more than 320 native functions called each other" : reasons[i];
         }
     }
     if (totals->script_missing != 0) {
         snprintf(totals->script_why, sizeof totals->script_why, "%s", why);
+        totals->script_language =
+            atomic_load(&page->is_set) == SONDE__SCRIPT_JAVASCRIPT ? "JavaScript" : "Python";
     }
     memcpy(totals->script_unread, page->unread, sizeof totals->script_unread);
     totals->script_unread[sizeof totals->script_unread - 1] = '\0';

@@ -17,8 +17,10 @@ struct sonde__audit_script {
     uint64_t missing; /* calls whose frames do not fit their stacks */
     const char *why;  /* of one of them */
     struct {
-        uint32_t at, size; /* in the page */
-    } code;                /* that is being read */
+        uint32_t at, size;             /* in the page */
+    } code;                            /* that is being read */
+    struct sonde__script_frame *named; /* JavaScript: those of a stack, and the texts of them */
+    char *texts;
 };
 
 /* Before stacks or images are added to the drain, which must outlive the script. Close it. */

@@ -55,7 +55,8 @@ void sonde__audit_print_totals(const struct sonde__audit_options *options, uint3
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
     }
     if (totals->script_missing != 0) {
-        sonde__report_line(lines, "Python functions of %llu call%s are not shown: %s",
+        sonde__report_line(lines, "%s functions of %llu call%s are not shown: %s",
+                           totals->script_language != NULL ? totals->script_language : "Python",
                            (unsigned long long)totals->script_missing,
                            sonde__base_plural(totals->script_missing), totals->script_why);
     }

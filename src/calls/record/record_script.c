@@ -168,8 +168,7 @@ static bool copy_part(const struct python_own_reader *reader,
     return true;
 }
 
-/* Reserve `size` bytes of the page. False: there is no room. */
-static bool reserve(struct sonde__script_page *page, uint64_t size, uint32_t *ret_at)
+bool sonde__record_script_reserve(struct sonde__script_page *page, uint64_t size, uint32_t *ret_at)
 {
     uint32_t used = atomic_load_explicit(&page->bytes_used, memory_order_relaxed);
     do {
@@ -192,7 +191,7 @@ static unsigned copy_code(struct python_own_reader *reader, struct sonde__script
         return SONDE__SCRIPT_NO_CODE;
     }
     if (atomic_load_explicit(&page->code_count, memory_order_relaxed) >= SONDE__SCRIPT_CODES ||
-        !reserve(page, parts.size, &at)) {
+        !sonde__record_script_reserve(page, parts.size, &at)) {
         return SONDE__SCRIPT_FULL;
     }
     uint32_t number = atomic_fetch_add(&page->code_count, 1);
@@ -421,7 +420,8 @@ uint32_t sonde__record_script_frames(const struct sonde__depot *depot, uint32_t 
         uint32_t number = (uint32_t)(word >> AT_BITS) & NO_CODE;
         ret_frames[count++] = (struct sonde__script_frame_read){
             number != NO_CODE ? number : UINT32_MAX,
-            (uint8_t)(word >> FLAGS_SHIFT & PYTHON_OWN_FLAGS), word & AT_MAX};
+            (uint8_t)(word >> FLAGS_SHIFT & PYTHON_OWN_FLAGS), word & AT_MAX,
+            (uint32_t)(word >> FLAGS_SHIFT) & SONDE__SCRIPT_DELTA_MAX};
     }
     return count;
 }

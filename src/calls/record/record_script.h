@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Script frames of recorded calls: which functions of a Python program made a call.
+/* Script frames of recorded calls: which functions of a Python program made a call. (Those of
+ * JavaScript: record_v8.h.)
  *
  * The walk (python_own.h) gives pointers to code objects and instructions. At the first sight of a
  * code object its names and line table are copied, so they can be read after it is gone. A program
@@ -37,7 +38,8 @@ struct sonde__script_piece {
     uint64_t size;
 };
 
-/* A code object: its head, names, path and line table, one piece after the other. */
+/* A code object: its head, names, path and line table, one piece after the other. Of JavaScript:
+ * the name of a function and its file, each with a 0 behind it. */
 struct sonde__script_code {
     uint64_t address;
     uint32_t at, size; /* in `bytes` */
@@ -56,9 +58,11 @@ enum sonde__script_reason {
     SONDE__SCRIPT_REASONS,
 };
 
+enum sonde__script_set { SONDE__SCRIPT_UNSET, SONDE__SCRIPT_PYTHON, SONDE__SCRIPT_JAVASCRIPT };
+
 /* Shared with the reader. */
 struct sonde__script_page {
-    /* What the reader needs of the interpreter; written before `is_set`. */
+    /* What the reader needs of the interpreter; written before `is_set`: enum sonde__script_set */
     _Atomic uint32_t is_set;
     uint32_t version, loop_count;
     uint64_t runtime; /* address of _PyRuntime */
@@ -95,13 +99,19 @@ void sonde__record_script_free(uint64_t code);
 uint32_t sonde__record_script_stack(struct sonde__record *record, struct sonde__script_page *page,
                                     uint32_t native);
 
+/* Reserve `size` bytes of the page. False: there is no room. */
+bool sonde__record_script_reserve(struct sonde__script_page *page, uint64_t size, uint32_t *ret_at);
+
 /* --- for readers of a depot --- */
 
 struct sonde__script_frame_read {
-    uint32_t code; /* its number; UINT32_MAX: a call of the loop that runs no frame */
-    uint8_t flags; /* PYTHON_OWN_ */
-    uint64_t at;   /* python_own.h */
+    uint32_t code;  /* its number; UINT32_MAX: a call of the loop that runs no frame */
+    uint8_t flags;  /* PYTHON_OWN_ */
+    uint64_t at;    /* python_own.h; JavaScript: a line; 0: unknown */
+    uint32_t delta; /* JavaScript: frames of the native stack from that of the last one further out,
+                       or from its end */
 };
+enum { SONDE__SCRIPT_DELTA_MAX = 511 };
 /* Read the script frames of a stack, innermost first. Returns their number; 0: it has none, or they
  * contradict themselves. */
 uint32_t sonde__record_script_frames(const struct sonde__depot *depot, uint32_t id,

