@@ -230,6 +230,38 @@ TEST(cause_that_reports_leave_keeps_what_is_left)
     store_close(store);
 }
 
+/* Two reports of one machine, one of which stays in the cause: in one transaction or in two. */
+TEST(reports_are_grouped_anew_in_one_transaction)
+{
+    const struct sent stays = {{"lib", "lib"}, "d1", 100, {NULL, NULL}};
+    char *dumps[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct store *store = open_store();
+        struct made made;
+        uint32_t project = i + 1;
+        add(store, project, &bare);
+        add(store, project, &bare);
+        struct list list = waiting(store, project, &first_id);
+        CHECK_EQ(list.count, 2);
+        CHECK_EQ(store_begin(store), STORE_OK);
+        CHECK_EQ(store_regroup(store, &list.all[0], make(&stays, &made)), STORE_OK);
+        if (i == 1) {
+            CHECK_EQ(store_commit_change(store), STORE_OK);
+            CHECK_EQ(store_begin(store), STORE_OK);
+        }
+        CHECK_EQ(store_regroup(store, &list.all[1], make(&named, &made)), STORE_OK);
+        CHECK_EQ(store_commit_change(store), STORE_OK);
+        store_close(store);
+        dumps[i] = dump();
+    }
+    /* the first project, and then both */
+    CHECK_CONTAINS(dumps[0], "cause lib 2 200 100 1 1 ");
+    CHECK_CONTAINS(dumps[0], "device lib d1 \ndevice load d1 \n");
+    CHECK_CONTAINS(dumps[1], "device lib d1 \ndevice lib d1 \n");
+    free(dumps[0]);
+    free(dumps[1]);
+}
+
 /* A report that still waits for another build-id can be grouped anew again. */
 TEST(report_can_wait_for_several)
 {
