@@ -5,6 +5,7 @@
 #include "schema.h"
 
 #include "db.h"
+#include "store_impact.h"
 
 static const char *const steps[] = {
     /* 1. IF NOT EXISTS: two programs may open a new folder at once */
@@ -84,6 +85,11 @@ static const char *const steps[] = {
     " tries INTEGER NOT NULL DEFAULT 0, sender INTEGER NOT NULL DEFAULT 0, UNIQUE(hook, id));"
     "CREATE INDEX message_due ON message(next_ns, hook);"
     "ALTER TABLE cause ADD COLUMN spike_ns INTEGER NOT NULL DEFAULT 0;",
+    /* 6: the order of the list of groups, as STORE_BY_IMPACT asks for it, and of the newest reports
+     */
+    "CREATE INDEX cause_impact ON cause(project, " STORE_IMPACT " DESC, number)"
+    " WHERE joined = 0 AND count > 0;"
+    "CREATE INDEX report_newest ON report(project, number);",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

@@ -7,6 +7,8 @@
  * dropped whole when all of the day's files are too old (store_retain.c). */
 #include "schema_postgres.h"
 
+#include "store_impact.h"
+
 #define TEXT "TEXT COLLATE \"C\""
 
 static const char *const steps[] = {
@@ -104,6 +106,10 @@ static const char *const steps[] = {
     " sender BIGINT NOT NULL DEFAULT 0, UNIQUE(hook, id));"
     "CREATE INDEX message_due ON message(next_ns, hook);"
     "ALTER TABLE cause ADD COLUMN spike_ns BIGINT NOT NULL DEFAULT 0;",
+    /* 4: indexes, as step 6 of schema.c */
+    "CREATE INDEX cause_impact ON cause(project, (" STORE_IMPACT ") DESC, number)"
+    " WHERE joined = 0 AND count > 0;"
+    "CREATE INDEX report_newest ON report(project, number);",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

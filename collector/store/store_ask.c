@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store_impact.h"
 #include "store_parts.h"
 
 #include <string.h>
@@ -80,10 +81,8 @@ static void tell_group(struct db_statement *s, store_each_group *each, void *ctx
     "WHERE project = ?1 AND joined = 0 AND count > 0 AND (?2 = 0 OR kind = ?2) AND (?3 = 0 OR "    \
     "((?3 >> CAST(state AS INTEGER)) & 1) <> 0) AND (?4 = '' OR assignee = ?4) ORDER BY "
 
-/* Impact: machines times time lost; what has no duration counts by calls. */
 static const char *const orders[] = {
-    [STORE_BY_IMPACT] = GROUPS "1.0 * devices * CASE WHEN total_ns >= count THEN total_ns ELSE "
-                               "count END DESC, number LIMIT ?5",
+    [STORE_BY_IMPACT] = GROUPS STORE_IMPACT " DESC, number LIMIT ?5",
     [STORE_BY_LAST] = GROUPS "last_ns DESC, number LIMIT ?5",
     [STORE_BY_FIRST] = GROUPS "first_ns DESC, number LIMIT ?5",
     [STORE_BY_COUNT] = GROUPS "count DESC, number LIMIT ?5",

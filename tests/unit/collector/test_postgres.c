@@ -279,6 +279,7 @@ TEST_TIMEOUT(older_shared_database_is_brought_forward, 90)
     CHECK_EQ(commit_one(store, &(struct sent){1, "g", "x", 1, 1}), STORE_OK);
     store_close(store);
     run_sql("DROP TABLE case1.hook, case1.message");
+    run_sql("DROP INDEX case1.cause_impact, case1.report_newest");
     run_sql("ALTER TABLE case1.cause DROP COLUMN spike_ns");
     run_sql("UPDATE case1.sonde_version SET number = 2");
     store = stores_open();
