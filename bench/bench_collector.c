@@ -81,7 +81,7 @@ int main(void)
     size_t sizes[CAUSES];
     int echo_port = 0;
     for (unsigned i = 0; i < CAUSES; i++) {
-        bodies[i] = bench_report(i, &sizes[i]);
+        bodies[i] = bench_report(i, 0, &sizes[i]);
     }
     bench_note("reports of %zu bytes", sizes[0]);
     pid_t echo = bench_echo(1, &echo_port);

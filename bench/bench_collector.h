@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 /* A report of one stall of about 4 KiB: eight stacks of sixteen frames with names. cause: a number;
- * reports of other causes have other functions. Ownership: free(). */
-void *bench_report(unsigned cause, size_t *ret_size);
+ * reports of other causes have other functions. device: the number of a machine, and of the
+ * report's time. Ownership: free(). */
+void *bench_report(unsigned cause, unsigned device, size_t *ret_size);
 
 struct bench_load {
     int port;
@@ -44,6 +45,10 @@ struct bench_server {
 bool bench_server_start(struct bench_server *server, const char *const options[]);
 /* Wait until the worker has nothing to do. */
 void bench_server_settle(const struct bench_server *server);
+/* GET a path with the admin key. Returns the answer with its head (free it); null: it failed. */
+char *bench_server_get(const struct bench_server *server, const char *path);
+/* Wait until nothing is in the journal that is not in the store. False: the collector is gone. */
+bool bench_server_wait(const struct bench_server *server);
 /* SIGTERM, and remove the folder. */
 void bench_server_end(const struct bench_server *server);
 

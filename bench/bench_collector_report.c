@@ -48,8 +48,9 @@ static uint32_t add_stack(struct sonde__report *report, const uint32_t images[2]
     return node;
 }
 
-void *bench_report(unsigned cause, size_t *ret_size)
+void *bench_report(unsigned cause, unsigned device, size_t *ret_size)
 {
+    char id[32];
     struct sonde__report *report;
     struct sonde__report_writer *writer;
     struct bytes bytes = {0};
@@ -57,17 +58,18 @@ void *bench_report(unsigned cause, size_t *ret_size)
     if (sonde__report_create(&report) != SONDE_OK) {
         abort();
     }
+    snprintf(id, sizeof id, "device-%010u", device);
     const struct sonde__report_header header = {.kind = SONDE__REPORT_WATCH,
                                                 .tool = "sonde bench",
                                                 .executable = "/opt/app/bin/app",
                                                 .os = "Linux 6.1 x86_64",
                                                 .arch = "x86_64",
                                                 .source = "run",
-                                                .time_unix_ns = 1760000000000000000u,
+                                                .time_unix_ns = 1760000000000000000u + device,
                                                 .pid = 4711,
                                                 .threshold_ns = 250000000,
                                                 .build = "1.2.3",
-                                                .device = {.id = "device-0123456789"}};
+                                                .device = {.id = id}};
     sonde__report_set_header(report, &header);
     uint32_t images[2];
     static const char *const paths[] = {"/opt/app/bin/app", "/usr/lib/x86_64-linux-gnu/libc.so.6"};

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench_collector.h"
+
+enum { ANSWER_MAX = 8 << 20 };
 
 long bench_value_after(const char *path, const char *word)
 {
@@ -106,6 +110,48 @@ void bench_server_settle(const struct bench_server *server)
         before = now;
         usleep(200000);
     }
+}
+
+char *bench_server_get(const struct bench_server *server, const char *path)
+{
+    char head[512];
+    size_t used = 0;
+    char *answer = malloc(ANSWER_MAX);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)server->port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int size = snprintf(head, sizeof head,
+                        "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                        "Authorization: Bearer %s\r\n\r\n",
+                        path, server->admin);
+    if (answer != NULL && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
+        write(fd, head, (size_t)size) == size) {
+        ssize_t got;
+        while ((got = read(fd, answer + used, ANSWER_MAX - 1 - used)) > 0) {
+            used += (size_t)got;
+        }
+        answer[used] = '\0';
+    }
+    close(fd);
+    if (used == 0) {
+        free(answer);
+        return NULL;
+    }
+    return answer;
+}
+
+bool bench_server_wait(const struct bench_server *server)
+{
+    for (bool is_behind = true; is_behind;) {
+        char *metrics = bench_server_get(server, "/metrics");
+        if (metrics == NULL) {
+            return false;
+        }
+        is_behind = strstr(metrics, "\nsonde_collector_journal_behind_bytes 0\n") == NULL;
+        free(metrics);
+        usleep(is_behind ? 20000 : 0);
+    }
+    return true;
 }
 
 void bench_server_end(const struct bench_server *server)

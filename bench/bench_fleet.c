@@ -16,12 +16,10 @@
  * fleet.groups           must be fleet.groups.known
  * fleet.rss_anon_kb      RssAnon of the collector after it */
 #define _XOPEN_SOURCE 700
-#include <arpa/inet.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -30,7 +28,7 @@
 #include "fleet.h"
 #include "harness.h"
 
-enum { CLIENTS = 8, ANSWER_MAX = 8 << 20 };
+enum { CLIENTS = 8 };
 
 struct sending {
     struct fleet fleet;
@@ -54,55 +52,11 @@ static const void *next_body(void *ctx, uint64_t n, size_t *ret_size)
     return s->packed;
 }
 
-/* GET a path with the admin key. Returns the answer with its head; null: it failed. */
-static char *get(const struct bench_server *server, const char *path)
-{
-    char head[512];
-    size_t used = 0;
-    char *answer = malloc(ANSWER_MAX);
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)server->port)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int size = snprintf(head, sizeof head,
-                        "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-                        "Authorization: Bearer %s\r\n\r\n",
-                        path, server->admin);
-    if (answer != NULL && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
-        write(fd, head, (size_t)size) == size) {
-        ssize_t got;
-        while ((got = read(fd, answer + used, ANSWER_MAX - 1 - used)) > 0) {
-            used += (size_t)got;
-        }
-        answer[used] = '\0';
-    }
-    close(fd);
-    if (used == 0) {
-        free(answer);
-        return NULL;
-    }
-    return answer;
-}
-
-/* Wait until nothing is in the journal that is not in the store. False: the collector is gone. */
-static bool wait_until_stored(const struct bench_server *server)
-{
-    for (bool is_behind = true; is_behind;) {
-        char *metrics = get(server, "/metrics");
-        if (metrics == NULL) {
-            return false;
-        }
-        is_behind = strstr(metrics, "\nsonde_collector_journal_behind_bytes 0\n") == NULL;
-        free(metrics);
-        usleep(is_behind ? 20000 : 0);
-    }
-    return true;
-}
-
 /* Groups that have each report's calls and each machine. */
 static unsigned count_groups(const struct bench_server *server, const struct fleet *fleet)
 {
     unsigned count = 0;
-    char *answer = get(server, "/api/projects/default/groups?limit=1000");
+    char *answer = bench_server_get(server, "/api/projects/default/groups?limit=1000");
     for (const char *at = answer; at != NULL && (at = strstr(at, "\"number\":")) != NULL; at++) {
         const char *calls = strstr(at, "\"count\": "), *devices = strstr(at, "\"devices\": ");
         count += calls != NULL && devices != NULL &&
@@ -144,7 +98,7 @@ static bool measure(const struct bench_server *server, struct sending *s)
                                     .ctx = s,
                                     .coding = "zstd"};
     uint64_t begin_ns = bench_now_ns();
-    if (!bench_load(&load, &answers) || answers.refused != 0 || !wait_until_stored(server)) {
+    if (!bench_load(&load, &answers) || answers.refused != 0 || !bench_server_wait(server)) {
         bench_note("%llu reports were refused", (unsigned long long)answers.refused);
         return false;
     }

@@ -10,12 +10,12 @@
 TEST(stall_is_an_event_of_its_cause)
 {
     size_t size;
-    void *bytes = bench_report(3, &size);
+    void *bytes = bench_report(3, 0, &size);
     struct digest digest;
     struct sonde_error error;
     CHECK_OK(digest_read(bytes, size, NULL, &digest, &error));
     CHECK_STR(digest.build, "1.2.3");
-    CHECK_STR(digest.device, "device-0123456789");
+    CHECK_STR(digest.device, "device-0000000000");
     CHECK_EQ(digest.event_count, 1);
     CHECK_EQ(digest.events[0].kind, DIGEST_STALL);
     CHECK_EQ(digest.events[0].count, 1);
@@ -34,7 +34,7 @@ TEST(different_causes_are_different_groups)
     char groups[16][DIGEST_GROUP_TEXT];
     for (unsigned i = 0; i < 16; i++) {
         size_t size;
-        void *bytes = bench_report(i, &size);
+        void *bytes = bench_report(i, 0, &size);
         struct digest digest;
         CHECK_OK(digest_read(bytes, size, NULL, &digest, NULL));
         memcpy(groups[i], digest.events[0].group, sizeof groups[i]);
@@ -50,7 +50,7 @@ TEST(different_causes_are_different_groups)
 TEST_TIMEOUT(hostile_bytes_do_no_harm, 60)
 {
     size_t size;
-    char *bytes = bench_report(1, &size);
+    char *bytes = bench_report(1, 0, &size);
     struct digest digest;
     struct sonde_error error;
     for (size_t i = 0; i < size; i++) {

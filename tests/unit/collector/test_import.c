@@ -155,7 +155,7 @@ TEST(message_without_an_exception_has_no_event)
 TEST(stall_that_sonde_sends_to_sentry_is_read_back)
 {
     size_t size, envelope_size;
-    void *bytes = bench_report(3, &size), *envelope;
+    void *bytes = bench_report(3, 0, &size), *envelope;
     struct sonde__report *report;
     struct digest digest;
     CHECK_OK(sonde__report_read(bytes, size, &report, NULL, NULL));

@@ -13,7 +13,7 @@ static struct sonde__report *read_cause(unsigned cause)
 {
     size_t size;
     struct sonde__report *report;
-    void *bytes = bench_report(cause, &size);
+    void *bytes = bench_report(cause, 0, &size);
     CHECK_OK(sonde__report_read(bytes, size, &report, NULL, NULL));
     free(bytes);
     return report;
