@@ -2,6 +2,7 @@
 /* Pages for people: plain HTML, no script. All text from reports is escaped. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answers.h"
 #include "collector.h"
@@ -38,6 +39,8 @@ enum http_when answer_home_page(struct http_request *request)
 
 /* --- groups --- */
 
+enum { BUILDS_MAX = 20 };
+
 static void put_row(void *ctx, const struct store_group *group)
 {
     struct page *page = ctx;
@@ -57,6 +60,31 @@ static void put_row(void *ctx, const struct store_group *group)
     fputs("</tr>\n", out);
 }
 
+/* A name as part of a path (RFC 3986, 2.1). */
+static void put_part(FILE *out, const char *name)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (; *name != '\0'; name++) {
+        fprintf(out, strchr(plain, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+    }
+}
+
+/* Only what a path can name (http_route.c). */
+static void put_build(void *ctx, const struct store_build *build)
+{
+    const struct page *page = ctx;
+    if (build->name[0] == '\0' || strchr(build->name, '/') != NULL ||
+        strlen(build->name) >= HTTP_PART_TEXT) {
+        return;
+    }
+    fprintf(page->out, " <a href=\"/projects/%s/builds/", page->project);
+    put_part(page->out, build->name);
+    fputs("\">", page->out);
+    page_text(page->out, build->name);
+    fputs("</a>", page->out);
+}
+
 enum http_when answer_groups_page(struct http_request *request)
 {
     struct page page;
@@ -73,12 +101,17 @@ enum http_when answer_groups_page(struct http_request *request)
           "<a href=\"?sort=first\">first seen</a>, <a href=\"?sort=count\">count</a>; "
           "<a href=\"?\">all</a>, <a href=\"?state=unresolved\">unresolved</a>, "
           "<a href=\"?state=regressed\">regressed</a>, <a href=\"?state=resolved\">resolved</a>, "
-          "<a href=\"?state=ignored\">ignored</a></p>\n"
-          "<table><tr><th>kind<th>state<th>cause<th class=\"n\">count<th class=\"n\">time lost"
-          "<th class=\"n\">machines<th>first<th>last</tr>\n",
+          "<a href=\"?state=ignored\">ignored</a></p>\n<p>calls of build",
           page.out);
     enum store_status status =
-        store_groups(request->collector->store, request->project, &filter, put_row, &page);
+        store_builds(request->collector->store, request->project, BUILDS_MAX, put_build, &page);
+    fputs(
+        "</p>\n<table><tr><th>kind<th>state<th>cause<th class=\"n\">count<th class=\"n\">time lost"
+        "<th class=\"n\">machines<th>first<th>last</tr>\n",
+        page.out);
+    if (status == STORE_OK) {
+        status = store_groups(request->collector->store, request->project, &filter, put_row, &page);
+    }
     fputs("</table>\n", page.out);
     return page_end(&page, request, status);
 }

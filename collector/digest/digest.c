@@ -290,7 +290,12 @@ void digest_done(struct digest *digest)
 {
     for (uint32_t i = 0; i < digest->event_count; i++) {
         sonde__mem_free(digest->events[i].why);
+        sonde__mem_free(digest->events[i].call);
     }
+    for (uint32_t i = 0; i < digest->listed_count; i++) {
+        sonde__mem_free(digest->listed[i]);
+    }
+    sonde__mem_free(digest->listed);
     sonde__mem_free(digest->events);
     sonde__mem_free(digest->tags);
     sonde__mem_free(digest->program);

@@ -28,6 +28,20 @@ enum digest_kind {
 
 struct sonde__report;
 
+/* What is kept of calls beside their number, for the answers of a build. */
+struct digest_call {
+    /* Calls before consent, with it, and after it was refused (digest_consent.h); of the others it
+     * is not known. */
+    uint64_t before, given, refused;
+    uint64_t over;  /* that exceed the rule's limit */
+    bool is_stable; /* the key is the same in every build of the same sources */
+    /* In this block of memory. rule, sdk: "": none. path: the program's own functions, innermost
+     * first, a line each; at most DIGEST_PATH_FUNCTIONS, then "...". */
+    const char *rule, *api, *path, *sdk;
+};
+/* Longer names and paths are cut. */
+enum { DIGEST_NAME_TEXT = 512, DIGEST_PATH_FUNCTIONS = 16, DIGEST_PATH_TEXT = 2048 };
+
 struct digest_event {
     uint32_t kind;                     /* enum digest_kind */
     char group[DIGEST_GROUP_TEXT];     /* the cause: its fingerprint or key; "": not known */
@@ -39,12 +53,17 @@ struct digest_event {
     uint64_t total_ns, longest_ns;     /* of stalls */
     uint32_t severity;                 /* enum sonde__report_severity */
     bool is_fatal;
+    struct digest_call *call; /* of calls; else null */
 };
 
 struct digest_tag {
     char name[64], value[200];
 };
 enum { DIGEST_TAGS_MAX = 32 };
+
+/* Rules that an audit had, and functions that a recording had without a rule, called or not: what
+ * is not there was not looked for. */
+enum { DIGEST_LISTED_MAX = 1024 };
 
 /* Build-ids whose symbols would name frames of the report; at most DIGEST_WANTS_MAX. */
 enum { DIGEST_WANTS_MAX = 16 };
@@ -68,6 +87,9 @@ struct digest {
     struct digest_event *events;
     uint32_t event_count;
     uint64_t left_out;
+    char **listed;         /* names */
+    uint32_t listed_count; /* at most DIGEST_LISTED_MAX */
+    bool has_calls;        /* calls were recorded, whether there were any or not */
     struct digest_wants wants;
     uint32_t named; /* thousandths of the frames that have a name */
     char loss[256]; /* what was lost of the file; "": nothing */

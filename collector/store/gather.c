@@ -20,7 +20,7 @@ struct items {
 
 struct gather {
     struct sonde__arena arena;
-    struct items causes, groups, sums, tags, texts;
+    struct items causes, groups, sums, tags, calls, texts;
 };
 
 /* --- items --- */
@@ -96,6 +96,7 @@ void gather_clear(struct gather *gather)
     items_done(&gather->groups);
     items_done(&gather->sums);
     items_done(&gather->tags);
+    items_done(&gather->calls);
     items_done(&gather->texts);
     sonde__arena_done(&gather->arena);
 }
@@ -223,7 +224,7 @@ struct gather_group *gather_group_at(const struct gather *gather, uint32_t i)
     return item_at(&gather->groups, i);
 }
 
-/* --- sums and tags --- */
+/* --- sums, tags and calls --- */
 
 bool gather_add_sum(struct gather *gather, const struct gather_sum *sum)
 {
@@ -281,4 +282,48 @@ bool gather_add_tag(struct gather *gather, const struct gather_tag *tag)
 const struct gather_tag *gather_tag_at(const struct gather *gather, uint32_t i)
 {
     return item_at(&gather->tags, i);
+}
+
+static bool keep_call_texts(struct gather *gather, const struct gather_call *from,
+                            struct gather_call *to)
+{
+    to->rule = keep_text(gather, from->rule);
+    to->api = keep_text(gather, from->api);
+    to->path = keep_text(gather, from->path);
+    to->sdk = keep_text(gather, from->sdk);
+    return to->rule != NULL && to->api != NULL && to->path != NULL && to->sdk != NULL;
+}
+
+struct gather_call *gather_add_call(struct gather *gather, const struct gather_call *call)
+{
+    const char *build = keep_text(gather, call->build);
+    uint32_t hash =
+        sonde__mem_hash(mix(mix((uint64_t)call->cause, call->project), (uint64_t)(uintptr_t)build));
+    uint32_t found = SONDE__TABLE_FIND(&gather->calls.table, hash, i, ({
+        const struct gather_call *known = gather->calls.at[i];
+        known->cause == call->cause && known->project == call->project && known->build == build;
+    }));
+    struct gather_call *kept = build == NULL ? NULL
+                               : found != SONDE__TABLE_NONE
+                                   ? gather->calls.at[found]
+                                   : add_item(gather, &gather->calls, hash, sizeof *kept);
+    if (kept == NULL || !keep_call_texts(gather, call, kept)) {
+        return NULL;
+    }
+    kept->project = call->project;
+    kept->cause = call->cause;
+    kept->build = build;
+    kept->is_stable = call->is_stable;
+    add_up(&kept->count, call->count);
+    add_up(&kept->before, call->before);
+    add_up(&kept->given, call->given);
+    add_up(&kept->refused, call->refused);
+    add_up(&kept->over, call->over);
+    add_up(&kept->reports, call->reports);
+    return kept;
+}
+
+const struct gather_call *gather_call_at(const struct gather *gather, uint32_t i)
+{
+    return item_at(&gather->calls, i);
 }

@@ -47,6 +47,17 @@ struct gather_sum {
     uint64_t count, total_ns, longest_ns;
 };
 
+/* What a build's calls of one cause get (cause 0: the build itself, of which only machines are
+ * counted). */
+struct gather_call {
+    uint32_t project;
+    int64_t cause;
+    const char *build;
+    uint64_t count, before, given, refused, over, reports, devices;
+    bool is_stable;
+    const char *rule, *api, *path, *sdk; /* of the last event */
+};
+
 struct gather_tag {
     int64_t cause;
     const char *name, *value;
@@ -82,10 +93,13 @@ bool gather_show(struct gather *gather, int64_t group, const struct digest_event
                  const struct report_id *report);
 bool gather_add_sum(struct gather *gather, const struct gather_sum *sum);
 bool gather_add_tag(struct gather *gather, const struct gather_tag *tag);
+/* Returns the sum so far: its devices may be changed. */
+struct gather_call *gather_add_call(struct gather *gather, const struct gather_call *call);
 
 /* What was gathered, in the order in which it came first; null at the end. */
 struct gather_group *gather_group_at(const struct gather *gather, uint32_t i);
 const struct gather_sum *gather_sum_at(const struct gather *gather, uint32_t i);
 const struct gather_tag *gather_tag_at(const struct gather *gather, uint32_t i);
+const struct gather_call *gather_call_at(const struct gather *gather, uint32_t i);
 
 #endif

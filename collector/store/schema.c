@@ -90,6 +90,40 @@ static const char *const steps[] = {
     "CREATE INDEX cause_impact ON cause(project, " STORE_IMPACT " DESC, number)"
     " WHERE joined = 0 AND count > 0;"
     "CREATE INDEX report_newest ON report(project, number);",
+    /* 7: what a build has: machines, what its audits looked for, sums of its calls by cause (cause
+     * 0: the build itself); a project's baseline. Calls that were stored before are not summed up
+     * again: `recorded` counts the reports whose calls are */
+    "ALTER TABLE build ADD COLUMN last_ns INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE build ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE build ADD COLUMN recorded INTEGER NOT NULL DEFAULT 0;"
+    "INSERT INTO build(project, name, first_ns) SELECT project, coalesce(build, ''),"
+    " min(received_ns) FROM report WHERE kind <> 0 GROUP BY project, coalesce(build, '')"
+    " ON CONFLICT(project, name) DO NOTHING;"
+    "UPDATE build SET last_ns = old.last_ns, reports = old.reports FROM"
+    " (SELECT project, coalesce(build, '') AS name, max(received_ns) AS last_ns,"
+    " count(*) AS reports FROM report WHERE kind <> 0 GROUP BY project, coalesce(build, ''))"
+    " AS old WHERE build.project = old.project AND build.name = old.name;"
+    "UPDATE build SET last_ns = first_ns WHERE last_ns < first_ns;"
+    "CREATE TABLE machine(project INTEGER NOT NULL, build TEXT NOT NULL, cause INTEGER NOT NULL,"
+    " id TEXT NOT NULL, PRIMARY KEY(project, build, cause, id)) WITHOUT ROWID;"
+    "INSERT INTO machine(project, build, cause, id) SELECT DISTINCT project, coalesce(build, ''),"
+    " 0, coalesce(device, '') FROM report WHERE kind <> 0;"
+    "CREATE TABLE build_sum(project INTEGER NOT NULL, build TEXT NOT NULL,"
+    " cause INTEGER NOT NULL, rule TEXT NOT NULL, api TEXT NOT NULL, path TEXT NOT NULL,"
+    " sdk TEXT NOT NULL, is_stable INTEGER NOT NULL, count INTEGER NOT NULL,"
+    " before_count INTEGER NOT NULL, given_count INTEGER NOT NULL,"
+    " refused_count INTEGER NOT NULL, over_count INTEGER NOT NULL, reports INTEGER NOT NULL,"
+    " devices INTEGER NOT NULL, PRIMARY KEY(project, build, cause)) WITHOUT ROWID;"
+    "INSERT INTO build_sum SELECT project, build, 0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0,"
+    " count(*) FROM machine GROUP BY project, build;"
+    "CREATE TABLE listed(project INTEGER NOT NULL, build TEXT NOT NULL, name TEXT NOT NULL,"
+    " PRIMARY KEY(project, build, name)) WITHOUT ROWID;"
+    "ALTER TABLE project ADD COLUMN baseline TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE part ADD COLUMN before_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE part ADD COLUMN given_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE part ADD COLUMN refused_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE part ADD COLUMN over_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE part ADD COLUMN is_summed INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

@@ -110,6 +110,37 @@ static const char *const steps[] = {
     "CREATE INDEX cause_impact ON cause(project, (" STORE_IMPACT ") DESC, number)"
     " WHERE joined = 0 AND count > 0;"
     "CREATE INDEX report_newest ON report(project, number);",
+    /* 5: what a build has, as step 7 of schema.c */
+    "ALTER TABLE build ADD COLUMN last_ns BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN reports BIGINT NOT NULL DEFAULT 0, ADD COLUMN recorded BIGINT NOT NULL DEFAULT 0;"
+    "INSERT INTO build(project, name, first_ns) SELECT project, coalesce(build, ''),"
+    " min(received_ns) FROM report WHERE kind <> 0 GROUP BY project, coalesce(build, '')"
+    " ON CONFLICT(project, name) DO NOTHING;"
+    "UPDATE build SET last_ns = old.last_ns, reports = old.reports FROM"
+    " (SELECT project, coalesce(build, '') AS name, max(received_ns) AS last_ns,"
+    " count(*) AS reports FROM report WHERE kind <> 0 GROUP BY project, coalesce(build, ''))"
+    " AS old WHERE build.project = old.project AND build.name = old.name;"
+    "UPDATE build SET last_ns = first_ns WHERE last_ns < first_ns;"
+    "CREATE TABLE machine(project BIGINT NOT NULL, build " TEXT " NOT NULL, cause BIGINT NOT NULL,"
+    " id " TEXT " NOT NULL, PRIMARY KEY(project, build, cause, id));"
+    "INSERT INTO machine(project, build, cause, id) SELECT DISTINCT project, coalesce(build, ''),"
+    " 0, coalesce(device, '') FROM report WHERE kind <> 0;"
+    "CREATE TABLE build_sum(project BIGINT NOT NULL, build " TEXT " NOT NULL,"
+    " cause BIGINT NOT NULL, rule " TEXT " NOT NULL, api " TEXT " NOT NULL, path " TEXT
+    " NOT NULL, sdk " TEXT " NOT NULL, is_stable BIGINT NOT NULL, count BIGINT NOT NULL,"
+    " before_count BIGINT NOT NULL, given_count BIGINT NOT NULL, refused_count BIGINT NOT NULL,"
+    " over_count BIGINT NOT NULL, reports BIGINT NOT NULL, devices BIGINT NOT NULL,"
+    " PRIMARY KEY(project, build, cause));"
+    "INSERT INTO build_sum SELECT project, build, 0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0,"
+    " count(*) FROM machine GROUP BY project, build;"
+    "CREATE TABLE listed(project BIGINT NOT NULL, build " TEXT " NOT NULL, name " TEXT
+    " NOT NULL, PRIMARY KEY(project, build, name));"
+    "ALTER TABLE project ADD COLUMN baseline " TEXT " NOT NULL DEFAULT '';"
+    "ALTER TABLE part ADD COLUMN before_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN given_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN refused_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN over_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN is_summed BIGINT NOT NULL DEFAULT 0;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

@@ -218,6 +218,54 @@ enum store_status store_reports(struct store *store, uint32_t project, int64_t g
 enum store_status store_report(struct store *store, uint32_t project, const struct report_id *id,
                                store_each_row *each, void *ctx);
 
+/* --- builds --- */
+
+struct store_build {
+    const char *name;
+    uint64_t first_ns, last_ns; /* since 1970 */
+    uint64_t reports, devices;
+    uint64_t recorded; /* reports whose calls are counted: audits and recordings */
+    bool is_baseline;  /* of the project */
+};
+typedef void store_each_build(void *ctx, const struct store_build *build);
+/* The builds that were seen last come first. */
+enum store_status store_builds(struct store *store, uint32_t project, uint32_t limit,
+                               store_each_build *each, void *ctx);
+/* ABSENT: the project has no report of this build. */
+enum store_status store_build(struct store *store, uint32_t project, const char *name,
+                              store_each_build *each, void *ctx);
+/* The name of a project's baseline, at most size - 1 bytes. ABSENT: it has none. */
+enum store_status store_baseline(struct store *store, uint32_t project, char *ret_name,
+                                 size_t size);
+
+/* Calls of one rule, function and path. */
+struct store_call {
+    int64_t group; /* that has them */
+    uint32_t kind, severity;
+    const char *rule, *api, *path, *sdk; /* as of a digest_call */
+    bool is_stable;
+};
+struct store_call_sum {
+    uint64_t count, before, given, refused, over; /* calls, as of a digest_call */
+    uint64_t reports, devices;                    /* that have some */
+};
+typedef void store_each_call(void *ctx, const struct store_call *call,
+                             const struct store_call_sum *sum);
+/* A build's calls: by severity, then by their number. */
+enum store_status store_calls(struct store *store, uint32_t project, const char *build,
+                              uint32_t limit, store_each_call *each, void *ctx);
+
+struct store_call_pair {
+    struct store_call call;
+    struct store_call_sum now, then; /* then: of the other build; each may be of no calls */
+    bool is_listed;                  /* the build without calls looked for them */
+};
+typedef void store_each_call_pair(void *ctx, const struct store_call_pair *pair);
+/* The calls of two builds: those that only `build` has come first, those that only `base` has
+ * last. */
+enum store_status store_compare(struct store *store, uint32_t project, const char *build,
+                                const char *base, store_each_call_pair *each, void *ctx);
+
 /* --- retention --- */
 
 /* The file of a report, which no report has any more. Called while nothing can be written. A
@@ -284,6 +332,10 @@ enum store_status store_join(struct store *store, const struct store_actor *acto
 /* Make a cause of a group a group of its own again. UNFIT: it is one. */
 enum store_status store_leave(struct store *store, const struct store_actor *actor,
                               uint32_t project, int64_t cause);
+
+/* Make a build the project's baseline. ABSENT: it has no such build. */
+enum store_status store_set_baseline(struct store *store, const struct store_actor *actor,
+                                     uint32_t project, const char *build);
 
 /* --- hooks --- */
 

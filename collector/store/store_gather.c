@@ -76,6 +76,22 @@ static enum store_status write_tags(struct store *store)
     return status;
 }
 
+static enum store_status write_calls(struct store *store)
+{
+    enum store_status status = STORE_OK;
+    struct db_statement *statement = store->statements[STORE_ADD_BUILD_SUM];
+    const struct gather_call *call;
+    for (uint32_t i = 0; status == STORE_OK && (call = gather_call_at(store->gather, i)) != NULL;
+         i++) {
+        db_bind(statement, "utittttuuuuuuuu", (uint64_t)call->project, call->build, call->cause,
+                call->rule, call->api, call->path, call->sdk, (uint64_t)call->is_stable,
+                call->count, call->before, call->given, call->refused, call->over, call->reports,
+                call->devices);
+        status = db_run(statement);
+    }
+    return status;
+}
+
 enum store_status store_flush(struct store *store)
 {
     enum store_status status = STORE_OK;
@@ -87,6 +103,7 @@ enum store_status store_flush(struct store *store)
     status = status == STORE_OK ? write_rows(store) : status;
     status = status == STORE_OK ? write_sums(store) : status;
     status = status == STORE_OK ? write_tags(store) : status;
+    status = status == STORE_OK ? write_calls(store) : status;
     gather_clear(store->gather);
     return status == STORE_OK ? store->writer->kind->flush(store->writer) : status;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Changes of groups by people. A group of several causes is a row of its own, the joint, with the
- * sums of its causes; each cause keeps its own sums, so it can leave the group again. The state of
- * a group is that of its row. A joint that ends points to the group that goes on. */
+/* Changes of groups by people, and of a project's baseline. A group of several causes is a row of
+ * its own, the joint, with the sums of its causes; each cause keeps its own sums, so it can leave
+ * the group again. The state of a group is that of its row. A joint that ends points to the group
+ * that goes on. */
 #include "store_parts.h"
 
 #include <sys/random.h>
@@ -286,5 +287,25 @@ enum store_status store_assign(struct store *store, const struct store_actor *ac
     RUN(&c, "UPDATE cause SET assignee = ?2 WHERE number = ?1", "it", row.number, assignee);
     snprintf(what, sizeof what, "group %lld: assigned to %.64s", (long long)row.number,
              assignee[0] != '\0' ? assignee : "nobody");
+    return end(&c, actor, what);
+}
+
+/* --- baselines --- */
+
+enum store_status store_set_baseline(struct store *store, const struct store_actor *actor,
+                                     uint32_t project, const char *build)
+{
+    char what[160];
+    int64_t number;
+    struct changing c = begin(store, project);
+    struct db_statement *statement = prepare_change(
+        &c, "UPDATE project SET baseline = ?2 WHERE number = ?1 AND EXISTS(SELECT 1 FROM build"
+            " WHERE build.project = ?1 AND build.name = ?2) RETURNING number");
+    if (statement != NULL) {
+        db_bind(statement, "ut", (uint64_t)project, build);
+        c.status = db_run_for(statement, &number);
+        db_end(statement);
+    }
+    snprintf(what, sizeof what, "baseline: build %.64s", build);
     return end(&c, actor, what);
 }

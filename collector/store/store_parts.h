@@ -25,6 +25,9 @@ enum store_statement {
     STORE_ADD_TAG,
     STORE_ADD_USED,
     STORE_ADD_BUILD,
+    STORE_ADD_BUILD_SUM,
+    STORE_ADD_MACHINE,
+    STORE_ADD_LISTED,
     STORE_FIND_MARK,
     STORE_SET_STATE,
     STORE_ADD_ACTION,
@@ -89,6 +92,13 @@ enum store_status store_write_row(struct store *store, struct gather_cause *caus
 /* Write a change to the list of actions. what: one line. */
 enum store_status store_add_action(struct store *store, const struct store_actor *actor,
                                    uint32_t project, const char *what);
+
+/* Count a report for its build, which is then known. time_ns: when it was. */
+enum store_status store_add_build(struct store *store, const struct store_report *report,
+                                  uint64_t time_ns);
+/* Count calls of a cause for the build of their report. */
+enum store_status store_add_call(struct store *store, const struct store_report *report,
+                                 int64_t cause, const struct digest_event *event);
 
 /* Keep what a report waits for; and what its event number `number` added to a cause. */
 enum store_status store_add_wants(struct store *store, int64_t report,

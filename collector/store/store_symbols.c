@@ -27,9 +27,12 @@ enum store_status store_add_wants(struct store *store, int64_t report,
 enum store_status store_add_part(struct store *store, int64_t report, uint32_t number,
                                  int64_t cause, uint64_t time_ns, const struct digest_event *event)
 {
+    static const struct digest_call none = {0};
     struct db_statement *statement = store->statements[STORE_ADD_PART];
-    db_bind(statement, "iuiuuuu", report, (uint64_t)number, cause, time_ns, event->count,
-            event->total_ns, (uint64_t)event->is_fatal);
+    const struct digest_call *call = event->call != NULL ? event->call : &none;
+    db_bind(statement, "iuiuuuuuuuuu", report, (uint64_t)number, cause, time_ns, event->count,
+            event->total_ns, (uint64_t)event->is_fatal, call->before, call->given, call->refused,
+            call->over, (uint64_t)(event->call != NULL));
     return db_run(statement);
 }
 
@@ -127,10 +130,16 @@ static struct db_statement *prepare(struct taking *t, const char *text)
 struct part {
     int64_t cause;
     uint64_t hour, count, total_ns, fatal;
+    bool is_summed; /* of calls that count for their build, too */
+    uint64_t before, given, refused, over;
 };
 
 #define LESS(column, what)                                                                         \
     column " = CASE WHEN " column " >= " what " THEN " column " - " what " ELSE 0 END"
+
+/* The row of a build's calls of the cause ?1. */
+#define OF_BUILD                                                                                   \
+    " WHERE project = (SELECT project FROM cause WHERE number = ?1) AND build = ?2 AND cause = ?1"
 
 static void take_sums(struct taking *t, const struct part *part)
 {
@@ -156,6 +165,39 @@ static void take_sums(struct taking *t, const struct part *part)
             "ittu", part->cause, tag->name, tag->value, part->count);
     }
     RUN(t, "DELETE FROM tag WHERE cause = ?1 AND count = 0", "i", part->cause);
+    if (part->is_summed) {
+        RUN(t,
+            "UPDATE build_sum SET " LESS("count", "?3") ", " LESS("before_count", "?4") ", " LESS(
+                "given_count", "?5") ", " LESS("refused_count",
+                                               "?6") ", " LESS("over_count",
+                                                               "?7") ", " LESS("reports", "1")
+                OF_BUILD,
+            "ituuuuu", part->cause, build, part->count, part->before, part->given, part->refused,
+            part->over);
+    }
+}
+
+/* The same of a build's calls, which are not listed when nothing more is there. */
+static void take_machine(struct taking *t, int64_t cause)
+{
+    struct db_statement *statement = prepare(
+        t, "DELETE FROM machine" OF_BUILD " AND id = ?3 AND NOT EXISTS(SELECT 1 FROM event"
+           " JOIN report ON report.number = event.report WHERE event.cause = ?1 AND device = ?3"
+           " AND report.build = ?2) RETURNING cause");
+    int64_t taken;
+    if (statement == NULL) {
+        return;
+    }
+    db_bind(statement, "itt", cause, t->digest->build, t->digest->device);
+    t->status = db_run_for(statement, &taken);
+    db_end(statement);
+    if (t->status == STORE_OK) {
+        RUN(t, "UPDATE build_sum SET " LESS("devices", "1") OF_BUILD, "it", cause,
+            t->digest->build);
+    } else if (t->status == STORE_ABSENT) {
+        t->status = STORE_OK;
+    }
+    RUN(t, "DELETE FROM build_sum" OF_BUILD " AND count = 0", "it", cause, t->digest->build);
 }
 
 /* The machine of the report, unless another report of the cause is from it. */
@@ -201,7 +243,8 @@ static void show_another(struct taking *t, int64_t cause)
 static void take_parts(struct taking *t)
 {
     struct db_statement *rows =
-        prepare(t, "SELECT cause, time_ns, count, total_ns, fatal FROM part WHERE report = ?1");
+        prepare(t, "SELECT cause, time_ns, count, total_ns, fatal, is_summed, before_count,"
+                   " given_count, refused_count, over_count FROM part WHERE report = ?1");
     enum db_result result = DB_DONE;
     db_bind(rows, "i", t->report);
     while (t->status == STORE_OK && (result = db_step(rows)) == DB_ROW) {
@@ -209,7 +252,12 @@ static void take_parts(struct taking *t)
                                   .hour = db_uint(rows, 1) / HOUR_NS,
                                   .count = db_uint(rows, 2),
                                   .total_ns = db_uint(rows, 3),
-                                  .fatal = db_uint(rows, 4)};
+                                  .fatal = db_uint(rows, 4),
+                                  .is_summed = db_number(rows, 5) != 0,
+                                  .before = db_uint(rows, 6),
+                                  .given = db_uint(rows, 7),
+                                  .refused = db_uint(rows, 8),
+                                  .over = db_uint(rows, 9)};
         take_sums(t, &part);
         RUN(t, "DELETE FROM event WHERE cause = ?1 AND report = ?2", "ii", part.cause, t->report);
     }
@@ -217,7 +265,11 @@ static void take_parts(struct taking *t)
     db_bind(rows, "i", t->report);
     while (t->status == STORE_OK && result == DB_DONE && db_step(rows) == DB_ROW) {
         int64_t cause = db_number(rows, 0);
+        bool is_summed = db_number(rows, 5) != 0;
         take_device(t, cause);
+        if (is_summed) {
+            take_machine(t, cause);
+        }
         show_another(t, cause);
     }
     db_end(rows);

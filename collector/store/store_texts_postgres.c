@@ -50,7 +50,8 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " longest_ns = greatest(sum.longest_ns, excluded.longest_ns)",
     [STORE_ADD_EVENT] = "COPY event(cause, report, count, total_ns, named, project, day)"
                         " FROM STDIN (FORMAT binary)",
-    [STORE_ADD_PART] = "COPY part(report, number, cause, time_ns, count, total_ns, fatal)"
+    [STORE_ADD_PART] = "COPY part(report, number, cause, time_ns, count, total_ns, fatal,"
+                       " before_count, given_count, refused_count, over_count, is_summed)"
                        " FROM STDIN (FORMAT binary)",
     [STORE_ADD_TAG] =
         "INSERT INTO tag(cause, name, value, count) SELECT cause, name,"
@@ -72,11 +73,51 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " AS new(project, day, bytes) GROUP BY project, day ON CONFLICT(project, day) DO UPDATE"
         " SET reports = used.reports + excluded.reports,"
         " bytes = fit(used.bytes::numeric + excluded.bytes)",
-    [STORE_ADD_BUILD] =
-        "INSERT INTO build(project, name, first_ns) SELECT project, name, min(first_ns)"
-        " FROM unnest(?1::bigint[], ?2::text[], ?3::bigint[]) AS new(project, name, first_ns)"
-        " GROUP BY project, name ON CONFLICT(project, name) DO UPDATE"
-        " SET first_ns = excluded.first_ns WHERE excluded.first_ns < build.first_ns",
+    [STORE_ADD_BUILD] = "INSERT INTO build(project, name, first_ns, last_ns, reports, recorded)"
+                        " SELECT project, name, min(at), max(at), count(*), sum(recorded)::bigint"
+                        " FROM unnest(?1::bigint[], ?2::text[], ?3::bigint[], ?4::bigint[])"
+                        " AS new(project, name, at, recorded) GROUP BY project, name"
+                        " ON CONFLICT(project, name) DO UPDATE"
+                        " SET first_ns = least(build.first_ns, excluded.first_ns),"
+                        " last_ns = greatest(build.last_ns, excluded.last_ns),"
+                        " reports = build.reports + excluded.reports,"
+                        " recorded = build.recorded + excluded.recorded",
+    [STORE_ADD_BUILD_SUM] =
+        "INSERT INTO build_sum(project, build, cause, rule, api, path, sdk, is_stable, count,"
+        " before_count, given_count, refused_count, over_count, reports, devices)"
+        " SELECT project, build, cause, max(rule), max(api), max(path), max(sdk), min(is_stable),"
+        " fit(sum(count)), fit(sum(before)), fit(sum(given)), fit(sum(refused)), fit(sum(over)),"
+        " sum(reports)::bigint, sum(devices)::bigint FROM unnest(?1::bigint[], ?2::text[],"
+        " ?3::bigint[], ?4::text[], ?5::text[], ?6::text[], ?7::text[], ?8::bigint[],"
+        " ?9::bigint[], ?10::bigint[], ?11::bigint[], ?12::bigint[], ?13::bigint[],"
+        " ?14::bigint[], ?15::bigint[]) AS new(project, build, cause, rule, api, path, sdk,"
+        " is_stable, count, before, given, refused, over, reports, devices)"
+        " GROUP BY project, build, cause"
+        " ON CONFLICT(project, build, cause) DO UPDATE SET rule = excluded.rule,"
+        " api = excluded.api, path = excluded.path, sdk = excluded.sdk,"
+        " is_stable = excluded.is_stable,"
+        " count = fit(build_sum.count::numeric + excluded.count),"
+        " before_count = fit(build_sum.before_count::numeric + excluded.before_count),"
+        " given_count = fit(build_sum.given_count::numeric + excluded.given_count),"
+        " refused_count = fit(build_sum.refused_count::numeric + excluded.refused_count),"
+        " over_count = fit(build_sum.over_count::numeric + excluded.over_count),"
+        " reports = build_sum.reports + excluded.reports,"
+        " devices = build_sum.devices + excluded.devices",
+    /* counts the new ones, too: the row may be there before its calls are */
+    [STORE_ADD_MACHINE] =
+        "WITH new AS (INSERT INTO machine(project, build, cause, id)"
+        " SELECT DISTINCT project, build, cause, id FROM unnest(?1::bigint[], ?2::text[],"
+        " ?3::bigint[], ?4::text[]) AS given(project, build, cause, id)"
+        " ON CONFLICT(project, build, cause, id) DO NOTHING RETURNING project, build, cause)"
+        " INSERT INTO build_sum(project, build, cause, rule, api, path, sdk, is_stable, count,"
+        " before_count, given_count, refused_count, over_count, reports, devices)"
+        " SELECT project, build, cause, '', '', '', '', 0, 0, 0, 0, 0, 0, 0, count(*) FROM new"
+        " GROUP BY project, build, cause ON CONFLICT(project, build, cause) DO UPDATE"
+        " SET devices = build_sum.devices + excluded.devices",
+    [STORE_ADD_LISTED] =
+        "INSERT INTO listed(project, build, name) SELECT DISTINCT project, build, name"
+        " FROM unnest(?1::bigint[], ?2::text[], ?3::text[]) AS new(project, build, name)"
+        " ON CONFLICT(project, build, name) DO NOTHING",
     [STORE_ADD_DAY] = "SELECT make_day(?1)",
     [STORE_ADD_FILE] = "INSERT INTO file(hash, bytes) VALUES(?1, ?2) ON CONFLICT(hash) DO NOTHING",
 };

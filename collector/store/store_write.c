@@ -328,6 +328,9 @@ static enum store_status add_event(const struct adding *a, const struct digest_e
     if (status == STORE_OK) {
         status = add_device(a, &target);
     }
+    if (status == STORE_OK && event->call != NULL) {
+        status = store_add_call(a->store, a->report, target.cause, event);
+    }
     if (status == STORE_OK && (!add_up(a, event, &target) || !show(a, event, &target))) {
         status = db_fail("no memory");
     }
@@ -377,13 +380,6 @@ static enum store_status add_day(struct store *store, uint64_t day)
     return db_run(statement);
 }
 
-static enum store_status add_build(const struct adding *a, uint64_t time_ns)
-{
-    struct db_statement *statement = a->store->statements[STORE_ADD_BUILD];
-    db_bind(statement, "utu", (uint64_t)a->report->project, a->report->digest->build, time_ns);
-    return db_run(statement);
-}
-
 static enum store_status add_events(struct adding *a)
 {
     const struct digest *digest = a->report->digest;
@@ -404,11 +400,13 @@ enum store_status store_add_report(struct store *store, const struct store_repor
     if (status != STORE_OK || digest == NULL) {
         return status;
     }
+    static const struct digest_event none = {0};
+    const struct digest_event *first = digest->event_count != 0 ? &digest->events[0] : &none;
     if (digest->event_count != 0) {
         status = add_day(store, report->received_ns / DAY_NS);
     }
-    if (digest->event_count != 0 && status == STORE_OK) {
-        status = add_build(&a, time_of(report, &digest->events[0]));
+    if (status == STORE_OK) {
+        status = store_add_build(store, report, time_of(report, first));
     }
     return status == STORE_OK ? add_events(&a) : status;
 }

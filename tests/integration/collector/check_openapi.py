@@ -53,6 +53,9 @@ def request(method, path, key=None, body=None, headers=()):
 RULES = """[rule "sleeps"]
 api = nanosleep, clock_nanosleep
 severity = warning
+
+[sdk "own"]
+match = module:run_loop
 """
 
 # --- the description ---
@@ -219,9 +222,11 @@ run("objcopy", "--only-keep-debug", LOOP, "debug")
 open("rules.ini", "w").write(RULES)
 second = record("sleep", os.path.abspath("bare"), "--build", "2")  # nothing has its names yet
 first = record("sleep", LOOP, "--build", "1", "--tag", "a=b")
-third, audit = record("burn", LOOP), record("sleep", LOOP, "--audit", "rules.ini")
+third, audit = record("burn", LOOP), record("sleep", LOOP, "--audit", "rules.ini", "--build", "audited")
+other_audit = record("burn", LOOP, "--audit", "rules.ini", "--build", "other")
 BUILD_ID = re.search(r"Build ID: (\w+)", run("readelf", "-n", "bare"))[1]
-PARTS = {"project": "default", "group": 1, "report": "0" * 32, "id": BUILD_ID}
+PARTS = {"project": "default", "group": 1, "report": "0" * 32, "id": BUILD_ID, "build": "audited"}
+ARGUMENTS = {"base": "other"}
 REPORT, FORM = "application/x-sonde-report", "application/x-www-form-urlencoded"
 at = operations.__getitem__
 
@@ -247,7 +252,7 @@ def waiting():
 
 kept = at("addReport").ask(201, body=first, kind=REPORT)
 PARTS["report"] = kept["id"]
-for body in second, third, audit:
+for body in second, third, audit, other_audit:
     at("addReport").ask(201, body=body, kind=REPORT)
 for number in range(8):
     at("addReport").ask(201, body=first, kind=REPORT, headers={"Idempotency-Key": '"%032x"' % (number + 1)})
@@ -300,6 +305,20 @@ for page in "report", "reportOfPage", "exportReport":
     at(page).ask(410, report=gone)
     at(page).ask(404, report="f" * 32)
 
+# --- a baseline ---
+
+at("diff").ask(400)
+for form in "build=", "x=y":
+    at("setBaseline").ask(400, body=form, kind=FORM)
+at("setBaseline").ask(404, body="build=none", kind=FORM)
+if not at("setBaseline").ask(200, body="build=other", kind=FORM)["is_baseline"]:
+    fault("the baseline is none")
+for operation in [o for o in operations.values() if "{build}" in o.path]:
+    operation.ask(404, build="none")
+if at("diff").ask(200)["base"] != "other":
+    fault("the baseline is not the base")
+at("diff").ask(404, query="?base=1")  # none of its calls were recorded
+
 # --- what reads: each argument, at its bounds and beyond ---
 
 for operation in [o for o in operations.values() if o.method == "GET" and "id" not in o.path]:
@@ -307,7 +326,7 @@ for operation in [o for o in operations.values() if o.method == "GET" and "id" n
     operation.ask(200, method="HEAD")
     for parameter in [p for p in operation.parameters if p["in"] == "query"]:
         schema, name = parameter["schema"], parameter["name"]
-        good = schema.get("enum", [schema[k] for k in ("minimum", "maximum") if k in schema] or ["some one"])
+        good = schema.get("enum", [schema[k] for k in ("minimum", "maximum") if k in schema] or [ARGUMENTS.get(name, "some one")])
         bad = ["wrong"] if "enum" in schema else [schema["minimum"] - 1, schema["maximum"] + 1, "x"] if "minimum" in schema else []
         for value in good:
             operation.ask(422 if value == "sarif" else 200, query="?%s=%s" % (name, urllib.parse.quote(str(value))))

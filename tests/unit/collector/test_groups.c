@@ -311,6 +311,16 @@ TEST_OF_STORES(values_of_a_tag_are_bounded)
     store_close(store);
 }
 
+/* What its reports say of it; there is no other one. */
+static void check_old_build(void *ctx, const struct store_build *build)
+{
+    (void)ctx;
+    CHECK_STR(build->name, "1.4");
+    CHECK_EQ(build->reports, 2);
+    CHECK_EQ(build->recorded, 0);
+    CHECK_EQ(build->devices, 2);
+}
+
 /* A database of the first version, as it was written then, is brought to this one. */
 TEST(older_database_is_brought_forward)
 {
@@ -344,6 +354,9 @@ TEST(older_database_is_brought_forward)
         " '1.4', zeroblob(16));"
         "INSERT INTO sum VALUES(1, 7, '1.4', 1, 100, 100);"
         "INSERT INTO place VALUES(1, 4, 5);"
+        "INSERT INTO report VALUES(1, 1, zeroblob(16), 2, 50, 'p', '1.4', 'm1', 'o', '',"
+        " zeroblob(32), 10), (2, 1, zeroblob(15), 2, 99, 'p', '1.4', 'm2', 'o', '', zeroblob(32),"
+        " 10), (3, 1, zeroblob(14), 0, 99, 'p', '', '', 'o', 'unread', zeroblob(32), 10);"
         "PRAGMA user_version = 1;";
     char path[512], command[1200];
     snprintf(path, sizeof path, "%s/old.sql", test_folder());
@@ -355,6 +368,7 @@ TEST(older_database_is_brought_forward)
     CHECK_EQ(look(store, 1).count, 1);
     CHECK_EQ(look(store, 1).state, STATE_OPEN);
     CHECK_EQ(store_place(store).segment, 4);
+    CHECK_EQ(store_builds(store, 1, 10, check_old_build, NULL), STORE_OK);
     CHECK_EQ(store_set_state(store, &me, 1, 1, &mark), STORE_OK);
     add(store, &(struct sent){"a", "m1", "1.4", 9 * HOUR_NS, 100}); /* seen in the old one */
     CHECK_EQ(look(store, 1).state, STATE_RESOLVED_NEXT);

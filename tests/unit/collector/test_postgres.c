@@ -281,12 +281,20 @@ TEST_TIMEOUT(older_shared_database_is_brought_forward, 90)
     run_sql("DROP TABLE case1.hook, case1.message");
     run_sql("DROP INDEX case1.cause_impact, case1.report_newest");
     run_sql("ALTER TABLE case1.cause DROP COLUMN spike_ns");
+    run_sql("DROP TABLE case1.machine, case1.build_sum, case1.listed");
+    run_sql("ALTER TABLE case1.build DROP COLUMN last_ns, DROP COLUMN reports,"
+            " DROP COLUMN recorded");
+    run_sql("ALTER TABLE case1.project DROP COLUMN baseline");
+    run_sql("ALTER TABLE case1.part DROP COLUMN before_count, DROP COLUMN given_count,"
+            " DROP COLUMN refused_count, DROP COLUMN over_count, DROP COLUMN is_summed");
     run_sql("UPDATE case1.sonde_version SET number = 2");
     store = stores_open();
     CHECK_EQ(store_add_hook(store, &me, &hook, &number), STORE_OK);
     CHECK_EQ(commit_one(store, &(struct sent){2, "g", "x", 1, 1}), STORE_OK);
     CHECK_EQ(commit_one(store, &(struct sent){3, "h", "x", 1, 1}), STORE_OK);
     check_sql("SELECT count(*) FROM case1.message", "1\n");
+    check_sql("SELECT reports FROM case1.build", "3\n");
+    check_sql("SELECT devices FROM case1.build_sum WHERE cause = 0", "1\n");
     store_close(store);
     postgres_stop(&server);
 }
