@@ -9,6 +9,7 @@
 extern const struct sonde__cli_command collector_cmd_serve;
 extern const struct sonde__cli_command collector_cmd_project;
 extern const struct sonde__cli_command collector_cmd_key;
+extern const struct sonde__cli_command collector_cmd_filter;
 extern const struct sonde__cli_command collector_cmd_hook;
 extern const struct sonde__cli_command collector_cmd_log;
 extern const struct sonde__cli_command collector_cmd_backup;

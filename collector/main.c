@@ -6,8 +6,9 @@
 #include "converter.h"
 
 static const struct sonde__cli_command *const commands[] = {
-    &collector_cmd_serve, &collector_cmd_project, &collector_cmd_key,     &collector_cmd_hook,
-    &collector_cmd_log,   &collector_cmd_backup,  &collector_cmd_restore, NULL,
+    &collector_cmd_serve,  &collector_cmd_project, &collector_cmd_key,
+    &collector_cmd_filter, &collector_cmd_hook,    &collector_cmd_log,
+    &collector_cmd_backup, &collector_cmd_restore, NULL,
 };
 
 int main(int argc, char **argv)

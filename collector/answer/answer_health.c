@@ -55,6 +55,33 @@ static void put_hooks(FILE *out, struct collector *c)
         store_messages(c->store));
 }
 
+/* A name in the quotes of a label. */
+static void put_label(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    }
+}
+
+static void put_filter(void *ctx, const struct store_sift *sift)
+{
+    FILE *out = ctx;
+    char text[SIFT_TEXT];
+    sift_text(&sift->sift, text);
+    fprintf(out, "sonde_collector_filtered_events_total{project=\"%s\",filter=\"",
+            sift->project_name);
+    put_label(out, text);
+    fprintf(out, "\"} %llu\n", (unsigned long long)sift->events);
+}
+
+static void put_filters(FILE *out, struct collector *c)
+{
+    fputs("# HELP sonde_collector_filtered_events_total events that filters dropped, of all"
+          " collectors\n# TYPE sonde_collector_filtered_events_total counter\n",
+          out);
+    (void)store_sifts(c->store, 0, put_filter, out);
+}
+
 enum http_when answer_metrics(struct http_request *request)
 {
     struct collector *c = request->collector;
@@ -87,6 +114,7 @@ enum http_when answer_metrics(struct http_request *request)
         "places of the journal that are no whole report: damaged, or cut", damage.places);
     put(out, "journal_damaged_bytes_total", "counter", "bytes of them", damage.bytes);
     put_hooks(out, c);
+    put_filters(out, c);
     fclose(out);
     return http_give(request, 200, "text/plain; version=0.0.4; charset=utf-8", body, size);
 }

@@ -85,6 +85,17 @@ static void put_build(void *ctx, const struct store_build *build)
     fputs("</a>", page->out);
 }
 
+static void put_filter(void *ctx, const struct store_sift *sift)
+{
+    const struct page *page = ctx;
+    char text[SIFT_TEXT];
+    sift_text(&sift->sift, text);
+    fputs("<br>filter ", page->out);
+    page_text(page->out, text);
+    fprintf(page->out, " dropped %" PRIu64 " events of %" PRIu64 " reports, %s\n", sift->events,
+            sift->reports, sonde__report_duration(sift->total_ns).text);
+}
+
 enum http_when answer_groups_page(struct http_request *request)
 {
     struct page page;
@@ -105,6 +116,9 @@ enum http_when answer_groups_page(struct http_request *request)
           page.out);
     enum store_status status =
         store_builds(request->collector->store, request->project, BUILDS_MAX, put_build, &page);
+    if (status == STORE_OK) {
+        status = store_sifts(request->collector->store, request->project, put_filter, &page);
+    }
     fputs(
         "</p>\n<table><tr><th>kind<th>state<th>cause<th class=\"n\">count<th class=\"n\">time lost"
         "<th class=\"n\">machines<th>first<th>last</tr>\n",

@@ -6,6 +6,7 @@
 
 #include "cause.h"
 #include "digest_calls.h"
+#include "digest_own.h"
 #include "mem_heap.h"
 #include "report_fingerprint.h"
 #include "report_read.h"
@@ -100,8 +101,10 @@ static enum sonde_status read_stall(const struct sonde__report *report,
     status = sonde__report_analyse(report, stall, &analysis);
     if (status == SONDE_OK) {
         sonde__report_summary_text(report, stall, &analysis, event.summary, sizeof event.summary);
+        status = digest_mark_stall(report, stall, analysis.heaviest_app.frame, &event);
         sonde__report_analysis_done(&analysis);
-    } else {
+    }
+    if (status != SONDE_OK) {
         sonde__mem_free(event.why);
     }
     *ret_event = event;
@@ -137,8 +140,10 @@ static enum sonde_status read_stalls(const struct sonde__report *report, struct 
         digest->event_count += status == SONDE_OK;
     }
     for (uint32_t i = 0; i < counts && digest->event_count < DIGEST_EVENTS_MAX; i++) {
-        read_count(report, sonde__report_stall_count_at(report, i),
-                   &digest->events[digest->event_count++]);
+        struct digest_event *event = &digest->events[digest->event_count];
+        read_count(report, sonde__report_stall_count_at(report, i), event);
+        digest_mark_count(digest, event);
+        digest->event_count++;
     }
     return status;
 }
@@ -157,6 +162,9 @@ static enum sonde_status read_error(const struct sonde__report *report,
         sonde__report_error_fingerprint(report, thread->stack, what, &fingerprint);
     if (status == SONDE_OK) {
         status = set_cause(&event, &fingerprint);
+    }
+    if (status == SONDE_OK) {
+        digest_mark_error(&event);
     }
     snprintf(event.summary, sizeof event.summary, "%s%s%s%s", what,
              event.is_fatal ? ", the program ended by it" : "", *name != '\0' ? ", thread " : "",

@@ -15,6 +15,7 @@
 #include "image_set.h"
 
 enum { DIGEST_GROUP_TEXT = 48, DIGEST_TITLE_TEXT = 256, DIGEST_SUMMARY_TEXT = 512 };
+enum { DIGEST_IMAGE_TEXT = 64 };
 /* Events of one report; what is more is counted in `left_out`. */
 #define DIGEST_EVENTS_MAX 4096u
 
@@ -53,7 +54,11 @@ struct digest_event {
     uint64_t total_ns, longest_ns;     /* of stalls */
     uint32_t severity;                 /* enum sonde__report_severity */
     bool is_fatal;
-    struct digest_call *call; /* of calls; else null */
+    /* None of the program's own functions is on its stacks, but for those that start it; and its
+     * thread waits in its event loop (digest_own.h). */
+    bool is_system, is_idle;
+    char image[DIGEST_IMAGE_TEXT]; /* of stalls: the file of the program's function; "": none */
+    struct digest_call *call;      /* of calls; else null */
 };
 
 struct digest_tag {

@@ -172,6 +172,7 @@ static enum sonde_status read_call(const struct reading *r, const struct sonde__
     }
     count_call(r, call, event.call);
     put_texts(r->report, call, &event);
+    event.is_system = event.call->path[0] == '\0';
     digest->events[digest->event_count++] = event;
     return sonde__mem_table_add(&r->room->events, hash_of(event.group), digest->event_count - 1)
                ? SONDE_OK

@@ -124,6 +124,14 @@ static const char *const steps[] = {
     "ALTER TABLE part ADD COLUMN refused_count INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE part ADD COLUMN over_count INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE part ADD COLUMN is_summed INTEGER NOT NULL DEFAULT 0;",
+    /* 8: filters with what they dropped, and what of it is of reports that wait for symbols */
+    "CREATE TABLE sift(number INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL, pattern TEXT NOT NULL, made_ns INTEGER NOT NULL,"
+    " reports INTEGER NOT NULL DEFAULT 0, events INTEGER NOT NULL DEFAULT 0,"
+    " count INTEGER NOT NULL DEFAULT 0, total_ns INTEGER NOT NULL DEFAULT 0,"
+    " UNIQUE(project, kind, pattern));"
+    "CREATE TABLE sifted(report INTEGER NOT NULL, sift INTEGER NOT NULL, events INTEGER NOT NULL,"
+    " count INTEGER NOT NULL, total_ns INTEGER NOT NULL, PRIMARY KEY(report, sift)) WITHOUT ROWID;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

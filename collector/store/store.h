@@ -15,6 +15,7 @@
 #include "ids.h"
 #include "journal.h"
 #include "limit.h"
+#include "sift.h"
 #include "state.h"
 
 struct store;
@@ -404,6 +405,31 @@ enum store_status store_settle_message(struct store *store, const struct store_m
                                        const struct store_answer *answer, bool *ret_is_disabled);
 /* Messages that wait, of all hooks. */
 uint64_t store_messages(struct store *store);
+
+/* --- filters: events that make no group --- */
+
+enum { STORE_SIFTS_MAX = 32 }; /* of a project */
+
+struct store_sift {
+    int64_t number;
+    uint32_t project;
+    const char *project_name;
+    struct sift sift;
+    uint64_t made_ns;
+    /* What it dropped: events, of so many reports; stalls and calls; the time of stalls. */
+    uint64_t reports, events, count, total_ns;
+};
+
+/* UNFIT: the project has it, or SIFTS_MAX of them. It counts from the next transaction on. */
+enum store_status store_add_sift(struct store *store, const struct store_actor *actor,
+                                 uint32_t project, const struct sift *sift, int64_t *ret_number);
+/* With its counts. project: 0 for any. ABSENT: there is none. */
+enum store_status store_remove_sift(struct store *store, const struct store_actor *actor,
+                                    uint32_t project, int64_t number);
+typedef void store_each_sift(void *ctx, const struct store_sift *sift);
+/* project: 0 for all. */
+enum store_status store_sifts(struct store *store, uint32_t project, store_each_sift *each,
+                              void *ctx);
 
 /* --- the list of actions --- */
 

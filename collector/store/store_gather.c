@@ -104,6 +104,7 @@ enum store_status store_flush(struct store *store)
     status = status == STORE_OK ? write_sums(store) : status;
     status = status == STORE_OK ? write_tags(store) : status;
     status = status == STORE_OK ? write_calls(store) : status;
+    status = status == STORE_OK ? sieve_flush(store) : status;
     gather_clear(store->gather);
     return status == STORE_OK ? store->writer->kind->flush(store->writer) : status;
 }

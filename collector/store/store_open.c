@@ -88,9 +88,10 @@ static struct store *make(const char *folder, const char *database)
     store->seen = seen_begin();
     store->gather = gather_begin();
     store->tell = tell_begin();
+    store->sieve = sieve_begin();
     store->where = malloc(size);
     if (store->seen == NULL || store->gather == NULL || store->tell == NULL ||
-        store->where == NULL) {
+        store->sieve == NULL || store->where == NULL) {
         store_close(store);
         return NULL;
     }
@@ -174,6 +175,7 @@ void store_close(struct store *store)
     seen_end(store->seen);
     gather_end(store->gather);
     tell_end(store->tell);
+    sieve_end(store->sieve);
     pthread_mutex_destroy(&store->writing);
     free(store->where);
     free(store);

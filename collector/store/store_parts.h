@@ -9,6 +9,7 @@
 #include "db.h"
 #include "gather.h"
 #include "seen.h"
+#include "sieve.h"
 #include "tell.h"
 
 /* Statements of the writer, prepared once (store_texts.c). */
@@ -40,6 +41,11 @@ enum store_statement {
     STORE_FIND_SPIKE,
     STORE_FIND_HOURS,
     STORE_SET_SPIKE,
+    STORE_FIND_SIFTS,
+    STORE_ADD_TO_SIFT,
+    STORE_ADD_SIFTED,
+    STORE_TAKE_SIFTED,
+    STORE_SET_NOTE,
     STORE_ADD_DAY,  /* of a shared database only */
     STORE_ADD_FILE, /* the same */
     STORE_STATEMENTS,
@@ -65,6 +71,7 @@ struct store {
     struct seen *seen;
     struct gather *gather; /* of the writer's transaction */
     struct tell *tell;
+    struct sieve *sieve;
     pthread_mutex_t writing; /* the writer, and changes beside it */
 };
 

@@ -75,6 +75,7 @@ static void drop_file(struct keeping *k, int64_t report)
     run(k, "DELETE FROM event WHERE report = ?1", report, 0);
     run(k, "DELETE FROM want WHERE report = ?1", report, 0); /* it cannot be read again */
     run(k, "DELETE FROM part WHERE report = ?1", report, 0);
+    run(k, "DELETE FROM sifted WHERE report = ?1", report, 0);
 }
 
 /* --- groups that have too many --- */

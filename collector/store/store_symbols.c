@@ -285,6 +285,10 @@ enum store_status store_take_back(struct store *store, int64_t report, const str
     if (digest != NULL && t.status == STORE_OK) {
         take_parts(&t);
     }
+    if (digest != NULL && t.status == STORE_OK) {
+        t.status = sieve_take_back(store, report);
+    }
+    RUN(&t, "DELETE FROM sifted WHERE report = ?1", "i", report);
     RUN(&t, "DELETE FROM want WHERE report = ?1", "i", report);
     RUN(&t, "DELETE FROM part WHERE report = ?1", "i", report);
     return t.status;

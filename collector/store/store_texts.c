@@ -107,5 +107,19 @@ const char *const store_texts[STORE_STATEMENTS] = {
         "SELECT hour, sum(count) FROM sum WHERE cause IN (SELECT ?1 UNION ALL SELECT number"
         " FROM cause WHERE joined = ?1 AND joined <> 0) AND hour >= ?2 AND hour <= ?3"
         " GROUP BY hour",
+    [STORE_FIND_SIFTS] = "SELECT number, project, kind, pattern FROM sift ORDER BY project, number",
+    [STORE_ADD_TO_SIFT] = "UPDATE sift SET reports = reports + ?2,"
+                          " events = min(events + ?3, 9000000000000000000),"
+                          " count = min(count + ?4, 9000000000000000000),"
+                          " total_ns = min(total_ns + ?5, 9000000000000000000) WHERE number = ?1",
+    [STORE_ADD_SIFTED] =
+        "INSERT INTO sifted(report, sift, events, count, total_ns) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [STORE_TAKE_SIFTED] =
+        "UPDATE sift SET reports = CASE WHEN sift.reports >= 1 THEN sift.reports - 1 ELSE 0 END,"
+        " events = CASE WHEN sift.events >= was.events THEN sift.events - was.events ELSE 0 END,"
+        " count = CASE WHEN sift.count >= was.count THEN sift.count - was.count ELSE 0 END,"
+        " total_ns = CASE WHEN sift.total_ns >= was.total_ns THEN sift.total_ns - was.total_ns"
+        " ELSE 0 END FROM sifted AS was WHERE was.report = ?1 AND was.sift = sift.number",
+    [STORE_SET_NOTE] = "UPDATE report SET note = ?2 WHERE number = ?1",
     [STORE_SET_SPIKE] = "UPDATE cause SET spike_ns = ?2 WHERE number = ?1",
 };

@@ -120,4 +120,8 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " ON CONFLICT(project, build, name) DO NOTHING",
     [STORE_ADD_DAY] = "SELECT make_day(?1)",
     [STORE_ADD_FILE] = "INSERT INTO file(hash, bytes) VALUES(?1, ?2) ON CONFLICT(hash) DO NOTHING",
+    [STORE_ADD_TO_SIFT] = "UPDATE sift SET reports = reports + ?2::bigint,"
+                          " events = fit(events::numeric + ?3::bigint),"
+                          " count = fit(count::numeric + ?4::bigint),"
+                          " total_ns = fit(total_ns::numeric + ?5::bigint) WHERE number = ?1",
 };

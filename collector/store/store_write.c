@@ -9,6 +9,7 @@ enum store_status store_begin(struct store *store)
     pthread_mutex_lock(&store->writing);
     store->day = UINT64_MAX;
     tell_renew(store->tell);
+    sieve_renew(store->sieve);
     enum store_status status = store->writer->kind->begin(store->writer);
     if (status != STORE_OK) {
         pthread_mutex_unlock(&store->writing);
@@ -384,11 +385,15 @@ static enum store_status add_events(struct adding *a)
 {
     const struct digest *digest = a->report->digest;
     enum store_status status = store_add_wants(a->store, a->report_number, &digest->wants);
-    for (a->part = 0; a->part < digest->event_count && status == STORE_OK; a->part++) {
-        a->time_ns = time_of(a->report, &digest->events[a->part]);
-        status = add_event(a, &digest->events[a->part]);
+    if (status == STORE_OK) {
+        status = sieve_open(a->store, a->report, a->report_number);
     }
-    return status;
+    for (a->part = 0; a->part < digest->event_count && status == STORE_OK; a->part++) {
+        const struct digest_event *event = &digest->events[a->part];
+        a->time_ns = time_of(a->report, event);
+        status = sieve_drops(a->store, event) ? STORE_OK : add_event(a, event);
+    }
+    return status == STORE_OK ? sieve_close(a->store, a->is_again) : status;
 }
 
 enum store_status store_add_report(struct store *store, const struct store_report *report)

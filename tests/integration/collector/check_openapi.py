@@ -361,6 +361,22 @@ for operation in [o for o in operations.values() if "{group}" in o.path]:
     operation.ask(404, group=999, **({"body": "with=1&state=open", "kind": FORM} if has_form else {}))
 at("actions").ask(200)
 
+# --- filters ---
+
+PARTS["filter"] = at("addFilter").ask(201, body="drops=build=filtered*", kind=FORM)["filter"]
+for form in "x=y", "drops=", "drops=build=", "drops=wrong", "drops=sdk=" + "x" * 200:
+    at("addFilter").ask(400, body=form, kind=FORM)
+at("addFilter").ask(409, body="drops=build=filtered*", kind=FORM)
+filtered = at("addReport").ask(201, body=record("sleep", LOOP, "--build", "filtered 1"), kind=REPORT)["id"]
+wait_for("what was sent", lambda: b"\nsonde_collector_journal_behind_bytes 0\n" in at("metrics").ask(200))
+dropped = at("filters").ask(200)["filters"][0]
+if dropped["drops"] != "build=filtered*" or dropped["reports"] != 1 or dropped["events"] == 0 or dropped["total_ns"] == 0:
+    fault("the filter dropped something else: %s", dropped)
+at("removeFilter").ask(404, filter=dropped["filter"] + 99)
+at("removeFilter").ask(200)
+if at("filters").ask(200)["filters"]:
+    fault("the removed filter is there")
+
 # --- hooks ---
 
 

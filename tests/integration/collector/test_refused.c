@@ -64,6 +64,22 @@ TEST_TIMEOUT(nobody_gets_in, 90)
                  "401 401 403 403 404 401 /projects/default/groups/1\n"
                  "401 401 403 403 404 401 /projects/default/groups/1/join\n"
                  "401 401 403 403 404 401 /projects/default/groups/1/leave\n");
+    /* filters: no key, a wrong one, ingest, write, admin of another project, revoked */
+    check_script(&run,
+                 "WRITE=$($COLLECTOR key --data data add --role write); "
+                 "OTHER=$($COLLECTOR key --data data add --project other --role admin); "
+                 "GONE=$($COLLECTOR key --data data add --role admin); "
+                 "$COLLECTOR key --data data revoke $($COLLECTOR key --data data list | tail -1 | "
+                 "cut -d' ' -f1); $COLLECTOR filter --data data --project default add idle; "
+                 "for how in 'GET filters' 'POST filters' 'DELETE filters/1'; do "
+                 "for key in '' snt_wrong $INGEST $WRITE $OTHER $GONE; do "
+                 "d='-d drops=system'; [ ${how%% *} = POST ] || d=; "
+                 "curl -s -o answer -w '%{http_code} ' -H \"Authorization: Bearer $key\" "
+                 "-X ${how%% *} $d $URL/api/projects/default/${how#* }; done; echo $how; done; "
+                 "$COLLECTOR filter --data data | head -1",
+                 "filter  1\n401 401 403 403 404 401 GET filters\n"
+                 "401 401 403 403 404 401 POST filters\n"
+                 "401 401 403 403 404 401 DELETE filters/1\n1    default  idle\n");
     check_script(&run,
                  "READ=$($COLLECTOR key --data data add --project default --role read); "
                  "for key in '' sni_wrong $READ $ADMIN; do "

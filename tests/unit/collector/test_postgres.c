@@ -281,7 +281,7 @@ TEST_TIMEOUT(older_shared_database_is_brought_forward, 90)
     run_sql("DROP TABLE case1.hook, case1.message");
     run_sql("DROP INDEX case1.cause_impact, case1.report_newest");
     run_sql("ALTER TABLE case1.cause DROP COLUMN spike_ns");
-    run_sql("DROP TABLE case1.machine, case1.build_sum, case1.listed");
+    run_sql("DROP TABLE case1.machine, case1.build_sum, case1.listed, case1.sift, case1.sifted");
     run_sql("ALTER TABLE case1.build DROP COLUMN last_ns, DROP COLUMN reports,"
             " DROP COLUMN recorded");
     run_sql("ALTER TABLE case1.project DROP COLUMN baseline");
