@@ -24,6 +24,8 @@ def print_frames():
         try:
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
                 pc = frame.pc()
+                if pc == 0 and frame.newer() is not None:  # clone3 of a thread that begins has no caller
+                    return
                 begin = start_of_function(frame, pc)
                 known = begin != 0 or gdb.solib_name(pc) is not None
                 print("frame 0x%x %s 0x%x" % (pc, frame.name() or "??", begin))
