@@ -13,78 +13,67 @@
 #include "watch_missed.h"
 #include "watch_writer.h"
 
-enum { QUIET_WAITS = 8, TURN_AT = 4 };
+enum { QUIET_WAITS = 8, LONG_WAITS = 3, WAITS_AFTER = 2 };
 
 struct rounds {
     struct sonde__watch_session *session;
     struct sonde__probe_slot *other; /* a thread that begins a turn */
     unsigned waits, quiet, after_turn;
-    uint64_t quiet_ns[QUIET_WAITS];
-    uint64_t left_ns; /* when the last wait ended */
-    bool was_quiet, is_late;
+    unsigned in_row;            /* quiet waits longer than a period */
+    unsigned after;             /* quiet waits after the turn began */
+    uint64_t first_ns, next_ns; /* the first quiet wait, and the first after the turn */
+    bool was_quiet, has_turned;
 };
 
-/* A watch that runs late looks earlier than it would: its round says nothing then. */
-enum { LATE_MS = 10, TRIES = 50 };
-
-static void note_time(struct rounds *r, uint64_t expected_ns)
+/* The other thread begins a turn in the last of some long waits in a row. A watch that ran late
+ * looks once more between them. */
+static bool begins_turn(struct sonde__watch_session *s, struct rounds *r, uint64_t timeout_ns)
 {
-    uint64_t now_ns = sonde__host_monotonic_ns();
-    r->is_late |= r->left_ns != 0 && now_ns - r->left_ns > expected_ns + LATE_MS * MS;
-    r->left_ns = now_ns;
+    r->in_row = timeout_ns > s->turns.period_ns ? r->in_row + 1 : 0;
+    r->has_turned = r->in_row == LONG_WAITS;
+    if (r->has_turned) {
+        atomic_store(&r->other->beat,
+                     sonde__probe_beat(sonde__host_monotonic_ns(), SONDE__PROBE_BUSY));
+    }
+    return r->has_turned;
 }
 
-/* A quiet wait is announced. The other thread begins a turn during one of them. */
+/* A quiet wait is announced. */
 static uint32_t wait_and_count(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
 {
     struct rounds *r = s->ctx;
     uint64_t pause_ns = sleeping && timeout_ns < 500 * MS ? timeout_ns : 10 * MS;
     const struct timespec pause = {0, (long)pause_ns};
-    note_time(r, 0);
-    r->after_turn += r->was_quiet && r->quiet == TURN_AT + 1 && !sleeping;
+    r->after_turn += r->was_quiet && r->has_turned && r->after == 0 && !sleeping;
     r->was_quiet = sleeping;
-    if (sleeping && r->quiet < QUIET_WAITS) {
-        r->quiet_ns[r->quiet++] = timeout_ns;
-        if (r->quiet == TURN_AT + 1) {
-            atomic_store(&r->other->beat,
-                         sonde__probe_beat(sonde__host_monotonic_ns(), SONDE__PROBE_BUSY));
+    if (sleeping) {
+        r->first_ns = r->quiet++ == 0 ? timeout_ns : r->first_ns;
+        if (!r->has_turned && begins_turn(s, r, timeout_ns)) {
             return SONDE__HOST_WOKEN;
+        }
+        if (r->has_turned && r->after++ == 0) {
+            r->next_ns = timeout_ns;
         }
     }
     (void)nanosleep(&pause, NULL);
-    note_time(r, pause_ns);
-    return r->quiet == QUIET_WAITS || ++r->waits == GIVE_UP ? SONDE__HOST_TERMINATE : 0;
-}
-
-/* Ownership of the session: free_session(). */
-static struct sonde__watch_session *run_beside_a_long_scope(struct rounds *ret_rounds)
-{
-    *ret_rounds = (struct rounds){0};
-    struct sonde__watch_session *s = make_session(ret_rounds);
-    struct sonde__probe_scoped *place = sonde__probe_claim_scopes(s->scopes, sonde__os_tid());
-    ret_rounds->other = sonde__probe_claim(s->page, sonde__os_tid());
-    sonde__probe_open_scope(s->page, s->scopes, &place->levels[0], (uint64_t)(uintptr_t) "long", 0,
-                            60000 * MS, sonde__host_monotonic_ns());
-    s->wait = wait_and_count;
-    sonde__watch_session_run(s);
-    return s;
+    return r->after == WAITS_AFTER || ++r->waits == GIVE_UP ? SONDE__HOST_TERMINATE : 0;
 }
 
 TEST(beside_a_long_scope_the_watch_looks_rarely_and_turns_wake_it)
 {
-    struct rounds rounds;
-    struct sonde__watch_session *s = run_beside_a_long_scope(&rounds);
-    for (unsigned i = 1; rounds.is_late && i < TRIES; i++) {
-        free_session(s);
-        s = run_beside_a_long_scope(&rounds);
-    }
-    CHECK_EQ(rounds.quiet, QUIET_WAITS);
-    CHECK(rounds.quiet_ns[0] <= s->turns.period_ns); /* a turn may have begun before it */
-    for (unsigned i = 2; i <= TURN_AT; i++) {        /* the second one may end when a look is due */
-        CHECK(rounds.quiet_ns[i] > s->turns.period_ns);
-    }
+    struct rounds rounds = {0};
+    struct sonde__watch_session *s = make_session(&rounds);
+    struct sonde__probe_scoped *place = sonde__probe_claim_scopes(s->scopes, sonde__os_tid());
+    rounds.other = sonde__probe_claim(s->page, sonde__os_tid());
+    sonde__probe_open_scope(s->page, s->scopes, &place->levels[0], (uint64_t)(uintptr_t) "long", 0,
+                            60000 * MS, sonde__host_monotonic_ns());
+    s->wait = wait_and_count;
+    sonde__watch_session_run(s);
+    CHECK_EQ(rounds.in_row, LONG_WAITS);
+    CHECK(rounds.first_ns <= s->turns.period_ns); /* a turn may have begun before it */
     CHECK_EQ(rounds.after_turn, 1);
-    CHECK(rounds.quiet_ns[TURN_AT + 1] <= s->turns.period_ns);
+    CHECK_EQ(rounds.after, WAITS_AFTER);
+    CHECK(rounds.next_ns <= s->turns.period_ns);
     free_session(s);
 }
 
