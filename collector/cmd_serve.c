@@ -14,6 +14,8 @@
 #include "cmd.h"
 #include "collector.h"
 #include "completer.h"
+#include "debuginfod.h"
+#include "fetcher.h"
 #include "keeper.h"
 #include "limit.h"
 #include "say.h"
@@ -28,6 +30,7 @@ struct request {
     uint32_t connections, idle_seconds, slow_seconds, behind_mb;
     struct keeper_options keep;
     uint32_t symbols_mb, symbols_seconds;
+    struct fetcher_options fetch;
     struct sender_options hooks;
     unsigned hooks_to;
 };
@@ -39,6 +42,13 @@ static const char *take_schedule(const struct sonde__cli_option *option, const c
 {
     (void)option;
     return schedule_parse(value, member) ? NULL : "not up to 16 numbers of seconds, as 5,300,1800";
+}
+
+static const char *take_servers(const struct sonde__cli_option *option, const char *value,
+                                void *member)
+{
+    (void)option;
+    return servers_parse(value, member);
 }
 
 static const struct sonde__cli_option options[] = {
@@ -71,6 +81,16 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_number, offsetof(struct request, symbols_mb), 64, 1048576},
     {"symbols-time", 0, "SECONDS", "time to convert it (default 600)", sonde__cli_take_number,
      offsetof(struct request, symbols_seconds), 1, 86400},
+    {"debuginfod", 0, "LIST",
+     "debuginfod servers to ask for debug files that reports wait for (default none)", take_servers,
+     offsetof(struct request, fetch.servers)},
+    {"debuginfod-time", 0, "SECONDS", "time for one question to one of them (default 300)",
+     sonde__cli_take_number, offsetof(struct request, fetch.seconds), 1, 3600},
+    {"debuginfod-size", 0, "MB", "the largest file that is taken from them (default 1024)",
+     sonde__cli_take_number, offsetof(struct request, fetch.size_mb), 1, SYMBOLS_FILE_MAX >> 20},
+    {"debuginfod-retry", 0, "SECONDS",
+     "ask again after a failure, then after twice as long each time (default 60)",
+     sonde__cli_take_number, offsetof(struct request, fetch.retry_seconds), 1, 86400},
     {"hooks-retry", 0, "LIST",
      "seconds between the tries of a hook's message (default 5,300,1800,7200,18000,36000,50400,"
      "72000,86400)",
@@ -215,6 +235,9 @@ static int open_parts(struct server *s)
     if (os_error == 0) {
         os_error = sender_start(c->store, &s->request->hooks, &c->sender);
     }
+    if (os_error == 0) {
+        os_error = fetcher_start(c->store, c->symbols, &s->request->fetch, &c->fetcher);
+    }
     c->limits = limits_begin(reports_of_day, c->store);
     if (os_error == 0 && c->limits == NULL) {
         os_error = ENOMEM;
@@ -292,6 +315,7 @@ static void close_all(struct server *s)
         http_stop(s->http);
     }
     limits_end(c->limits);
+    fetcher_stop(c->fetcher);
     if (c->completer != NULL) {
         completer_stop(c->completer);
     }
@@ -367,6 +391,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
                               .keep = {.days = 90, .per_group = 1000, .seconds = 60},
                               .symbols_mb = 4096,
                               .symbols_seconds = 600,
+                              .fetch = {.seconds = 300, .retry_seconds = 60, .size_mb = 1024},
                               .hooks = {.posts.seconds = 15, .schedule = schedule_default},
                               .behind_mb = 1024};
     struct sonde__cli_operands operands;
@@ -382,6 +407,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     if (request.keep.per_group != 0 && request.keep.per_group < 4) {
         return sonde__cli_usage_error(command, "--keep-per-group: 0, or 4 and more");
+    }
+    if (request.fetch.servers.count != 0 && !debuginfod_is_there()) {
+        sonde__cli_error(command, "this program was built without libcurl: it asks no server");
+        return SONDE__CLI_UNSUPPORTED;
     }
     request.hooks.posts.is_public_only = request.hooks_to == 1;
     return serve(command, &request);

@@ -19,9 +19,10 @@ struct collector {
     struct limits *limits;
     struct symbols *symbols;
     struct completer *completer;
-    struct sender *sender; /* null: without libcurl */
-    struct blobs blobs;    /* reports' files */
-    uint64_t behind_max;   /* bytes of the journal that wait for the worker; more are refused */
+    struct sender *sender;   /* null: without libcurl */
+    struct fetcher *fetcher; /* null: no server is to be asked */
+    struct blobs blobs;      /* reports' files */
+    uint64_t behind_max;     /* bytes of the journal that wait for the worker; more are refused */
     _Atomic uint64_t behind_bytes; /* those that waited when this was counted */
     _Atomic uint64_t accepted, refused, answered, limited, dropped; /* dropped: slow clients */
     _Atomic uint64_t eventless;  /* envelopes of which nothing is kept */

@@ -4,6 +4,7 @@
 
 #include "answers.h"
 #include "collector.h"
+#include "fetcher.h"
 #include "keeper.h"
 #include "sender.h"
 
@@ -82,6 +83,20 @@ static void put_filters(FILE *out, struct collector *c)
     (void)store_sifts(c->store, 0, put_filter, out);
 }
 
+static void put_debuginfod(FILE *out, struct collector *c)
+{
+    struct fetcher_counts counts = fetcher_counts(c->fetcher);
+    put(out, "debuginfod_asked_total", "counter", "questions to debuginfod servers", counts.asked);
+    put(out, "debuginfod_found_total", "counter", "debug files of them that are kept",
+        counts.found);
+    put(out, "debuginfod_absent_total", "counter", "questions for a file that the server has not",
+        counts.absent);
+    put(out, "debuginfod_refused_total", "counter",
+        "debug files of them that are too large, not what was asked for, or without symbols",
+        counts.refused);
+    put(out, "debuginfod_failed_total", "counter", "questions to them that failed", counts.failed);
+}
+
 enum http_when answer_metrics(struct http_request *request)
 {
     struct collector *c = request->collector;
@@ -115,6 +130,7 @@ enum http_when answer_metrics(struct http_request *request)
     put(out, "journal_damaged_bytes_total", "counter", "bytes of them", damage.bytes);
     put_hooks(out, c);
     put_filters(out, c);
+    put_debuginfod(out, c);
     fclose(out);
     return http_give(request, 200, "text/plain; version=0.0.4; charset=utf-8", body, size);
 }

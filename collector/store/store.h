@@ -313,6 +313,11 @@ enum store_status store_regroup(struct store *store, const struct store_waiting 
 typedef void store_each_want(void *ctx, const struct sonde__build_id *id, uint64_t reports);
 enum store_status store_wants(struct store *store, uint32_t project, uint32_t limit,
                               store_each_want *each, void *ctx);
+/* What reports of all projects wait for, in steps: what the newest `limit` waits before *at are for
+ * (*at 0: the newest of all), the most frequent first. *at: where to go on; 0: there are no older
+ * ones. limit is larger than DIGEST_WANTS_MAX. */
+enum store_status store_wants_of_all(struct store *store, uint32_t limit, int64_t *at,
+                                     store_each_want *each, void *ctx);
 
 /* --- what people do --- */
 

@@ -76,6 +76,19 @@ enum store_status store_waiting(struct store *store, uint32_t project,
     return result == DB_DONE ? STORE_OK : STORE_FAILED;
 }
 
+/* Tell a build-id and the number of reports, which are a row. */
+static void tell_want(struct db_statement *statement, store_each_want *each, void *ctx)
+{
+    struct sonde__build_id id = {0};
+    size_t size = 0;
+    const void *bytes = statement->db->kind->bytes(statement, 0, &size);
+    if (bytes != NULL && size > 0 && size <= sizeof id.bytes) {
+        id.size = (uint8_t)size;
+        memcpy(id.bytes, bytes, size);
+        each(ctx, &id, db_uint(statement, 1));
+    }
+}
+
 enum store_status store_wants(struct store *store, uint32_t project, uint32_t limit,
                               store_each_want *each, void *ctx)
 {
@@ -85,15 +98,29 @@ enum store_status store_wants(struct store *store, uint32_t project, uint32_t li
                          " GROUP BY want.id ORDER BY 2 DESC, 1 LIMIT ?2");
     db_bind(asking.statement, "uu", (uint64_t)project, (uint64_t)limit);
     while (store_next(&asking)) {
-        struct sonde__build_id id = {0};
-        size_t size = 0;
-        const void *bytes = asking.statement->db->kind->bytes(asking.statement, 0, &size);
-        if (bytes != NULL && size > 0 && size <= sizeof id.bytes) {
-            id.size = (uint8_t)size;
-            memcpy(id.bytes, bytes, size);
-            each(ctx, &id, db_uint(asking.statement, 1));
-        }
+        tell_want(asking.statement, each, ctx);
     }
+    return store_end(&asking);
+}
+
+enum store_status store_wants_of_all(struct store *store, uint32_t limit, int64_t *at,
+                                     store_each_want *each, void *ctx)
+{
+    struct store_asking asking =
+        store_ask(store, "SELECT id, count(*), min(report) FROM (SELECT id, report FROM want"
+                         " WHERE report < ?1 ORDER BY report DESC, id DESC LIMIT ?2) AS step"
+                         " GROUP BY id ORDER BY 2 DESC, 1");
+    int64_t before = *at != 0 ? *at : INT64_MAX, oldest = before;
+    uint64_t waits = 0;
+    db_bind(asking.statement, "iu", before, (uint64_t)limit);
+    while (store_next(&asking)) {
+        int64_t report = db_number(asking.statement, 2);
+        oldest = report < oldest ? report : oldest;
+        waits += db_uint(asking.statement, 1);
+        tell_want(asking.statement, each, ctx);
+    }
+    /* of the oldest report the step may have a part only */
+    *at = waits == limit ? oldest + 1 : 0;
     return store_end(&asking);
 }
 

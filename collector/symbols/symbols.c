@@ -30,7 +30,8 @@ struct symbols {
     struct sandbox sandbox;
     struct symbols_set *set;
     _Atomic uint64_t version;
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t keeping; /* one file at a time is compared with what is there, and kept */
+    pthread_mutex_t mutex;   /* of what follows */
     pthread_cond_t came;
     struct fresh *first, **last;
 };
@@ -141,6 +142,7 @@ int symbols_open(const struct symbols_options *options, struct symbols **ret_sym
                          .memory_mb = options->memory_mb,
                          .seconds = options->seconds};
     symbols->last = &symbols->first;
+    pthread_mutex_init(&symbols->keeping, NULL);
     pthread_mutex_init(&symbols->mutex, NULL);
     pthread_cond_init(&symbols->came, NULL);
     int size = snprintf(symbols->path, sizeof symbols->path, "%s/symbols", options->data);
@@ -178,6 +180,7 @@ void symbols_close(struct symbols *symbols)
     }
     pthread_cond_destroy(&symbols->came);
     pthread_mutex_destroy(&symbols->mutex);
+    pthread_mutex_destroy(&symbols->keeping);
     symbols_set_end(symbols->set);
     free(symbols);
 }
@@ -374,6 +377,7 @@ static void take_part(void *ctx, const struct sandbox_part *part)
                                 .size = part->size,
                                 .units = part->units,
                                 .bad_units = part->bad_units};
+    pthread_mutex_lock(&a->symbols->keeping);
     if (part->is_made && !is_index(a, part)) {
         told.why = "its converter gave no index of it";
     } else if (part->is_made) {
@@ -387,6 +391,7 @@ static void take_part(void *ctx, const struct sandbox_part *part)
                                                                 : "the collector cannot store it";
         }
     }
+    pthread_mutex_unlock(&a->symbols->keeping);
     a->each(a->ctx, &told);
 }
 

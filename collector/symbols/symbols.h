@@ -7,7 +7,7 @@
  *     symbols/none/               empty: where paths of reports lead
  *
  * A file is written whole or not at all, and is on the disk when symbols_add() returns. Context:
- * any thread; symbols_add(): one at a time. */
+ * any thread. Conversions of two threads run beside each other, each in a process of its own. */
 #ifndef SONDE_COLLECTOR_SYMBOLS_H
 #define SONDE_COLLECTOR_SYMBOLS_H
 
