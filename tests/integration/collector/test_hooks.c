@@ -108,13 +108,15 @@ TEST_TIMEOUT(hooks_that_are_gone_lead_elsewhere_or_talk_on, 120)
 {
     const char *const retry[] = {"--hooks-retry=600", NULL};
     struct collector_run run = start(retry);
-    check_script(&run,
-                 HELPERS "add gone; add redirect; add big; events 0 1; told . 3; "
-                         "is '^1 *disabled'; is 'last: status 302'; is '1 sent.*last: status 200'; "
-                         "events 1 1; told '^big ' 2; cut -d' ' -f1,7 log | sort | uniq -c | "
-                         "tr -s ' '; $COLLECTOR log --data data | grep -o 'hook 1: disabled.*'",
-                 " 2 big 200\n 1 gone 410\n 2 redirect 302\n"
-                 "hook 1: disabled, its server answered 410 Gone\n");
+    check_script(
+        &run,
+        HELPERS
+        "add gone; add redirect; add big; events 0 1; told . 3; "
+        "is '^1 *disabled'; is 'last: status 302'; is '1 sent.*last: status 200'; "
+        "events 1 1; told '^big ' 2; told '^redirect ' 2; cut -d' ' -f1,7 log | sort | uniq -c | "
+        "tr -s ' '; $COLLECTOR log --data data | grep -o 'hook 1: disabled.*'",
+        " 2 big 200\n 1 gone 410\n 2 redirect 302\n"
+        "hook 1: disabled, its server answered 410 Gone\n");
     stop(&run);
 }
 
