@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Code without call frame information of which it is known that each function that calls another
- * one keeps a frame record: the code of V8, that in its image and that which it makes.
+ * one keeps a frame record at the top of its frame: the code of V8, that in its image and that which
+ * it makes.
  *
- * Then its frame pointer leads to its caller, and no search is needed. A scan of the stack costs
+ * Then its frame pointer leads to its caller, whose stack pointer is behind the record (what gcc
+ * makes for arm64 has the record at the bottom), and no search is needed. A scan of the stack costs
  * some hundred times as much, and has a limit. The ranges of generated code are learnt as the
  * system names them (capture_code.h). A program that has V8 may have another compiler whose code
  * keeps no records; its frames would be left out. None is known that is used in one process with

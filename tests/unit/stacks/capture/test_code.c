@@ -78,7 +78,7 @@ TEST(the_same_with_a_snapshot)
     check();
 }
 
-/* --- code that is known to keep frame records --- */
+/* --- code that is known to keep frame records, at the top of its frames --- */
 
 #if defined(__x86_64__)
 /* The call is so far behind the function's start that a search does not find that: push %rbp; mov
@@ -88,10 +88,12 @@ static const uint8_t calls_far[] = {0x48, 0x83, 0xec, 0x40, 0x48, 0x89, 0xf8,
                                     0x48, 0x89, 0xf7, 0xff, 0xd0, 0xc9, 0xc3};
 enum { FAR = 4096 + sizeof jumps, CALLS_AT = FAR + 12 };
 #else
-/* stp x29, x30, [sp, #-64]!; mov x29, sp; b FAR; then as above */
-static const uint32_t jumps[] = {0xa9bc7bfd, 0x910003fd, 0x14000400};
-static const uint32_t calls_far[] = {0xaa0003e2, 0xaa0103e0, 0xd63f0040, 0xa8c47bfd, 0xd65f03c0};
-enum { FAR = 4096 + 8, CALLS_AT = FAR + 12 };
+/* stp x29, x30, [sp, #-16]!; mov x29, sp; b FAR; then sub sp, sp, #64; mov x2, x0; mov x0, x1;
+ * blr x2; mov sp, x29; ldp x29, x30, [sp], #16; ret */
+static const uint32_t jumps[] = {0xa9bf7bfd, 0x910003fd, 0x14000400};
+static const uint32_t calls_far[] = {0xd10103ff, 0xaa0003e2, 0xaa0103e0, 0xd63f0040,
+                                     0x910003bf, 0xa8c17bfd, 0xd65f03c0};
+enum { FAR = 4096 + 8, CALLS_AT = FAR + 16 };
 #endif
 
 static uint32_t renewed;
