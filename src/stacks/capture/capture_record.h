@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Code without call frame information of which it is known that each function that calls another
- * one keeps a frame record at the top of its frame: the code of V8, that in its image and that which
- * it makes.
+ * one keeps a frame record at the top of its frame: the code of V8, that in its image and that
+ * which it makes.
  *
  * Then its frame pointer leads to its caller, whose stack pointer is behind the record (what gcc
  * makes for arm64 has the record at the bottom), and no search is needed. A scan of the stack costs
