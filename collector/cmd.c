@@ -4,18 +4,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "collector.h"
 
 const char *const collector_roles[] = {"", "ingest", "read", "write", "admin", NULL};
-
-uint64_t collector_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int open_shared(const struct sonde__cli_command *command, const char *database,
                        struct store **ret_store)

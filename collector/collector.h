@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "blob.h"
+#include "clock.h"
 #include "http.h"
 
 #define COLLECTOR_WIRE_MAX   ((size_t)20 << 20)    /* bytes of one body (docs/protocol.md) */
@@ -28,8 +29,5 @@ struct collector {
     _Atomic uint64_t eventless;  /* envelopes of which nothing is kept */
     _Atomic uint64_t body_bytes; /* memory of bodies now */
 };
-
-/* Nanoseconds since 1970. */
-uint64_t collector_now_ns(void);
 
 #endif

@@ -23,6 +23,9 @@ enum http_when answer_alive(struct http_request *request)
 enum http_when answer_ready(struct http_request *request)
 {
     struct collector *c = request->collector;
+    if (store_is_damaged()) {
+        return give_text(request, 503, "the database is damaged: see the log\n");
+    }
     if (store_check(c->store) != STORE_OK) {
         return give_text(request, 503, "the database does not answer\n");
     }
@@ -121,6 +124,7 @@ enum http_when answer_metrics(struct http_request *request)
     put(out, "reports_known_total", "counter", "reports that the store had already", counts.known);
     put(out, "reports_unread_total", "counter", "reports that could not be read", counts.unread);
     put(out, "store_failures_total", "counter", "batches that the store refused", counts.failed);
+    put(out, "database_damaged", "gauge", "1: the database was found damaged", store_is_damaged());
     put(out, "journal_behind_bytes", "gauge", "bytes of reports that are not in the store yet",
         journal_behind(c->journal, worker_place(c->worker)));
     put(out, "journal_read_failures_total", "counter", "tries to read the journal that failed",

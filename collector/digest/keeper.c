@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "blob.h"
 #include "collector.h"
@@ -20,6 +19,7 @@ struct keeper {
     struct store *store;
     struct blobs blobs;
     struct keeper_options options;
+    struct clock_age age;
     pthread_t thread;
     pthread_mutex_t mutex; /* of is_ending */
     pthread_cond_t ends;
@@ -42,15 +42,10 @@ struct store_keep keeper_rule(const struct keeper_options *options, uint64_t now
 /* False: it ends. */
 static bool rest(struct keeper *keeper, uint64_t ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(ms / 1000);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = collector_after_ms(ms);
     pthread_mutex_lock(&keeper->mutex);
     while (!keeper->is_ending &&
-           pthread_cond_timedwait(&keeper->ends, &keeper->mutex, &until) == 0) {
+           pthread_cond_clockwait(&keeper->ends, &keeper->mutex, CLOCK_MONOTONIC, &until) == 0) {
     }
     bool goes_on = !keeper->is_ending;
     pthread_mutex_unlock(&keeper->mutex);
@@ -70,7 +65,8 @@ static void drop(void *ctx, const struct hash *blob)
 static void make_round(struct keeper *keeper)
 {
     struct store_keep_cursor cursor = {0, 0};
-    const struct store_keep keep = keeper_rule(&keeper->options, collector_now_ns());
+    uint64_t now_ns = clock_age_now(&keeper->age, collector_now_ns(), collector_steady_ns());
+    const struct store_keep keep = keeper_rule(&keeper->options, now_ns);
     do {
         uint32_t count;
         if (store_keep(keeper->store, &keep, &cursor, drop, keeper, &count) != STORE_OK) {
@@ -101,6 +97,7 @@ int keeper_start(struct store *store, const struct blobs *blobs,
     keeper->store = store;
     keeper->blobs = *blobs;
     keeper->options = *options;
+    keeper->age = clock_age_begin();
     pthread_mutex_init(&keeper->mutex, NULL);
     pthread_cond_init(&keeper->ends, NULL);
     int os_error = pthread_create(&keeper->thread, NULL, keep_all, keeper);

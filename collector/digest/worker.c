@@ -6,10 +6,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "blob.h"
+#include "clock.h"
 #include "coding.h"
 #include "guard.h"
 #include "import.h"
@@ -201,11 +201,10 @@ static void sync_all(struct worker *w, struct journal_place place)
 /* Wait after a failure, longer each time. False: the worker ends. */
 static bool wait_a_while(struct worker *w, unsigned seconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
+    struct timespec until = collector_after_ms(seconds * (uint64_t)1000);
     pthread_mutex_lock(&w->mutex);
-    while (!w->is_ending && pthread_cond_timedwait(&w->ends, &w->mutex, &until) == 0) {
+    while (!w->is_ending &&
+           pthread_cond_clockwait(&w->ends, &w->mutex, CLOCK_MONOTONIC, &until) == 0) {
     }
     bool goes_on = !w->is_ending;
     pthread_mutex_unlock(&w->mutex);

@@ -164,6 +164,9 @@ static enum MHD_Result refuse(struct http_request *request, unsigned status)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         text = texts[i].status == status ? texts[i].text : text;
     }
+    if (status == 503 && store_is_damaged()) {
+        text = "the database is damaged, or too much is sent at once";
+    }
     request->collector->refused++;
     (void)http_refuse(request, status, "%s", text);
     if (status == 401) {
@@ -442,6 +445,8 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
                      (address->ss_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0) |
                      (options->certificate != NULL ? MHD_USE_TLS : 0);
+    const struct MHD_OptionItem pool[] = {
+        {MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)options->threads, NULL}, {MHD_OPTION_END, 0, NULL}};
     const struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->private_key},
@@ -449,12 +454,11 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
     const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_THREAD_POOL_SIZE,
-        options->threads > 1 ? options->threads : 0, MHD_OPTION_CONNECTION_LIMIT,
-        options->connections, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds,
-        MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        http, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_ARRAY,
-        options->certificate != NULL ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_CONNECTION_LIMIT, options->connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)16384, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none,
+        MHD_OPTION_ARRAY, options->threads > 1 ? pool : none, MHD_OPTION_END);
 }
 
 static void end_questions(struct http *http)
@@ -521,13 +525,13 @@ static void pause_a_little(void)
 
 void http_stop(struct http *http)
 {
-    uint64_t until_ns = collector_now_ns() + (uint64_t)HTTP_END_SECONDS * 1000000000u;
+    uint64_t until_ns = collector_steady_ns() + (uint64_t)HTTP_END_SECONDS * 1000000000u;
     http->is_ending = true;
     MHD_socket listening = MHD_quiesce_daemon(http->daemon);
     if (listening != MHD_INVALID_SOCKET) {
         close(listening);
     }
-    while (http->requests != 0 && collector_now_ns() < until_ns) {
+    while (http->requests != 0 && collector_steady_ns() < until_ns) {
         pause_a_little();
     }
     end_questions(http);

@@ -2,9 +2,13 @@
 #include "db.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "say.h"
+
 static _Thread_local char last_error[256];
+static atomic_bool is_damaged;
 
 const char *store_error(void)
 {
@@ -19,6 +23,23 @@ enum store_status db_fail(const char *format, ...)
     va_end(list);
     last_error[strcspn(last_error, "\n")] = '\0';
     return STORE_FAILED;
+}
+
+enum store_status db_damaged(const char *why)
+{
+    static atomic_bool is_told;
+    if (!atomic_exchange(&is_told, true)) {
+        say_error("the database is damaged (%s): what it cannot read is answered with 503; reports"
+                  " wait in the journal; stop the collector, and restore a backup",
+                  why);
+    }
+    is_damaged = true;
+    return db_fail("it is damaged: %s", why);
+}
+
+bool store_is_damaged(void)
+{
+    return is_damaged;
 }
 
 enum store_status db_unfit(const char *text)

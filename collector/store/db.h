@@ -85,6 +85,8 @@ bool db_copy_id(struct db_statement *statement, int column, void *ret_bytes, siz
 
 /* Keep a text for store_error(); returns FAILED. */
 enum store_status db_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same where the database is damaged, which is logged once. */
+enum store_status db_damaged(const char *why);
 /* The same for a change that makes no sense; returns UNFIT. */
 enum store_status db_unfit(const char *text);
 

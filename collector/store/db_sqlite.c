@@ -31,7 +31,9 @@ static sqlite3_stmt *statement_of(struct db_statement *statement)
 
 static enum store_status fail(struct db *db)
 {
-    return db_fail("%s", sqlite3_errmsg(handle_of(db)));
+    const char *why = sqlite3_errmsg(handle_of(db));
+    int code = sqlite3_errcode(handle_of(db));
+    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? db_damaged(why) : db_fail("%s", why);
 }
 
 static enum store_status execute(struct db *db, const char *text)

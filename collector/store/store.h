@@ -38,6 +38,8 @@ enum store_status store_open(const char *folder, const char *database, struct st
 void store_close(struct store *store);
 /* The last failure, one line. Valid until the next one of the same thread. */
 const char *store_error(void);
+/* Was the database of this process ever found damaged? */
+bool store_is_damaged(void);
 
 /* --- projects and keys --- */
 
@@ -374,6 +376,10 @@ enum store_status store_hooks(struct store *store, uint32_t project, store_each_
 /* Queue a message of a test. ABSENT: no hook of the project has this number, or it is disabled. */
 enum store_status store_test_hook(struct store *store, const struct store_actor *actor,
                                   uint32_t project, int64_t number, char ret_id[HOOK_ID_TEXT]);
+
+/* No message waits longer than this. One that seems to has waited since the clock was set back: it
+ * is due. */
+#define STORE_MESSAGE_WAIT_MAX_NS ((uint64_t)14 * 86400 * 1000000000u)
 
 /* The first message of each hook that is due. */
 typedef void store_each_due(void *ctx, int64_t hook, int64_t message);

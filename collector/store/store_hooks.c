@@ -189,13 +189,19 @@ enum store_status store_test_hook(struct store *store, const struct store_actor 
 
 /* --- messages --- */
 
+static uint64_t latest(uint64_t now_ns)
+{
+    return now_ns < INT64_MAX - STORE_MESSAGE_WAIT_MAX_NS ? now_ns + STORE_MESSAGE_WAIT_MAX_NS
+                                                          : INT64_MAX;
+}
+
 enum store_status store_due_messages(struct store *store, uint64_t now_ns, store_each_due *each,
                                      void *ctx)
 {
     struct store_asking asking =
-        store_ask(store, "SELECT hook, min(number) FROM message WHERE next_ns <= ?1 GROUP BY hook"
-                         " ORDER BY 2 LIMIT 1000");
-    db_bind(asking.statement, "u", now_ns);
+        store_ask(store, "SELECT hook, min(number) FROM message WHERE next_ns <= ?1"
+                         " OR next_ns > ?2 GROUP BY hook ORDER BY 2 LIMIT 1000");
+    db_bind(asking.statement, "uu", now_ns, latest(now_ns));
     while (store_next(&asking)) {
         each(ctx, db_number(asking.statement, 0), db_number(asking.statement, 1));
     }
@@ -241,8 +247,8 @@ enum store_status store_claim_message(struct store *store, int64_t number, uint6
     }
     RUN_FOR(&c, &same,
             "UPDATE message SET next_ns = ?3, tries = tries + 1, sender = ?4 WHERE number = ?1"
-            " AND next_ns <= ?2 RETURNING number",
-            "iuui", number, now_ns, until_ns, store->collector);
+            " AND (next_ns <= ?2 OR next_ns > ?5) RETURNING number",
+            "iuuiu", number, now_ns, until_ns, store->collector, latest(now_ns));
     if (c.status == STORE_OK) {
         read_message(&c, number, &message);
     }

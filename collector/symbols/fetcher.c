@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "asked.h"
+#include "clock.h"
 #include "debuginfod.h"
 #include "host_clock.h"
 #include "say.h"
@@ -257,8 +258,7 @@ static void *work(void *ctx)
     while (!f->is_ending) {
         pthread_mutex_unlock(&f->mutex);
         go_on(f);
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += LOOK_MS / 1000;
+        until = collector_after_ms(LOOK_MS);
         pthread_mutex_lock(&f->mutex);
         if (!f->is_ending) {
             (void)pthread_cond_clockwait(&f->changed, &f->mutex, CLOCK_MONOTONIC, &until);

@@ -458,6 +458,22 @@ TEST_OF_STORES(message_is_claimed_once)
     store_close(store);
 }
 
+/* It is due in two days, by a clock that is set back by a year then. */
+TEST_OF_STORES(message_is_due_after_the_clock_was_set_back)
+{
+    const uint64_t year_ns = 365 * 24 * HOUR_NS;
+    struct store *store = open_with_projects();
+    (void)add_hook(store, 1, HOOK_NEW, all_kinds);
+    add(store, &(struct sent){"a", "1", 2 * year_ns});
+    struct store_message message = claim(store, 2 * year_ns, 2 * year_ns + 48 * HOUR_NS);
+    store_free_message(&message);
+    CHECK_EQ(due_at(store, 2 * year_ns - 6 * 24 * HOUR_NS).count, 0); /* it may wait for a week */
+    message = claim(store, year_ns, year_ns + 48 * HOUR_NS);
+    CHECK_EQ(message.tries, 2);
+    store_free_message(&message);
+    store_close(store);
+}
+
 TEST_OF_STORES(hook_that_takes_nothing_is_disabled)
 {
     bool is_disabled = true;

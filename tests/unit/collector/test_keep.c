@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "collector.h"
 #include "keeper.h"
 #include "stores.h"
@@ -11,11 +12,6 @@
 #include "thin.h"
 
 #define DAY_NS ((uint64_t)86400 * 1000000000u)
-
-uint64_t collector_now_ns(void) /* of the program */
-{
-    return 0;
-}
 
 /* --- the choice --- */
 
@@ -214,6 +210,19 @@ TEST_OF_STORES(old_reports_lose_their_files_then_their_rows)
     id.bytes[0] = 10;
     CHECK_EQ(store_knows(store, 1, &id), STORE_ABSENT);
     store_close(store);
+}
+
+/* A clock that is set forward makes nothing old; one that goes on, or is set back, is followed. */
+TEST(ages_are_not_counted_by_a_clock_that_is_set_forward)
+{
+    const struct clock_age age = {.wall_ns = 100 * DAY_NS, .steady_ns = 7};
+    CHECK_EQ(clock_age_now(&age, 100 * DAY_NS, 7), 100 * DAY_NS);
+    CHECK_EQ(clock_age_now(&age, 103 * DAY_NS, 7 + 3 * DAY_NS), 103 * DAY_NS);
+    CHECK_EQ(clock_age_now(&age, 465 * DAY_NS, 7 + 3 * DAY_NS), 103 * DAY_NS);
+    CHECK_EQ(clock_age_now(&age, 50 * DAY_NS, 7 + 3 * DAY_NS), 50 * DAY_NS);
+    uint64_t before_ns = collector_now_ns();
+    const struct clock_age now = clock_age_begin();
+    CHECK(now.wall_ns >= before_ns && now.steady_ns <= collector_steady_ns());
 }
 
 TEST_OF_STORES(nothing_is_removed_without_a_rule)
