@@ -33,6 +33,13 @@ static bool is_library_of_script(const char *file)
            strncmp(file, "node:", 5) == 0;
 }
 
+/* What Python calls the code of -c, of standard input, and what exec() was given: the program's.
+ * Other names in <> are the interpreter's, as <frozen importlib._bootstrap>. */
+static bool has_no_file(const char *file)
+{
+    return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
+}
+
 bool sonde__report_frame_is_app(const struct sonde__report *report,
                                 const struct sonde__report_frame *frame)
 {
@@ -43,6 +50,9 @@ bool sonde__report_frame_is_app(const struct sonde__report *report,
     bool is_app = false;
     if (*file == '/' && sonde__image_app_ruled(file, &is_app)) {
         return is_app;
+    }
+    if (has_no_file(file)) {
+        return true;
     }
     return *file != '<' && *file != '\0' && !is_library_of_script(file) &&
            (*file != '/' || sonde__image_is_app(file, 0));

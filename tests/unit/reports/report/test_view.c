@@ -450,3 +450,32 @@ TEST(analysis_app_images)
     }
     sonde__report_destroy(r);
 }
+
+TEST(analysis_app_scripts)
+{
+    static const struct {
+        const char *file;
+        bool app;
+    } cases[] = {
+        {"/srv/shop/orders.py", true},
+        {"orders.py", true},
+        {"<string>", true}, /* python -c */
+        {"<stdin>", true},
+        {"[eval]", true}, /* node -e */
+        {"<frozen importlib._bootstrap>", false},
+        {"/opt/python/lib/python3.11/asyncio/events.py", false},
+        {"/srv/shop/node_modules/express/lib/router.js", false},
+        {"node:internal/timers", false},
+        {"", false},
+    };
+    struct sonde__report *r = NULL;
+    CHECK_OK(sonde__report_create(&r));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sonde__report_frame frame = {
+            .kind = SONDE__REPORT_FRAME_SCRIPT,
+            .file = sonde__report_string(r, cases[i].file),
+        };
+        CHECK_EQ(sonde__report_frame_is_app(r, &frame), cases[i].app);
+    }
+    sonde__report_destroy(r);
+}
