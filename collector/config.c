@@ -86,10 +86,14 @@ static int take_file(const struct sonde__cli_command *command, const char *path,
         bool is_whole = strchr(line, '\n') != NULL || feof(file);
         wrong = is_whole ? take_line(command, line, request) : "the line is too long";
     }
+    int os_error = ferror(file) ? errno : 0; /* as of a folder */
     if (wrong == NULL && number == LINES_MAX) {
         wrong = "too many lines";
     }
     fclose(file);
+    if (os_error != 0) {
+        return sonde__cli_fail_os(command, path, os_error);
+    }
     if (wrong != NULL) {
         sonde__cli_error(command, "%s:%u: %s", path, number, wrong);
         return SONDE__CLI_USAGE;

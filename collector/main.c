@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The `sonde-collector` program: the table of commands. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd.h"
 #include "converter.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv)
     if (strcmp(name, CONVERTER_WORD) == 0 && argc == 3) { /* by symbols/sandbox.c */
         return converter_main(argv[2]);
     }
+    umask(077); /* what it makes is its user's alone, also in a folder that others see */
     bool wants_help =
         strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0;
     collector_config_options = collector_cmd_serve.options;

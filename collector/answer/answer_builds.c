@@ -150,7 +150,7 @@ enum http_when answer_set_baseline(struct http_request *request)
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
-    if (!http_field(request, "build", build, sizeof build) || build[0] == '\0') {
+    if (http_field(request, "build", build, sizeof build) != HTTP_FIELD_TEXT || build[0] == '\0') {
         return http_refuse(request, 400, "build: the name of a build is expected");
     }
     enum store_status status =

@@ -2,7 +2,6 @@
 /* Changes of groups: POST with a form as body, from programs and from the forms of the pages. A
  * program gets the group as it is then, as JSON; a page is shown again (303). */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -39,7 +38,8 @@ static enum http_when give(struct http_request *request, enum store_status statu
 
 /* --- states --- */
 
-/* "2026-12-01T08:00", with or without seconds and Z: UTC. */
+/* "2026-12-01T08:00", with or without seconds and Z: UTC, before 2262, where the count of
+ * nanoseconds ends. */
 static bool parse_time(const char *text, uint64_t *ret_ns)
 {
     static const char *const formats[] = {"%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"};
@@ -47,7 +47,8 @@ static bool parse_time(const char *text, uint64_t *ret_ns)
         struct tm parts = {0};
         const char *end = strptime(text, formats[i], &parts);
         time_t seconds = end != NULL ? timegm(&parts) : -1;
-        if (seconds > 0 && (*end == '\0' || strcmp(end, "Z") == 0)) {
+        if (seconds > 0 && seconds < INT64_MAX / 1000000000 &&
+            (*end == '\0' || strcmp(end, "Z") == 0)) {
             *ret_ns = (uint64_t)seconds * 1000000000u;
             return true;
         }
@@ -55,53 +56,57 @@ static bool parse_time(const char *text, uint64_t *ret_ns)
     return false;
 }
 
-/* Of a form's fields without a text, as of a page's empty inputs, nothing is asked for. */
-static bool field(struct http_request *request, const char *name, char text[TEXT])
-{
-    return http_field(request, name, text, TEXT) && text[0] != '\0';
-}
-
 static bool read_until(struct http_request *request, struct state_mark *mark)
 {
-    char text[TEXT], *end = text;
-    if (field(request, "until", text) && !parse_time(text, &mark->until_ns)) {
+    char time[TEXT], count[TEXT];
+    if (!answer_field(request, "until", time, sizeof time, NULL) ||
+        !answer_field(request, "until_count", count, sizeof count, NULL)) {
+        return false;
+    }
+    if (time[0] != '\0' && !parse_time(time, &mark->until_ns)) {
         (void)http_refuse(request, 400, "until: a time is expected, as 2026-12-01T08:00Z");
         return false;
     }
-    if (field(request, "until_count", text)) {
-        mark->until_count = strtoull(text, &end, 10);
-        if (text[0] < '0' || text[0] > '9' || *end != '\0' || mark->until_count == 0) {
-            (void)http_refuse(request, 400, "until_count: a number is expected");
-            return false;
-        }
+    mark->until_count = count[0] != '\0' ? (uint64_t)answer_number(count) : 0;
+    if (count[0] != '\0' && mark->until_count == 0) {
+        (void)http_refuse(request, 400, "until_count: a number is expected");
+        return false;
     }
     return true;
 }
 
-/* Read the wanted state. False: it was refused. build: room for its text. */
+static bool read_resolved(struct http_request *request, char build[TEXT], struct state_mark *mark)
+{
+    char next[TEXT];
+    if (!answer_field(request, "build", build, TEXT, NULL) ||
+        !answer_field(request, "next", next, sizeof next, NULL)) {
+        return false;
+    }
+    mark->state = build[0] != '\0'  ? STATE_RESOLVED_IN
+                  : next[0] != '\0' ? STATE_RESOLVED_NEXT
+                                    : STATE_RESOLVED;
+    mark->build = build;
+    return true;
+}
+
+/* Read the wanted state. Fields without a text, as of a page's empty inputs, ask for nothing.
+ * False: it was refused. build: room for its text. */
 static bool read_mark(struct http_request *request, const char *state, char build[TEXT],
                       struct state_mark *ret_mark)
 {
-    char next[TEXT];
-    struct state_mark mark = {.state = STATE_OPEN, .since_ns = collector_now_ns(), .build = ""};
+    *ret_mark =
+        (struct state_mark){.state = STATE_OPEN, .since_ns = collector_now_ns(), .build = ""};
     if (strcmp(state, "resolved") == 0) {
-        mark.state = STATE_RESOLVED;
-        if (field(request, "build", build)) {
-            mark.state = STATE_RESOLVED_IN;
-            mark.build = build;
-        } else if (field(request, "next", next)) {
-            mark.state = STATE_RESOLVED_NEXT;
-        }
-    } else if (strcmp(state, "ignored") == 0) {
-        mark.state = STATE_IGNORED;
-        if (!read_until(request, &mark)) {
-            return false;
-        }
-    } else if (strcmp(state, "open") != 0) {
+        return read_resolved(request, build, ret_mark);
+    }
+    if (strcmp(state, "ignored") == 0) {
+        ret_mark->state = STATE_IGNORED;
+        return read_until(request, ret_mark);
+    }
+    if (strcmp(state, "open") != 0) {
         (void)http_refuse(request, 400, "state: open, resolved or ignored is expected");
         return false;
     }
-    *ret_mark = mark;
     return true;
 }
 
@@ -110,10 +115,13 @@ static enum http_when change(struct http_request *request)
     char state[TEXT], assignee[TEXT], build[TEXT];
     struct state_mark mark;
     struct store *store = request->collector->store;
-    int64_t group = strtoll(request->parts[1], NULL, 10);
+    int64_t group = answer_number(request->parts[1]);
     const struct store_actor actor = actor_of(request);
-    bool has_state = http_field(request, "state", state, sizeof state);
-    bool has_assignee = http_field(request, "assignee", assignee, sizeof assignee);
+    bool has_state, has_assignee;
+    if (!answer_field(request, "state", state, sizeof state, &has_state) ||
+        !answer_field(request, "assignee", assignee, sizeof assignee, &has_assignee)) {
+        return HTTP_NOW;
+    }
     if (!has_state && !has_assignee) {
         return http_refuse(request, 400,
                            "state=open|resolved|ignored or assignee=NAME is expected");
@@ -139,25 +147,27 @@ enum http_when answer_change_group(struct http_request *request)
 
 enum http_when answer_join_group(struct http_request *request)
 {
-    char text[TEXT], *end = text;
+    char with[TEXT];
     const struct store_actor actor = actor_of(request);
-    int64_t group = strtoll(request->parts[1], NULL, 10), joint = group;
+    int64_t group = answer_number(request->parts[1]), joint = group;
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
-    int64_t with = field(request, "with", text) ? strtoll(text, &end, 10) : 0;
-    if (with <= 0 || *end != '\0') {
+    if (!answer_field(request, "with", with, sizeof with, NULL)) {
+        return HTTP_NOW;
+    }
+    if (answer_number(with) == 0) {
         return http_refuse(request, 400, "with: the number of another group is expected");
     }
-    enum store_status status =
-        store_join(request->collector->store, &actor, request->project, group, with, &joint);
+    enum store_status status = store_join(request->collector->store, &actor, request->project,
+                                          group, answer_number(with), &joint);
     return give(request, status, joint);
 }
 
 enum http_when answer_leave_group(struct http_request *request)
 {
     const struct store_actor actor = actor_of(request);
-    int64_t group = strtoll(request->parts[1], NULL, 10);
+    int64_t group = answer_number(request->parts[1]);
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }

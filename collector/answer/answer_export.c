@@ -332,7 +332,7 @@ enum http_when answer_export_group(struct http_request *request)
         free(g);
         return http_refuse(request, 503, "no memory for the answer");
     }
-    g->next = strtoll(request->parts[1], NULL, 10);
+    g->next = answer_number(request->parts[1]);
     g->has_memory = true;
     enum store_status status = gather(request, g);
     enum http_when when =

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Filters of a project and what they dropped, for keys with the role admin. */
-#include <stdlib.h>
 
 #include "answers.h"
 #include "collector.h"
@@ -70,7 +69,8 @@ enum http_when answer_add_filter(struct http_request *request)
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
-    if (!http_field(request, "drops", text, sizeof text) || !sift_parse(text, &sift)) {
+    if (http_field(request, "drops", text, sizeof text) != HTTP_FIELD_TEXT ||
+        !sift_parse(text, &sift)) {
         return http_refuse(request, 400, "drops: expected is " SIFT_EXPECTED);
     }
     enum store_status status =
@@ -81,7 +81,7 @@ enum http_when answer_add_filter(struct http_request *request)
 enum http_when answer_remove_filter(struct http_request *request)
 {
     const struct store_actor actor = actor_of(request);
-    int64_t number = strtoll(request->parts[1], NULL, 10);
+    int64_t number = answer_number(request->parts[1]);
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The page of one group. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "collector.h"
 #include "export.h"
@@ -272,7 +271,7 @@ enum http_when answer_group_page(struct http_request *request)
         return http_refuse(request, 503, "no memory");
     }
     page.project = request->parts[0];
-    struct showing showing = {.page = &page, .next = strtoll(request->parts[1], NULL, 10)};
+    struct showing showing = {.page = &page, .next = answer_number(request->parts[1])};
     enum store_status status = STORE_OK;
     while (status == STORE_OK && showing.number == 0) {
         status = store_group(store, request->project, showing.next, put_group, &showing);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Groups of events as JSON. */
-#include <stdlib.h>
 
 #include "answers.h"
 #include "collector.h"
@@ -219,6 +218,6 @@ enum store_status answer_put_whole_group(struct http_request *request, struct so
 
 enum http_when answer_group(struct http_request *request)
 {
-    int64_t number = strtoll(request->parts[1], NULL, 10);
+    int64_t number = answer_number(request->parts[1]);
     return answer_json(request, answer_put_whole_group, &number);
 }

@@ -2,7 +2,6 @@
 /* Hooks of a project, for keys with the role admin. The secret is in the answer to its addition,
  * and in no other. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answers.h"
@@ -99,12 +98,18 @@ static enum http_when give(struct http_request *request, unsigned status,
 static bool read_lists(struct http_request *request, struct store_hook *hook)
 {
     char text[HOOK_URL_MAX];
-    if (http_field(request, "events", text, sizeof text) &&
-        !hook_parse_events(text, &hook->events)) {
+    bool is_there;
+    if (!answer_field(request, "events", text, sizeof text, &is_there)) {
+        return false;
+    }
+    if (is_there && !hook_parse_events(text, &hook->events)) {
         (void)http_refuse(request, 400, "events: a list of new, regressed, spiking is expected");
         return false;
     }
-    if (http_field(request, "kinds", text, sizeof text) && !hook_parse_kinds(text, &hook->kinds)) {
+    if (!answer_field(request, "kinds", text, sizeof text, &is_there)) {
+        return false;
+    }
+    if (is_there && !hook_parse_kinds(text, &hook->kinds)) {
         (void)http_refuse(request, 400, "kinds: a list of stall, finding, error, call is expected");
         return false;
     }
@@ -123,7 +128,7 @@ enum http_when answer_add_hook(struct http_request *request)
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
-    if (!http_field(request, "url", url, sizeof url) || !hook_is_url(url)) {
+    if (http_field(request, "url", url, sizeof url) != HTTP_FIELD_TEXT || !hook_is_url(url)) {
         return http_refuse(request, 400,
                            "url: an address as https://host/path is expected, without a user");
     }
@@ -145,7 +150,7 @@ enum http_when answer_add_hook(struct http_request *request)
 enum http_when answer_remove_hook(struct http_request *request)
 {
     const struct store_actor actor = actor_of(request);
-    const struct changed changed = {.number = strtoll(request->parts[1], NULL, 10)};
+    const struct changed changed = {.number = answer_number(request->parts[1])};
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }
@@ -158,7 +163,7 @@ enum http_when answer_test_hook(struct http_request *request)
 {
     char id[HOOK_ID_TEXT];
     const struct store_actor actor = actor_of(request);
-    const struct changed changed = {.number = strtoll(request->parts[1], NULL, 10), .message = id};
+    const struct changed changed = {.number = answer_number(request->parts[1]), .message = id};
     if (!answer_is_from_here(request)) {
         return http_refuse(request, 403, "a form of another site");
     }

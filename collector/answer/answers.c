@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_utf8.h"
+
 static bool write_stream(void *ctx, const char *bytes, size_t size)
 {
     return fwrite(bytes, 1, size, ctx) == size;
@@ -65,6 +67,39 @@ bool answer_limit(struct http_request *request, uint32_t other, uint32_t max, ui
     }
     *ret_limit = (uint32_t)value;
     return true;
+}
+
+static bool has_controls(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text >= ' ' && *text != 0x7f) {
+        text++;
+    }
+    return *text != '\0';
+}
+
+bool answer_field(struct http_request *request, const char *name, char *ret_text, size_t size,
+                  bool *ret_is_there)
+{
+    ret_text[0] = '\0';
+    enum http_field found = http_field(request, name, ret_text, size);
+    if (found == HTTP_FIELD_UNFIT || has_controls(ret_text) ||
+        !sonde__report_utf8_valid(ret_text, strlen(ret_text))) {
+        (void)http_refuse(request, 400,
+                          "%s: at most %zu bytes of UTF-8 without control characters are expected",
+                          name, size - 1);
+        return false;
+    }
+    if (ret_is_there != NULL) {
+        *ret_is_there = found == HTTP_FIELD_TEXT;
+    }
+    return true;
+}
+
+int64_t answer_number(const char *part)
+{
+    char *end;
+    long long number = strtoll(part, &end, 10);
+    return part[0] >= '1' && part[0] <= '9' && *end == '\0' ? number : 0;
 }
 
 /* The index of an argument's word; 0 if it is not there. False: another one, refused. */

@@ -41,6 +41,12 @@ const char *answer_kind_text(uint32_t kind);
 enum http_when answer_failed(struct http_request *request, enum store_status status);
 /* A number of the query from 1 to max; `other` if it is not there. False: it was refused. */
 bool answer_limit(struct http_request *request, uint32_t other, uint32_t max, uint32_t *ret_limit);
+/* Read a field of the form into `size` bytes; "" if it is not there. False: it was refused, because
+ * it is too long, or no UTF-8, or has control characters. ret_is_there: may be null. */
+bool answer_field(struct http_request *request, const char *name, char *ret_text, size_t size,
+                  bool *ret_is_there);
+/* The number in a part of the path; 0, which nothing has, if the part is none. */
+int64_t answer_number(const char *part);
 /* sort=, kind=, state= and assignee= of the query. False: it was refused. */
 bool answer_filter(struct http_request *request, struct store_filter *ret_filter);
 /* "open", "resolved", "ignored", "regressed". */

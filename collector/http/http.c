@@ -407,6 +407,13 @@ unsigned http_drop_slow(struct http *http)
 
 /* --- start and stop --- */
 
+/* getaddrinfo() takes 65536 for 0. */
+static bool is_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits >= 1 && digits <= 5 && text[digits] == '\0' && strtoul(text, NULL, 10) <= 65535;
+}
+
 /* Resolve "HOST:PORT"; a host in brackets is IPv6. */
 static bool parse_address(const char *text, struct sockaddr_storage *ret_address)
 {
@@ -417,7 +424,7 @@ static bool parse_address(const char *text, struct sockaddr_storage *ret_address
     struct addrinfo *found = NULL;
     size_t size = colon != NULL ? (size_t)(colon - text) : 0;
     bool has_brackets = size >= 2 && text[0] == '[' && text[size - 1] == ']';
-    if (colon == NULL || size >= sizeof host) {
+    if (colon == NULL || size >= sizeof host || !is_port(colon + 1)) {
         return false;
     }
     snprintf(host, sizeof host, "%.*s", (int)(has_brackets ? size - 2 : size),
@@ -510,7 +517,10 @@ enum sonde_status http_start(struct collector *collector, const struct http_opti
     if (http->daemon == NULL) {
         ret_error->os_error = errno;
         ret_error->status = SONDE_OS;
-        snprintf(ret_error->what, sizeof ret_error->what, "cannot listen at %s", options->address);
+        snprintf(ret_error->what, sizeof ret_error->what, "cannot listen at %s%s", options->address,
+                 options->certificate == NULL || errno != 0
+                     ? ""
+                     : ", or the certificate and the key are no PEM files that belong together");
         end_parts(http);
         return SONDE_OS;
     }

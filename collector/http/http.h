@@ -106,9 +106,11 @@ unsigned http_port(struct http *http);
 const char *http_header(struct http_request *request, const char *name);
 /* An argument of the query; null: it has none. */
 const char *http_argument(struct http_request *request, const char *name);
-/* A field of the body, which is a form (application/x-www-form-urlencoded). Returns false if it is
- * not there, or is longer than `size` - 1. */
-bool http_field(const struct http_request *request, const char *name, char *ret_text, size_t size);
+/* A field of the body, which is a form (application/x-www-form-urlencoded). UNFIT: it is longer
+ * than `size` - 1 bytes, or has a zero byte; then what is in ret_text means nothing. */
+enum http_field { HTTP_FIELD_NONE, HTTP_FIELD_TEXT, HTTP_FIELD_UNFIT };
+enum http_field http_field(const struct http_request *request, const char *name, char *ret_text,
+                           size_t size);
 void http_add_header(struct http_request *request, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The answer {"error": "…"}; its text goes to people. Returns HTTP_NOW. */

@@ -33,7 +33,8 @@ static bool decode(const char *text, size_t size, char *to, size_t room)
     return true;
 }
 
-bool http_field(const struct http_request *request, const char *name, char *ret_text, size_t size)
+enum http_field http_field(const struct http_request *request, const char *name, char *ret_text,
+                           size_t size)
 {
     const char *at = request->body, *end = at != NULL ? at + request->size : NULL;
     char found[64];
@@ -43,9 +44,11 @@ bool http_field(const struct http_request *request, const char *name, char *ret_
         const char *equals = memchr(at, '=', (size_t)(stop - at));
         if (equals != NULL && decode(at, (size_t)(equals - at), found, sizeof found) &&
             strcmp(found, name) == 0) {
-            return decode(equals + 1, (size_t)(stop - equals - 1), ret_text, size);
+            return decode(equals + 1, (size_t)(stop - equals - 1), ret_text, size)
+                       ? HTTP_FIELD_TEXT
+                       : HTTP_FIELD_UNFIT;
         }
         at = stop + 1;
     }
-    return false;
+    return HTTP_FIELD_NONE;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The data folder and the options: backup and restore, and where an option is read from. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "collector.h"
 
@@ -65,7 +68,9 @@ TEST_TIMEOUT(options_have_one_order, 60)
         "echo 'lisen = x' >conf; $COLLECTOR serve --config conf 2>&1; "
         "echo 'threads = x' >conf; $COLLECTOR serve --config conf 2>&1; "
         "echo 'threads' >conf; $COLLECTOR key --config conf 2>&1; "
-        "$COLLECTOR serve --config none 2>&1; echo $?",
+        "$COLLECTOR serve --config none 2>&1; echo $?; "
+        "timeout 9 $COLLECTOR serve --config other --data x --listen 127.0.0.1:0 2>&1; echo $?; "
+        "ls -d x 2>&1; timeout 9 $COLLECTOR serve --data other --listen 127.0.0.1:65536 2>&1; true",
         "first start: these keys are shown once\n"
         "sonde-collector serve: cannot listen at 127.0.0.1:PORT: Address already in use\n"
         "other\n"
@@ -75,7 +80,45 @@ TEST_TIMEOUT(options_have_one_order, 60)
         "sonde-collector serve: conf:1: no option of serve has this name\n"
         "sonde-collector serve: conf:1: not a number from 1 to 64\n"
         "sonde-collector key: conf:1: \"name = value\" is expected\n"
-        "sonde-collector serve: none: No such file or directory\n3\n");
+        "sonde-collector serve: none: No such file or directory\n3\n"
+        "sonde-collector serve: other: Is a directory\n1\n"
+        "ls: cannot access 'x': No such file or directory\n"
+        "sonde-collector serve: not an address and port as 127.0.0.1:7450: 127.0.0.1:65536\n");
+    collector_stop(&run);
+}
+
+/* Others read none of its files, also in a folder that they may list. */
+TEST_TIMEOUT(files_are_their_users_alone, 60)
+{
+    struct collector_run run = {.folder = "shared"};
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s/shared", test_folder());
+    CHECK_EQ(mkdir(folder, 0755), 0);
+    mode_t before = umask(022);
+    collector_begin(&run, NULL);
+    umask(before);
+    check_script(&run,
+                 "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT; "
+                 "ls shared/collector.db-wal; find shared -type f -perm /077",
+                 "201\nshared/collector.db-wal\n");
+    char *output = program_output(&run.program);
+    CHECK_EQ(strstr(output, "level=error"), NULL);
+    free(output);
+    collector_stop(&run);
+}
+
+/* What HTTPS needs is named. */
+TEST_TIMEOUT(certificate_of_another_key_is_named, 60)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(
+        &run,
+        "make() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+        "-subj /CN=x -keyout $1.key -out $1.pem 2>/dev/null || exit 1; }; make a; make b; "
+        "$COLLECTOR serve --data tls --listen 127.0.0.1:0 --tls-certificate a.pem "
+        "--tls-key b.key 2>&1 | grep '^sonde'",
+        "sonde-collector serve: cannot listen at 127.0.0.1:0, or the certificate and the "
+        "key are no PEM files that belong together\n");
     collector_stop(&run);
 }
 

@@ -73,6 +73,33 @@ TEST_TIMEOUT(groups_of_one_cause_are_joined_and_parted, 90)
     collector_stop(&run);
 }
 
+/* A field that cannot be kept as it is is refused, and nothing of its form is done. */
+TEST_TIMEOUT(fields_that_do_not_fit_change_nothing, 90)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run, SEND "send 1 sleep", "201\n");
+    collector_settle(&run);
+    check_script(&run,
+                 CHANGE "long=$(printf %0200d 1); change 1 -d state=resolved -d build=$long; "
+                        "change 1 -d state=resolved -d assignee=$long; "
+                        "change 1 -d state=resolved -d next=1%00; "
+                        "change 1 -d state=ignored -d until=2262-04-12; "
+                        "change 1 -d state=ignored -d until_count=-1; "
+                        "change 1 -d state=ignored -d until_count=1x; "
+                        "change 1 -d assignee=a%0akey; change 1 -d assignee=a%1b; "
+                        "change 1 -d assignee=%ff; cat answer; change 1x -d state=resolved; "
+                        "change 01 -d state=resolved; change 1/join -d with=1x; "
+                        "get /api/projects/default/groups/1 >answer; member state; "
+                        "member assignee; get /api/projects/default/groups/1x | cut -d: -f1; "
+                        "change 1 -d state=ignored -d until=2262-04-11 -d assignee=%c3%bc; "
+                        "member assignee; member until",
+                 "400\n400\n400\n400\n400\n400\n400\n400\n400\n{\"error\": \"assignee: at most 199 "
+                 "bytes of UTF-8 without control characters are expected\"}\n404\n404\n400\n"
+                 "\"state\":\"open\"\n\"assignee\":\"\"\n{\"error\"\n200\n\"assignee\":\"\u00fc\"\n"
+                 "\"until\":\"2262-04-11T00:00:00.000000000Z\"\n");
+    collector_stop(&run);
+}
+
 /* A form of the page changes the group and shows it again; one of another site does not. */
 TEST_TIMEOUT(page_changes_groups, 90)
 {
