@@ -145,15 +145,24 @@ static bool begin(void *handle, const struct sonde__runtime_plan *plan)
     return sonde__record_script_begin(&way);
 }
 
+/* An address in the interpreter, by the symbols of those that are read and those that are not
+ * (runtime.c). 0: there is none. */
+static uint64_t find_symbol(void *handle)
+{
+    uint64_t address = address_of(handle, "_PyRuntime");
+    address = address != 0 ? address : address_of(handle, "_PyThreadState_Current");
+    return address != 0 ? address : address_of(handle, "PyPyType_Ready");
+}
+
 /* The interpreter's library if only its user sees it, else the global scope. */
 static uint64_t find_runtime(const struct sonde__image_set *images, void **ret_handle)
 {
     void *library = NULL;
     *ret_handle = RTLD_DEFAULT;
-    uint64_t address = address_of(*ret_handle, "_PyRuntime");
+    uint64_t address = find_symbol(*ret_handle);
     if (address == 0 && (library = open_library(images)) != NULL) {
         *ret_handle = library; /* not closed: we keep addresses of it */
-        address = address_of(library, "_PyRuntime");
+        address = find_symbol(library);
     }
     if (address == 0) {
         (void)dlerror(); /* not the program's error */

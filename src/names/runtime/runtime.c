@@ -182,17 +182,41 @@ struct found {
     uint64_t runtime, loop, loop_bytes;
     bool has_runtime, has_loop;
     uint32_t version; /* PY_VERSION_HEX, or that of the oldest release with all symbols found */
+    bool is_old, is_2, is_pypy;
     struct v8_stated v8;
 };
 
-/* If no symbol states the version, use symbols of the stable ABI that were added in a version. */
+/* Interpreters without _PyRuntime. The symbol was added in 3.7, when _PyThreadState_Current was
+ * removed; str was PyString_Type up to 2.7; PyPy has its own names for the functions of the C API.
+ */
+static void note_other(const char *name, struct found *found)
+{
+    found->is_old |= strcmp(name, "_PyThreadState_Current") == 0;
+    found->is_2 |= strcmp(name, "PyString_Type") == 0;
+    found->is_pypy |= strcmp(name, "PyPyType_Ready") == 0;
+}
+
+/* There is no _PyRuntime. Returns UNSUPPORTED: another interpreter; ABSENT: none. */
+static enum sonde_status refuse(const struct found *found, struct sonde_error *ret_error)
+{
+    const char *what = found->is_pypy   ? "PyPy is not known"
+                       : !found->is_old ? NULL
+                       : found->is_2    ? "Python 2 is not known"
+                                        : "Python 3.6 and older are not known";
+    return what != NULL ? sonde__base_fail(ret_error, SONDE_UNSUPPORTED, what, NULL, 0, 0)
+                        : SONDE_ABSENT;
+}
+
+/* If no symbol states the version, use symbols that were added in a version: of the stable ABI; for
+ * 3.7, one of a function that 3.8 does not have any more. */
 static void note_symbol(const struct sonde__elf *elf, const struct sonde__elf_symbol *symbol,
                         struct found *found)
 {
     static const struct {
         const char *name;
         uint32_t version;
-    } since[] = {{"PyCode_NewWithPosOnlyArgs", 0x03080000},
+    } since[] = {{"_PyCFunction_FastCallKeywords", 0x03070000},
+                 {"PyCode_NewWithPosOnlyArgs", 0x03080000},
                  {"PyInterpreterState_Get", 0x03090000},
                  {"PyModule_AddObjectRef", 0x030a0000}};
     if (strcmp(symbol->name, "_PyRuntime") == 0) {
@@ -211,6 +235,7 @@ static void note_symbol(const struct sonde__elf *elf, const struct sonde__elf_sy
             found->version = since[i].version;
         }
     }
+    note_other(symbol->name, found);
 }
 
 static void note_symbols(const struct sonde__elf *elf, const struct sonde__elf_symbols *table,
@@ -276,6 +301,10 @@ enum sonde_status sonde__runtime_choose_layout(uint64_t address,
     } else if (*version >> 24 == 3) {
         layout = sonde__python_layout_of(*version >> 16 & 0xff);
     }
+    if (*version == 0) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "the version of Python is unknown: no symbol tells it", NULL, 0, 0);
+    }
     if (layout == NULL || layout->minor >= 13) {
         snprintf(what, sizeof what, "Python %u.%u is not known", *version >> 24,
                  *version >> 16 & 0xff);
@@ -329,7 +358,7 @@ enum sonde_status sonde__runtime_plan(const struct sonde__elf *elf, uint64_t bia
 {
     struct found found = {0};
     if (!find_symbols(elf, &found)) {
-        return SONDE_ABSENT;
+        return refuse(&found, ret_error);
     }
     struct sonde__runtime_plan plan = {.address = found.runtime + bias, .version = found.version};
     SONDE_TRY(
@@ -365,7 +394,7 @@ enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bia
     struct sonde__runtime *r = NULL;
     if (!find_symbols(elf, &found)) {
         return found.v8.is_v8 ? sonde__runtime_open_v8(&found.v8, memory, ret_runtime, ret_error)
-                              : SONDE_ABSENT;
+                              : refuse(&found, ret_error);
     }
     SONDE_TRY(sonde__runtime_open_at(found.runtime + bias, found.version, memory, &r, ret_error));
     if (r != NULL && found.has_loop && found.loop_bytes != 0) {
