@@ -3,6 +3,7 @@
  *
  * A sampled thread waits while it is read. Windows with and without samples alternate, and the
  * scheduler's counter tells how long the thread could run and did not. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -114,6 +115,55 @@ static void bench_read(void)
     struct read read = {open_target(child), (uint64_t)child};
     if (read.target != NULL) {
         print_depth(&read);
+        sonde__target_close(read.target);
+    }
+    end(child);
+}
+
+/* The main thread calls 48 functions, another thread 48 others. */
+static const char sleeps_twice[] =
+    "import threading, time\n"
+    "code = ''\n"
+    "for name in 'ab':\n"
+    "    for i in range(47):\n"
+    "        code += f'def {name}{i}():\\n return {name}{i + 1}()\\n'\n"
+    "    code += f'def {name}47():\\n time.sleep(1000)\\n'\n"
+    "exec(code)\n"
+    "threading.Thread(target=b0, daemon=True).start()\n"
+    "a0()\n";
+
+/* Another thread of the process; 0: none. */
+static uint64_t other_thread(pid_t pid)
+{
+    char path[64];
+    uint64_t found = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    for (struct dirent *entry; threads != NULL && (entry = readdir(threads)) != NULL;) {
+        uint64_t tid = strtoull(entry->d_name, NULL, 10);
+        found = tid != 0 && tid != (uint64_t)pid ? tid : found;
+    }
+    if (threads != NULL) {
+        closedir(threads);
+    }
+    return found;
+}
+
+/* A known interpreter, and a thread all of whose code objects are new. */
+static void bench_new_code(void)
+{
+    pid_t child = start(sleeps_twice);
+    struct read read = {open_target(child), (uint64_t)child};
+    if (read.target != NULL) {
+        const uint64_t *calls = &read.target->scripts.runtime->view.reads;
+        const struct sonde__script *script = &sonde__target_script(read.target)->script;
+        read_script(&read);
+        read.tid = other_thread(child);
+        uint64_t begin = *calls, begin_ns = bench_now_ns();
+        read_script(&read);
+        bench_print((double)(bench_now_ns() - begin_ns) / 1000, "us", "runtime.python.new50.us");
+        bench_print((double)(*calls - begin), "calls", "runtime.python.new50.calls");
+        bench_print(script->count, "frames", "runtime.python.new50.frames");
         sonde__target_close(read.target);
     }
     end(child);
@@ -347,6 +397,7 @@ static void bench_case(void)
 int main(void)
 {
     bench_read();
+    bench_new_code();
     bench_samples();
     bench_case();
     return 0;

@@ -209,19 +209,45 @@ static char *put(char *to, const void *from, size_t size)
     return to + size + 1;
 }
 
-/* Read names, path and line table by one call; most are not longer than these sizes. */
-static void read_ahead(const struct python_codes *codes, struct sonde__view *view,
-                       const uint8_t *head)
+/* Names, path and line table of an object that is new; most are not longer than these sizes. */
+static void new_parts(const struct python_layout *l, const uint8_t *head,
+                      struct sonde__view_block ret_parts[PYTHON_PARTS])
 {
-    enum { NAME = 128, PATH = 256, LINES = 768 };
+    static const uint32_t sizes[PYTHON_PARTS] = {
+        [PYTHON_NAME] = 128, [PYTHON_FILE] = 256, [PYTHON_LINES] = 768, [PYTHON_OWN_NAME] = 128};
+    for (unsigned i = 0; i < PYTHON_PARTS; i++) {
+        ret_parts[i] =
+            (struct sonde__view_block){.address = address_of(l, head, i), .size = sizes[i]};
+    }
+}
+
+/* An index into the list, or SONDE__TABLE_NONE. */
+static uint32_t find_known(const struct python_codes *codes, uint64_t address)
+{
+    return SONDE__TABLE_FIND(&codes->table, sonde__mem_hash(address), i,
+                             codes->list[i]->address == address);
+}
+
+uint32_t python_codes_parts(const struct python_codes *codes, struct sonde__view *view,
+                            uint64_t address, struct sonde__view_block ret_parts[PYTHON_PARTS])
+{
     const struct python_layout *l = codes->layout;
-    const struct sonde__view_block wanted[] = {
-        {.address = address_of(l, head, PYTHON_NAME), .size = NAME},
-        {.address = address_of(l, head, PYTHON_FILE), .size = PATH},
-        {.address = address_of(l, head, PYTHON_LINES), .size = LINES},
-        {.address = address_of(l, head, PYTHON_OWN_NAME), .size = NAME},
-    };
-    sonde__view_ahead(view, wanted, sizeof wanted / sizeof *wanted);
+    uint32_t index = find_known(codes, address), count = 0;
+    const struct python_code *known = index != SONDE__TABLE_NONE ? codes->list[index] : NULL;
+    const uint8_t *head = sonde__view_at(view, address, l->code_bytes, false);
+    if (head == NULL || (known != NULL && known->look == view->looks)) {
+        return 0;
+    }
+    if (known == NULL || !is_same_head(l, known->head, head)) {
+        new_parts(l, head, ret_parts);
+        return PYTHON_PARTS;
+    }
+    for (unsigned i = 0; i < PYTHON_PARTS; i++) {
+        const struct python_copy *part = &known->parts[i];
+        ret_parts[count] = (struct sonde__view_block){.address = part->address, .size = part->size};
+        count += part->size != 0;
+    }
+    return count;
 }
 
 enum { OBJECT_HEAD = 16 };
@@ -317,11 +343,13 @@ static struct python_code *read_code(struct python_codes *codes, struct sonde__v
     size_t size = 0;
     uint64_t lines = 0;
     uint32_t lines_size = 0;
+    struct sonde__view_block parts[PYTHON_PARTS];
     const uint8_t *head = sonde__view_at(view, address, l->code_bytes, false);
     if (head == NULL || !is_code(codes, view, head)) {
         return NULL;
     }
-    read_ahead(codes, view, head);
+    new_parts(l, head, parts);
+    sonde__view_ahead(view, parts, PYTHON_PARTS); /* if they were not read with those of others */
     if (!python_text(codes, view, address_of(l, head, PYTHON_NAME), function, &size) ||
         !python_text(codes, view, address_of(l, head, PYTHON_FILE), file, &size) ||
         !find_bytes(codes, view, address_of(l, head, PYTHON_LINES), &lines, &lines_size)) {
@@ -352,8 +380,7 @@ bool python_codes_touch(struct python_codes *codes, struct sonde__view *view, ui
 const struct python_code *python_codes_find(struct python_codes *codes, struct sonde__view *view,
                                             uint64_t address)
 {
-    uint32_t hash = sonde__mem_hash(address);
-    uint32_t known = SONDE__TABLE_FIND(&codes->table, hash, i, codes->list[i]->address == address);
+    uint32_t known = find_known(codes, address);
     const uint8_t *head = sonde__view_at(view, address, codes->layout->code_bytes, false);
     if (head != NULL && known != SONDE__TABLE_NONE &&
         is_same(codes, view, codes->list[known], head)) {
@@ -370,7 +397,7 @@ const struct python_code *python_codes_find(struct python_codes *codes, struct s
         return code;
     }
     if (!sonde__mem_grow(&codes->list, codes->count, &codes->capacity, sizeof(void *)) ||
-        !sonde__mem_table_add(&codes->table, hash, (uint32_t)codes->count)) {
+        !sonde__mem_table_add(&codes->table, sonde__mem_hash(address), (uint32_t)codes->count)) {
         forget(code);
         return NULL;
     }

@@ -68,6 +68,10 @@ bool python_text(struct python_codes *codes, struct sonde__view *view, uint64_t 
 
 /* Make the view read what python_codes_find() needs first. False: unreadable, or not code. */
 bool python_codes_touch(struct python_codes *codes, struct sonde__view *view, uint64_t address);
+/* What python_codes_find() needs then, in ret_parts. Returns how many blocks: 0 if it needs none.
+ */
+uint32_t python_codes_parts(const struct python_codes *codes, struct sonde__view *view,
+                            uint64_t address, struct sonde__view_block ret_parts[PYTHON_PARTS]);
 /* The code object at an address. Null: none, unreadable, or out of memory. Valid until the next
  * trim. */
 const struct python_code *python_codes_find(struct python_codes *codes, struct sonde__view *view,

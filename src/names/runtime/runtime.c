@@ -80,6 +80,27 @@ static const char *touch_codes(struct sonde__runtime *r)
     return NULL;
 }
 
+/* Read names, paths and line tables of all code objects by one call. The view keeps room for what
+ * else is read. */
+static void read_parts(struct sonde__runtime *r)
+{
+    struct sonde__view_block wanted[SONDE__VIEW_BATCH];
+    uint32_t count = 0, bytes = 0;
+    for (uint32_t i = 0; i < r->chain.count && count + PYTHON_PARTS <= SONDE__VIEW_BATCH &&
+                         bytes < SONDE__VIEW_BYTES / 4;
+         i++) {
+        uint64_t code = r->chain.frames[i].code;
+        if (i == 0 || code != r->chain.frames[i - 1].code) {
+            uint32_t end =
+                count + python_codes_parts(&r->python.codes, &r->view, code, wanted + count);
+            for (; count < end; count++) {
+                bytes += wanted[count].size;
+            }
+        }
+    }
+    sonde__view_ahead(&r->view, wanted, count);
+}
+
 static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sonde__script *script)
 {
     struct python_thread states[STATES_MAX];
@@ -108,7 +129,11 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sond
         }
         sort_runs(&r->chain);
     }
-    return why == NULL ? touch_codes(r) : why;
+    why = why == NULL ? touch_codes(r) : why;
+    if (why == NULL) {
+        read_parts(r);
+    }
+    return why;
 }
 
 /* --- names --- */
