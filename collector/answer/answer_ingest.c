@@ -9,6 +9,7 @@
 #include "answer_ingest.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,16 @@
 
 #define PROTOCOL "1"
 
-/* Memory of a thread for decoded bodies: most are small. */
+/* Memory of a thread for decoded bodies: most are small. Freed when the thread ends. */
 enum { KEPT_BYTES = 256 << 10 };
 static _Thread_local struct coding_bytes decoded;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t ends;
+
+static void make_key(void)
+{
+    (void)pthread_key_create(&ends, free);
+}
 
 enum http_when ingest_refuse(struct http_request *request, unsigned status, const char *text)
 {
@@ -90,6 +98,7 @@ unsigned ingest_unpack(struct http_request *request, enum coding coding, const v
     if (decoded.capacity > KEPT_BYTES) {
         free(decoded.bytes);
         decoded = (struct coding_bytes){0};
+        (void)pthread_setspecific(ends, NULL);
     }
     *ret_bytes = request->body;
     *ret_size = request->size;
@@ -97,6 +106,8 @@ unsigned ingest_unpack(struct http_request *request, enum coding coding, const v
         return 0;
     }
     int os_error = coding_unpack(coding, request->body, request->size, &decoded);
+    pthread_once(&once, make_key);
+    (void)pthread_setspecific(ends, decoded.bytes);
     *ret_text = os_error == EFBIG    ? "the report is too large: at most 64 MiB"
                 : os_error == ENOMEM ? "no memory for it"
                                      : "the body is damaged, or cut";
