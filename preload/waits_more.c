@@ -132,8 +132,8 @@ static bool describe(long number, const long a[6], struct sonde__probe_wait *wai
 }
 
 /* Passes six arguments to any call, as every implementation does: the kernel ignores surplus
- * ones. */
-PRELOAD_EXPORT long syscall(long number, ...)
+ * ones. A caller that has fewer has left words of its stack there. */
+PRELOAD_EXPORT __attribute__((no_sanitize_address)) long syscall(long number, ...)
 {
     static struct preload_cell cell
         __attribute__((used, section("preload_cells"))) = {"syscall", NULL};
