@@ -8,10 +8,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "image_elf.h"
+
 /* A report of one stall of about 4 KiB: eight stacks of sixteen frames with names. cause: a number;
  * reports of other causes have other functions. device: the number of a machine, and of the
  * report's time. Ownership: free(). */
 void *bench_report(unsigned cause, unsigned device, size_t *ret_size);
+
+/* A program whose functions have no names in a report: its build-id, and where its code is. */
+struct bench_stripped {
+    struct sonde__build_id id;
+    uint64_t start, size; /* addresses in the file */
+};
+/* The same report of such a program: the app's frames are at addresses of its code. */
+void *bench_report_stripped(unsigned cause, const struct bench_stripped *program, size_t *ret_size);
 
 struct bench_load {
     int port;
@@ -56,6 +66,9 @@ void bench_server_end(const struct bench_server *server);
 double bench_cpu_seconds(pid_t pid, const char *name, bool is_other);
 /* The value after a word at the start of a line of a file, or 0. */
 long bench_value_after(const char *path, const char *word);
+
+/* Reports of a stripped program. Prints its figures. False: it could not be measured. */
+bool bench_stripped(void);
 
 /* libmicrohttpd alone, in a child: reads a body and answers 200. Returns its pid and port. */
 pid_t bench_echo(unsigned threads, int *ret_port);
