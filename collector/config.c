@@ -47,8 +47,25 @@ static char *trim(char *text)
     return text;
 }
 
-/* Take a line: "name = value", or nothing after a "#". Returns null or the error. Values stay until
- * the program ends. */
+/* Values stay until the program ends. */
+static struct value {
+    struct value *next;
+    char text[];
+} *values;
+
+static const char *keep(const char *text)
+{
+    struct value *value = malloc(sizeof *value + strlen(text) + 1);
+    if (value == NULL) {
+        return NULL;
+    }
+    strcpy(value->text, text);
+    value->next = values;
+    values = value;
+    return value->text;
+}
+
+/* Take a line: "name = value", or nothing after a "#". Returns null or the error. */
 static const char *take_line(const struct sonde__cli_command *command, char *line, void *request)
 {
     char *name = trim(line), *value = strchr(name, '=');
@@ -64,7 +81,7 @@ static const char *take_line(const struct sonde__cli_command *command, char *lin
         return "no option of serve has this name";
     }
     const struct sonde__cli_option *option = find_option(command->options, name);
-    char *kept = option != NULL ? strdup(trim(value)) : NULL;
+    const char *kept = option != NULL ? keep(trim(value)) : NULL;
     if (option == NULL) {
         return NULL; /* of the server, but not of this command */
     }

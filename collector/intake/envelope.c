@@ -129,7 +129,7 @@ bool envelope_read(const void *bytes, size_t size, struct envelope *ret_envelope
                    struct sonde_error *ret_error)
 {
     struct envelope envelope = {0};
-    struct envelope_text text = {bytes, (const char *)bytes + size};
+    struct envelope_text text = {bytes, size != 0 ? (const char *)bytes + size : bytes};
     struct sonde__tape head;
     if (size == 0 || !read_line(next_line(&text), &head)) {
         return fail(ret_error, "its first line is no JSON object");

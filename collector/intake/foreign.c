@@ -46,6 +46,9 @@ uint32_t foreign_form(const void *bytes, size_t size)
 {
     const char *text = bytes;
     size_t at = 0;
+    if (size == 0) {
+        return 0;
+    }
     while (at < size && strchr(" \t\r\n\xef\xbb\xbf", text[at]) != NULL && text[at] != '\0') {
         at++;
     }
