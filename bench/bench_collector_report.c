@@ -53,7 +53,9 @@ static uint32_t add_stack(struct sonde__report *report, const uint32_t images[2]
                                             .offset = 0x1000u * (of + 1) + 64 * i,
                                             .name = sonde__report_string(report, name),
                                             .name_offset = 20,
-                                            .name_source = SONDE__REPORT_NAME_SYMTAB};
+                                            .name_source = SONDE__REPORT_NAME_SYMTAB,
+                                            .how = i + 1 < DEPTH ? SONDE_FOUND_CFI
+                                                                 : SONDE_FOUND_REGISTERS};
         take_name(&frame, is_library ? NULL : program);
         node = sonde__report_add_node(report, node, sonde__report_add_frame(report, &frame));
     }

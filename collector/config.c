@@ -51,7 +51,7 @@ static char *trim(char *text)
 static struct value {
     struct value *next;
     char text[];
-} *values;
+} * values;
 
 static const char *keep(const char *text)
 {
