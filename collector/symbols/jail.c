@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -72,6 +73,17 @@ static int limit(int what, uint64_t value)
     return setrlimit((__rlimit_resource_t)what, &both) == 0 ? 0 : errno;
 }
 
+/* Where memory runs out, the kernel ends this process before the collector. A service manager may
+ * hold its limit of memory below the jail's. Without /proc it is as it was. */
+static void be_first_without_memory(void)
+{
+    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+        (void)!write(file, "1000", 4);
+        close(file);
+    }
+}
+
 int jail_enter(const struct jail *jail)
 {
     const struct {
@@ -86,6 +98,7 @@ int jail_enter(const struct jail *jail)
     if (!HAS_JAIL) {
         return 0;
     }
+    be_first_without_memory();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return errno;

@@ -81,6 +81,38 @@ static int end_of(void (*act)(void))
     return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* The kernel ends it before the collector where memory runs out. */
+TEST_TIMEOUT(jailed_process_goes_first_without_memory, 60)
+{
+#ifdef SONDE_SANITIZED
+    SKIP("a sanitizer's runtime needs more than the jail allows");
+#endif
+    int ends[2], hold[2], status;
+    char path[64], text[16] = "", ready = '-';
+    CHECK_EQ(pipe(ends), 0);
+    CHECK_EQ(pipe(hold), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct jail jail = {
+            .memory_bytes = (uint64_t)1 << 30, .output_bytes = 4096, .cpu_seconds = 1};
+        ready = jail_enter(&jail) == 0 ? 'y' : 'n';
+        _exit(write(ends[1], &ready, 1) == 1 && read(hold[0], &ready, 1) == 1 ? 0 : 1);
+    }
+    CHECK(read(ends[0], &ready, 1) == 1);
+    CHECK_EQ(ready, 'y');
+    snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
+    FILE *file = fopen(path, "re");
+    CHECK(file != NULL && fgets(text, sizeof text, file) != NULL);
+    fclose(file);
+    CHECK_STR(text, "1000\n");
+    CHECK_EQ(kill(pid, SIGKILL), 0);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    close(ends[0]);
+    close(ends[1]);
+    close(hold[0]);
+    close(hold[1]);
+}
+
 TEST_TIMEOUT(jail_forbids_all_but_reading, 60)
 {
 #ifdef SONDE_SANITIZED
