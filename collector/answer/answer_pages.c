@@ -39,7 +39,7 @@ enum http_when answer_home_page(struct http_request *request)
 
 /* --- groups --- */
 
-enum { BUILDS_MAX = 20 };
+enum { BUILDS_MAX = 20, UNREAD_MAX = 20 };
 
 static void put_row(void *ctx, const struct store_group *group)
 {
@@ -96,6 +96,41 @@ static void put_filter(void *ctx, const struct store_sift *sift)
             sift->reports, sonde__report_duration(sift->total_ns).text);
 }
 
+/* --- what was kept aside --- */
+
+struct unread {
+    struct page *page;
+    unsigned count;
+};
+
+static void put_unread(void *ctx, const struct store_row *row)
+{
+    struct unread *unread = ctx;
+    FILE *out = unread->page->out;
+    char id[IDS_REPORT_TEXT];
+    if (unread->count++ == 0) {
+        fprintf(out,
+                "<h2>Reports that could not be read</h2>\n<p>The newest %d, with the reason"
+                "</p>\n<table>",
+                UNREAD_MAX);
+    }
+    ids_report_text(&row->id, id);
+    fprintf(out, "<tr><td><a href=\"/projects/%s/reports/%s\">%s</a></td>", unread->page->project,
+            id, id);
+    page_time(out, row->received_ns);
+    page_cell(out, row->note);
+    fputs("</tr>\n", out);
+}
+
+static enum store_status put_all_unread(struct http_request *request, struct page *page)
+{
+    struct unread unread = {.page = page};
+    enum store_status status = store_reports(request->collector->store, request->project, 0, true,
+                                             UNREAD_MAX, put_unread, &unread);
+    fputs(unread.count != 0 ? "</table>\n" : "", page->out);
+    return status;
+}
+
 enum http_when answer_groups_page(struct http_request *request)
 {
     struct page page;
@@ -127,5 +162,8 @@ enum http_when answer_groups_page(struct http_request *request)
         status = store_groups(request->collector->store, request->project, &filter, put_row, &page);
     }
     fputs("</table>\n", page.out);
+    if (status == STORE_OK) {
+        status = put_all_unread(request, &page);
+    }
     return page_end(&page, request, status);
 }

@@ -130,6 +130,14 @@ TEST_TIMEOUT(report_that_cannot_be_read_is_kept_aside, 60)
     CHECK(json_text(row, "note")[0] != '\0');
     CHECK_EQ(json_int(row, "size_bytes"), 600);
     json_free(reports);
+    check_script(&run,
+                 "get /projects/default | grep -c 'could not be read'; "
+                 "post -H \"Authorization: Bearer $INGEST\" --data-binary '{\"bug_type\": <i>'",
+                 "0\n201\n");
+    collector_settle(&run);
+    check_script(&run, "get /projects/default | tail -3 | head -1 | grep -o '<td>JSON.*'",
+                 "<td>JSON: a value is expected, at byte 13</td></tr>\n");
+
     collector_stop(&run);
 }
 
