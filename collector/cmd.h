@@ -43,18 +43,29 @@ extern const struct sonde__cli_option *collector_config_options;
 /* --config was read before. */
 sonde__cli_take collector_take_config;
 
-/* Open the store of a data folder that is there already, or a database that collectors share (null:
- * none); reports a failure. Returns SONDE__CLI_GO_ON or an exit code. */
-int collector_open_store(const struct sonde__cli_command *command, const char *data,
-                         const char *database, struct store **ret_store);
+/* Where the store is: a data folder that is there already, or a database that collectors share
+ * (null: none). The first member of the request of each command that uses a store. */
+struct collector_where {
+    const char *data, *database;
+};
+/* What a command does with the open store. Returns an exit code. */
+typedef int collector_act(const struct sonde__cli_command *command, struct store *store,
+                          const void *request, const struct sonde__cli_operands *operands);
+/* Parse, open the store, act, and close it. where: the request. Returns an exit code; failures were
+ * reported. */
+int collector_run(const struct sonde__cli_command *command, int argc, char **argv,
+                  struct collector_where *where, collector_act *act);
+/* The number of a project, by its name. Returns SONDE__CLI_GO_ON or an exit code. */
+int collector_find_project(const struct sonde__cli_command *command, struct store *store,
+                           const char *name, uint32_t *ret_project);
 /* The exit code of a failed change, which is reported. what: "project web". */
 int collector_fail(const struct sonde__cli_command *command, const char *what,
                    enum store_status status);
-/* Make a key, and print its secret on stdout. Returns an exit code. */
+/* Make the secret of a key. Returns an exit code. */
+int collector_make_secret(const struct sonde__cli_command *command, enum store_role role,
+                          char ret_secret[IDS_SECRET_TEXT]);
+/* Make a key with such a secret. Returns an exit code. */
 int collector_make_key(const struct sonde__cli_command *command, struct store *store,
                        uint32_t project, enum store_role role, const char *label,
                        char ret_secret[IDS_SECRET_TEXT]);
-/* The words of enum store_role, from 1. */
-extern const char *const collector_roles[];
-
 #endif

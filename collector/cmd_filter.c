@@ -8,25 +8,17 @@
 #include "report_out.h"
 
 struct request {
-    const char *data, *database, *project;
+    struct collector_where where;
+    const char *project;
 };
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
-    COLLECTOR_OPTION_DATA(struct request, data),
-    COLLECTOR_OPTION_DATABASE(struct request, database),
+    COLLECTOR_OPTION_DATA(struct request, where.data),
+    COLLECTOR_OPTION_DATABASE(struct request, where.database),
     {"project", 'p', "NAME", "with add: of this project; with list: only of this",
      sonde__cli_take_text, offsetof(struct request, project)},
     {0}};
-
-static int find_project(const struct sonde__cli_command *command, struct store *store,
-                        const char *name, uint32_t *ret_project)
-{
-    char what[STORE_NAME_MAX + 16];
-    enum store_status status = store_find_project(store, name, ret_project);
-    snprintf(what, sizeof what, "project %.*s", STORE_NAME_MAX, name);
-    return status == STORE_OK ? SONDE__CLI_GO_ON : collector_fail(command, what, status);
-}
 
 static int add(const struct sonde__cli_command *command, struct store *store,
                const struct request *request, const char *text)
@@ -41,7 +33,7 @@ static int add(const struct sonde__cli_command *command, struct store *store,
     if (!sift_parse(text, &sift)) {
         return sonde__cli_usage_error(command, "no filter (" SIFT_EXPECTED "): %s", text);
     }
-    int exit_code = find_project(command, store, request->project, &project);
+    int exit_code = collector_find_project(command, store, request->project, &project);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
@@ -69,7 +61,7 @@ static int list(const struct sonde__cli_command *command, struct store *store,
 {
     uint32_t project = 0;
     if (request->project != NULL) {
-        int exit_code = find_project(command, store, request->project, &project);
+        int exit_code = collector_find_project(command, store, request->project, &project);
         if (exit_code != SONDE__CLI_GO_ON) {
             return exit_code;
         }
@@ -90,9 +82,10 @@ static int remove_filter(const struct sonde__cli_command *command, struct store 
     return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "filter", status);
 }
 
-static int act(const struct sonde__cli_command *command, struct store *store,
-               const struct request *request, const struct sonde__cli_operands *operands)
+static int act(const struct sonde__cli_command *command, struct store *store, const void *ctx,
+               const struct sonde__cli_operands *operands)
 {
+    const struct request *request = ctx;
     const char *verb = operands->count > 0 ? operands->list[0] : "list";
     if (strcmp(verb, "add") == 0 && operands->count == 2) {
         return add(command, store, request, operands->list[1]);
@@ -108,19 +101,8 @@ static int act(const struct sonde__cli_command *command, struct store *store,
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.data = COLLECTOR_DATA};
-    struct sonde__cli_operands operands;
-    struct store *store;
-    int exit_code = collector_parse(command, argc, argv, &request, &operands);
-    if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, request.database, &store);
-    }
-    if (exit_code != SONDE__CLI_GO_ON) {
-        return exit_code;
-    }
-    exit_code = act(command, store, &request, &operands);
-    store_close(store);
-    return exit_code;
+    struct request request = {.where.data = COLLECTOR_DATA};
+    return collector_run(command, argc, argv, &request.where, act);
 }
 
 const struct sonde__cli_command collector_cmd_filter = {

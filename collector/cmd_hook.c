@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde-collector hook: add, list, remove and test hooks. */
+/* sonde-collector hook: add, list, remove, enable and test hooks. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,14 @@
 #include "post.h"
 
 struct request {
-    const char *data, *database, *project, *events, *kinds;
+    struct collector_where where;
+    const char *project, *events, *kinds;
 };
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
-    COLLECTOR_OPTION_DATA(struct request, data),
-    COLLECTOR_OPTION_DATABASE(struct request, database),
+    COLLECTOR_OPTION_DATA(struct request, where.data),
+    COLLECTOR_OPTION_DATABASE(struct request, where.database),
     {"project", 'p', "NAME", "with add: of this project; with list: only of this",
      sonde__cli_take_text, offsetof(struct request, project)},
     {"events", 'e', "LIST", "with add: of new, regressed, spiking (default: all)",
@@ -24,15 +25,6 @@ static const struct sonde__cli_option options[] = {
      "with add: groups of stall, finding, error, call (default: all but call)",
      sonde__cli_take_text, offsetof(struct request, kinds)},
     {0}};
-
-static int find_project(const struct sonde__cli_command *command, struct store *store,
-                        const char *name, uint32_t *ret_project)
-{
-    char what[STORE_NAME_MAX + 16];
-    enum store_status status = store_find_project(store, name, ret_project);
-    snprintf(what, sizeof what, "project %.*s", STORE_NAME_MAX, name);
-    return status == STORE_OK ? SONDE__CLI_GO_ON : collector_fail(command, what, status);
-}
 
 static int add(const struct sonde__cli_command *command, struct store *store,
                const struct request *request, const char *url)
@@ -60,7 +52,7 @@ static int add(const struct sonde__cli_command *command, struct store *store,
         sonde__cli_error(command, "this program was built without libcurl: it sends nothing");
         return SONDE__CLI_UNSUPPORTED;
     }
-    int exit_code = find_project(command, store, request->project, &hook.project);
+    int exit_code = collector_find_project(command, store, request->project, &hook.project);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
@@ -95,7 +87,7 @@ static int list(const struct sonde__cli_command *command, struct store *store,
 {
     uint32_t project = 0;
     if (request->project != NULL) {
-        int exit_code = find_project(command, store, request->project, &project);
+        int exit_code = collector_find_project(command, store, request->project, &project);
         if (exit_code != SONDE__CLI_GO_ON) {
             return exit_code;
         }
@@ -182,9 +174,10 @@ static int test(const struct sonde__cli_command *command, struct store *store, i
     return testing.status >= 200 && testing.status < 300 ? SONDE__CLI_OK : SONDE__CLI_FAILED;
 }
 
-static int act(const struct sonde__cli_command *command, struct store *store,
-               const struct request *request, const struct sonde__cli_operands *operands)
+static int act(const struct sonde__cli_command *command, struct store *store, const void *ctx,
+               const struct sonde__cli_operands *operands)
 {
+    const struct request *request = ctx;
     const char *verb = operands->count > 0 ? operands->list[0] : "list";
     uint64_t number = 0;
     const struct store_actor actor = {.now_ns = collector_now_ns()};
@@ -194,49 +187,40 @@ static int act(const struct sonde__cli_command *command, struct store *store,
     if (strcmp(verb, "list") == 0 && operands->count <= 1) {
         return list(command, store, request);
     }
-    bool is_remove = strcmp(verb, "remove") == 0;
-    if ((!is_remove && strcmp(verb, "test") != 0) || operands->count != 2) {
-        return sonde__cli_usage_error(command,
-                                      "takes add URL, list, remove NUMBER, or test NUMBER");
+    bool is_remove = strcmp(verb, "remove") == 0, is_enable = strcmp(verb, "enable") == 0;
+    if ((!is_remove && !is_enable && strcmp(verb, "test") != 0) || operands->count != 2) {
+        return sonde__cli_usage_error(
+            command, "takes add URL, list, remove NUMBER, enable NUMBER, or test NUMBER");
     }
     if (!sonde__cli_parse_uint(operands->list[1], INT64_MAX, &number)) {
         return sonde__cli_usage_error(command, "not the number of a hook: %s", operands->list[1]);
     }
-    if (!is_remove) {
+    if (!is_remove && !is_enable) {
         return test(command, store, (int64_t)number);
     }
-    enum store_status status = store_remove_hook(store, &actor, 0, (int64_t)number);
+    enum store_status status = is_remove ? store_remove_hook(store, &actor, 0, (int64_t)number)
+                                         : store_enable_hook(store, &actor, 0, (int64_t)number);
     return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "hook", status);
 }
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.data = COLLECTOR_DATA};
-    struct sonde__cli_operands operands;
-    struct store *store;
-    int exit_code = collector_parse(command, argc, argv, &request, &operands);
-    if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, request.database, &store);
-    }
-    if (exit_code != SONDE__CLI_GO_ON) {
-        return exit_code;
-    }
-    exit_code = act(command, store, &request, &operands);
-    store_close(store);
-    return exit_code;
+    struct request request = {.where.data = COLLECTOR_DATA};
+    return collector_run(command, argc, argv, &request.where, act);
 }
 
 const struct sonde__cli_command collector_cmd_hook = {
     .name = "hook",
     .summary = "tell other programs of new, regressed and spiking groups",
     .usage = "--project=NAME [--events=LIST] [--kinds=LIST] add URL\n[OPTION...] [list]\n"
-             "[OPTION...] remove NUMBER\n[OPTION...] test NUMBER",
+             "[OPTION...] remove NUMBER\n[OPTION...] enable NUMBER\n[OPTION...] test NUMBER",
     .about = "A hook is an address to which the server posts a message when a group of the\n"
              "project is new, is back after it was resolved, or has far more events than\n"
              "usual. Messages are those of Standard Webhooks (standardwebhooks.com), signed\n"
              "with the hook's secret, which is printed once. One that is not taken is sent\n"
              "again, with the same id, for three days. A hook whose server answers 410, or\n"
-             "takes nothing for that time, is disabled.\n"
+             "takes nothing for that time, is disabled; enable sends it what happens from then\n"
+             "on.\n"
              "\n"
              "test sends one message now, and prints the status of its answer.\n",
     .options = options,

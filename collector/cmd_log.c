@@ -6,14 +6,14 @@
 #include "cmd.h"
 
 struct request {
-    const char *data, *database;
+    struct collector_where where;
     uint32_t limit;
 };
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
-    COLLECTOR_OPTION_DATA(struct request, data),
-    COLLECTOR_OPTION_DATABASE(struct request, database),
+    COLLECTOR_OPTION_DATA(struct request, where.data),
+    COLLECTOR_OPTION_DATABASE(struct request, where.database),
     {"limit", 'n', "N", "the newest N (default 50)", sonde__cli_take_number,
      offsetof(struct request, limit), 1, 100000},
     {0}};
@@ -26,27 +26,25 @@ static void print(void *ctx, const struct store_action *action)
     (void)ctx;
     gmtime_r(&seconds, &parts);
     strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    printf("%s  key %-4" PRId64 "%s\n", time, action->secret, action->what);
+    printf("%s  key %-4" PRId64 "%s%s%s\n", time, action->secret, action->project_name,
+           action->project_name[0] != '\0' ? ": " : "", action->what);
+}
+
+static int act(const struct sonde__cli_command *command, struct store *store, const void *ctx,
+               const struct sonde__cli_operands *operands)
+{
+    const struct request *request = ctx;
+    if (operands->count != 0) {
+        return sonde__cli_usage_error(command, "takes no argument: %s", operands->list[0]);
+    }
+    enum store_status status = store_actions(store, 0, request->limit, print, NULL);
+    return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "log", status);
 }
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.data = COLLECTOR_DATA, .limit = 50};
-    struct sonde__cli_operands operands;
-    struct store *store;
-    int exit_code = collector_parse(command, argc, argv, &request, &operands);
-    if (exit_code == SONDE__CLI_GO_ON && operands.count != 0) {
-        exit_code = sonde__cli_usage_error(command, "takes no argument: %s", operands.list[0]);
-    }
-    if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, request.database, &store);
-    }
-    if (exit_code != SONDE__CLI_GO_ON) {
-        return exit_code;
-    }
-    enum store_status status = store_actions(store, 0, request.limit, print, NULL);
-    store_close(store);
-    return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "log", status);
+    struct request request = {.where.data = COLLECTOR_DATA, .limit = 50};
+    return collector_run(command, argc, argv, &request.where, act);
 }
 
 const struct sonde__cli_command collector_cmd_log = {

@@ -6,14 +6,14 @@
 #include "collector.h"
 
 struct request {
-    const char *data, *database;
+    struct collector_where where;
     uint32_t per_minute, per_day;
 };
 
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG,
-    COLLECTOR_OPTION_DATA(struct request, data),
-    COLLECTOR_OPTION_DATABASE(struct request, database),
+    COLLECTOR_OPTION_DATA(struct request, where.data),
+    COLLECTOR_OPTION_DATABASE(struct request, where.database),
     {"per-minute", 0, "N", "with limit: reports in a minute; more get 429 (default 0: any)",
      sonde__cli_take_number, offsetof(struct request, per_minute), 0, UINT32_MAX},
     {"per-day", 0, "N", "with limit: reports in a day (UTC)", sonde__cli_take_number,
@@ -56,20 +56,20 @@ static int add(const struct sonde__cli_command *command, struct store *store, co
 static int limit(const struct sonde__cli_command *command, struct store *store,
                  const struct request *request, const char *name)
 {
-    char what[STORE_NAME_MAX + 16];
     uint32_t number;
     const struct limit limit = {request->per_minute, request->per_day};
-    snprintf(what, sizeof what, "project %.*s", STORE_NAME_MAX, name);
-    enum store_status status = store_find_project(store, name, &number);
-    if (status == STORE_OK) {
-        status = store_set_limit(store, number, &limit, collector_now_ns());
+    int exit_code = collector_find_project(command, store, name, &number);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
-    return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, what, status);
+    enum store_status status = store_set_limit(store, number, &limit, collector_now_ns());
+    return status == STORE_OK ? SONDE__CLI_OK : collector_fail(command, "limit", status);
 }
 
-static int act(const struct sonde__cli_command *command, struct store *store,
-               const struct request *request, const struct sonde__cli_operands *operands)
+static int act(const struct sonde__cli_command *command, struct store *store, const void *ctx,
+               const struct sonde__cli_operands *operands)
 {
+    const struct request *request = ctx;
     const char *verb = operands->count > 0 ? operands->list[0] : "list";
     if (strcmp(verb, "add") == 0 && operands->count == 2) {
         return add(command, store, operands->list[1]);
@@ -86,19 +86,8 @@ static int act(const struct sonde__cli_command *command, struct store *store,
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.data = COLLECTOR_DATA};
-    struct sonde__cli_operands operands;
-    struct store *store;
-    int exit_code = collector_parse(command, argc, argv, &request, &operands);
-    if (exit_code == SONDE__CLI_GO_ON) {
-        exit_code = collector_open_store(command, request.data, request.database, &store);
-    }
-    if (exit_code != SONDE__CLI_GO_ON) {
-        return exit_code;
-    }
-    exit_code = act(command, store, &request, &operands);
-    store_close(store);
-    return exit_code;
+    struct request request = {.where.data = COLLECTOR_DATA};
+    return collector_run(command, argc, argv, &request.where, act);
 }
 
 const struct sonde__cli_command collector_cmd_project = {

@@ -147,7 +147,10 @@ enum http_when answer_add_hook(struct http_request *request)
     return give(request, 201, &changed);
 }
 
-enum http_when answer_remove_hook(struct http_request *request)
+typedef enum store_status change_hook(struct store *store, const struct store_actor *actor,
+                                      uint32_t project, int64_t number);
+
+static enum http_when change(struct http_request *request, change_hook *change_it)
 {
     const struct store_actor actor = actor_of(request);
     const struct changed changed = {.number = answer_number(request->parts[1])};
@@ -155,8 +158,18 @@ enum http_when answer_remove_hook(struct http_request *request)
         return http_refuse(request, 403, "a form of another site");
     }
     enum store_status status =
-        store_remove_hook(request->collector->store, &actor, request->project, changed.number);
+        change_it(request->collector->store, &actor, request->project, changed.number);
     return status == STORE_OK ? give(request, 200, &changed) : answer_failed(request, status);
+}
+
+enum http_when answer_remove_hook(struct http_request *request)
+{
+    return change(request, store_remove_hook);
+}
+
+enum http_when answer_enable_hook(struct http_request *request)
+{
+    return change(request, store_enable_hook);
 }
 
 enum http_when answer_test_hook(struct http_request *request)

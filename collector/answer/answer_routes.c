@@ -31,6 +31,7 @@ const struct http_route answer_routes[] = {
     {"GET", "/api/projects/*/hooks", STORE_ADMIN, .handle = answer_hooks},
     {"POST", "/api/projects/*/hooks", STORE_ADMIN, .handle = answer_add_hook},
     {"DELETE", "/api/projects/*/hooks/*", STORE_ADMIN, .handle = answer_remove_hook},
+    {"POST", "/api/projects/*/hooks/*/enable", STORE_ADMIN, .handle = answer_enable_hook},
     {"POST", "/api/projects/*/hooks/*/test", STORE_ADMIN, .handle = answer_test_hook},
     {"GET", "/api/projects/*/symbols/waiting", STORE_READ, .handle = answer_wanted_symbols},
     {"GET", "/api/projects/*/reports", STORE_READ, .handle = answer_reports},

@@ -15,7 +15,8 @@ http_handler answer_change_group, answer_join_group, answer_leave_group, answer_
 
 http_handler answer_builds, answer_calls, answer_diff, answer_set_baseline, answer_build_page;
 http_handler answer_filters, answer_add_filter, answer_remove_filter;
-http_handler answer_hooks, answer_add_hook, answer_remove_hook, answer_test_hook;
+http_handler answer_hooks, answer_add_hook, answer_remove_hook, answer_enable_hook,
+    answer_test_hook;
 
 http_handler answer_add_symbols, answer_lacking_symbols, answer_wanted_symbols;
 http_handler answer_debuginfo;

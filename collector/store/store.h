@@ -85,12 +85,19 @@ enum store_status store_projects(struct store *store, store_each_project *each, 
 /* The key's number is given by the store. */
 enum store_status store_add_key(struct store *store, const struct store_key *key,
                                 int64_t *ret_number);
+/* The words of enum store_role, from 1, and null. */
+extern const char *const store_roles[];
 /* ABSENT: no valid key has this number. */
 enum store_status store_revoke_key(struct store *store, int64_t number, uint64_t now_ns);
+/* Revoke a key and add one of the same project, role and label. ABSENT: no valid key has the
+ * number. */
+enum store_status store_rotate_key(struct store *store, int64_t number, const struct hash *hash,
+                                   uint64_t now_ns, int64_t *ret_number);
 /* ABSENT: no valid key has this hash. */
 enum store_status store_find_key(struct store *store, const struct hash *hash,
                                  struct store_key *ret_key);
-typedef void store_each_key(void *ctx, const struct store_key *key);
+/* project: its name; "" if the key is for all. */
+typedef void store_each_key(void *ctx, const struct store_key *key, const char *project);
 enum store_status store_keys(struct store *store, store_each_key *each, void *ctx);
 
 /* --- reports: the one writer --- */
@@ -369,6 +376,10 @@ enum store_status store_add_hook(struct store *store, const struct store_actor *
 /* With its messages. project: 0 for any. ABSENT: there is none. */
 enum store_status store_remove_hook(struct store *store, const struct store_actor *actor,
                                     uint32_t project, int64_t number);
+/* Send a hook that was disabled what happens from now on. The same project. ABSENT: there is none.
+ */
+enum store_status store_enable_hook(struct store *store, const struct store_actor *actor,
+                                    uint32_t project, int64_t number);
 typedef void store_each_hook(void *ctx, const struct store_hook *hook);
 /* project: 0 for all. */
 enum store_status store_hooks(struct store *store, uint32_t project, store_each_hook *each,
@@ -447,7 +458,8 @@ enum store_status store_sifts(struct store *store, uint32_t project, store_each_
 struct store_action {
     uint64_t time_ns;
     int64_t secret;
-    uint32_t project; /* 0: all */
+    uint32_t project;         /* 0: all */
+    const char *project_name; /* "" for all */
     const char *what;
 };
 typedef void store_each_action(void *ctx, const struct store_action *action);

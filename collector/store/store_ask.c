@@ -182,15 +182,17 @@ enum store_status store_tags(struct store *store, int64_t group, store_each_tag 
 enum store_status store_actions(struct store *store, uint32_t project, uint32_t limit,
                                 store_each_action *each, void *ctx)
 {
-    struct store_asking asking = store_ask(
-        store, "SELECT time_ns, secret, project, what FROM action WHERE ?1 = 0 OR project = ?1"
-               " ORDER BY number DESC LIMIT ?2");
+    struct store_asking asking =
+        store_ask(store, "SELECT time_ns, secret, project, what, name FROM action LEFT JOIN project"
+                         " ON project.number = action.project WHERE ?1 = 0 OR project = ?1"
+                         " ORDER BY action.number DESC LIMIT ?2");
     db_bind(asking.statement, "uu", (uint64_t)project, (uint64_t)limit);
     while (store_next(&asking)) {
         const struct store_action action = {.time_ns = db_uint(asking.statement, 0),
                                             .secret = db_number(asking.statement, 1),
                                             .project = (uint32_t)db_uint(asking.statement, 2),
-                                            .what = db_text(asking.statement, 3)};
+                                            .what = db_text(asking.statement, 3),
+                                            .project_name = db_text(asking.statement, 4)};
         each(ctx, &action);
     }
     return store_end(&asking);

@@ -121,6 +121,23 @@ enum store_status store_remove_hook(struct store *store, const struct store_acto
     return end_action(&c, actor, (uint32_t)owner, what);
 }
 
+enum store_status store_enable_hook(struct store *store, const struct store_actor *actor,
+                                    uint32_t project, int64_t number)
+{
+    char what[64];
+    int64_t owner = 0;
+    struct changing c = begin(store);
+    if (c.status != STORE_OK) {
+        return c.status;
+    }
+    RUN_FOR(&c, &owner,
+            "UPDATE hook SET disabled_ns = 0 WHERE number = ?1 AND (?2 = 0 OR project = ?2)"
+            " RETURNING project",
+            "iu", number, (uint64_t)project);
+    snprintf(what, sizeof what, "hook %lld: enabled", (long long)number);
+    return end_action(&c, actor, (uint32_t)owner, what);
+}
+
 enum store_status store_hooks(struct store *store, uint32_t project, store_each_hook *each,
                               void *ctx)
 {

@@ -26,15 +26,22 @@ static struct changing begin(struct store *store, const char *text)
     return (struct changing){store, statement};
 }
 
-/* Run the statement, which was bound; what: its line in the list of actions. Both or none are done,
- * and they are on the disk then. */
-static enum store_status end(struct changing *c, uint64_t now_ns, uint32_t project,
-                             const char *what, int64_t *ret_number)
+/* Run the statement, which was bound. */
+static enum store_status run(struct changing *c, int64_t *ret_number)
+{
+    enum store_status status = db_run_for(c->statement, ret_number);
+    db_end(c->statement);
+    c->statement = NULL;
+    return status;
+}
+
+/* End the change; what: its line in the list of actions. Both or none are done, and they are on the
+ * disk then. */
+static enum store_status finish(struct changing *c, enum store_status status, uint64_t now_ns,
+                                uint32_t project, const char *what)
 {
     struct db *db = c->store->writer;
     const struct store_actor command = {.now_ns = now_ns};
-    enum store_status status = db_run_for(c->statement, ret_number);
-    db_end(c->statement);
     if (status == STORE_OK) {
         status = store_add_action(c->store, &command, project, what);
     }
@@ -46,6 +53,13 @@ static enum store_status end(struct changing *c, uint64_t now_ns, uint32_t proje
     }
     pthread_mutex_unlock(&c->store->writing);
     return status;
+}
+
+static enum store_status end(struct changing *c, uint64_t now_ns, uint32_t project,
+                             const char *what, int64_t *ret_number)
+{
+    enum store_status status = run(c, ret_number);
+    return finish(c, status, now_ns, project, what);
 }
 
 enum store_status store_add_project(struct store *store, const char *name, uint64_t now_ns,
@@ -120,27 +134,54 @@ enum store_status store_projects(struct store *store, store_each_project *each, 
     return store_end(&asking);
 }
 
+const char *const store_roles[] = {"", "ingest", "read", "write", "admin", NULL};
+
 enum store_status store_add_key(struct store *store, const struct store_key *key,
                                 int64_t *ret_number)
 {
-    char what[STORE_NAME_MAX + 48];
+    char what[STORE_NAME_MAX + 64];
     struct changing c = begin(store, "INSERT INTO secret(project, role, hash, label, made_ns)"
                                      " VALUES(?1, ?2, ?3, ?4, ?5) RETURNING number");
     db_bind(c.statement, "uuhtu", (uint64_t)key->project, (uint64_t)key->role, &key->hash,
             key->label, key->made_ns);
-    snprintf(what, sizeof what, "key added: role %d, label %s", (int)key->role, key->label);
-    return end(&c, key->made_ns, key->project, what, ret_number);
+    enum store_status status = run(&c, ret_number);
+    snprintf(what, sizeof what, "key %lld: added, %s%s%s", (long long)*ret_number,
+             store_roles[key->role], key->label[0] != '\0' ? ", " : "", key->label);
+    return finish(&c, status, key->made_ns, key->project, what);
+}
+
+enum store_status store_rotate_key(struct store *store, int64_t number, const struct hash *hash,
+                                   uint64_t now_ns, int64_t *ret_number)
+{
+    int64_t project = 0;
+    char what[96];
+    struct changing c = begin(store, "INSERT INTO secret(project, role, hash, label, made_ns)"
+                                     " SELECT project, role, ?2, label, ?3 FROM secret"
+                                     " WHERE number = ?1 AND revoked_ns = 0 RETURNING number");
+    struct db *db = store->writer;
+    db_bind(c.statement, "ihu", number, hash, now_ns);
+    enum store_status status = run(&c, ret_number);
+    if (status == STORE_OK) {
+        c.statement = db->kind->prepare(
+            db, "UPDATE secret SET revoked_ns = ?1 WHERE number = ?2 RETURNING project", false);
+        db_bind(c.statement, "ui", now_ns, number);
+        status = run(&c, &project);
+    }
+    snprintf(what, sizeof what, "key %lld: revoked, key %lld is in its place", (long long)number,
+             (long long)*ret_number);
+    return finish(&c, status, now_ns, (uint32_t)project, what);
 }
 
 enum store_status store_revoke_key(struct store *store, int64_t number, uint64_t now_ns)
 {
-    int64_t same;
+    int64_t project = 0;
     char what[64];
     struct changing c = begin(store, "UPDATE secret SET revoked_ns = ?1 WHERE number = ?2"
-                                     " AND revoked_ns = 0 RETURNING number");
+                                     " AND revoked_ns = 0 RETURNING project");
     db_bind(c.statement, "ui", now_ns, number);
+    enum store_status status = run(&c, &project);
     snprintf(what, sizeof what, "key %lld: revoked", (long long)number);
-    return end(&c, now_ns, 0, what, &same);
+    return finish(&c, status, now_ns, (uint32_t)project, what);
 }
 
 static void fill_key(struct db_statement *statement, struct store_key *ret_key)
@@ -156,8 +197,9 @@ static void fill_key(struct db_statement *statement, struct store_key *ret_key)
 }
 
 #define KEY_COLUMNS                                                                                \
-    "SELECT secret.number, project, role, secret.made_ns, revoked_ns, label, per_minute, per_day " \
-    "FROM secret LEFT JOIN project ON project.number = secret.project "
+    "SELECT secret.number, project, role, secret.made_ns, revoked_ns, label, per_minute, "         \
+    "per_day, "                                                                                    \
+    "project.name FROM secret LEFT JOIN project ON project.number = secret.project "
 
 enum store_status store_find_key(struct store *store, const struct hash *hash,
                                  struct store_key *ret_key)
@@ -178,7 +220,7 @@ enum store_status store_keys(struct store *store, store_each_key *each, void *ct
     while (store_next(&asking)) {
         struct store_key key;
         fill_key(asking.statement, &key);
-        each(ctx, &key);
+        each(ctx, &key, db_text(asking.statement, 8));
     }
     return store_end(&asking);
 }

@@ -408,9 +408,12 @@ for number in 1, 2:
         fault("the message of a test is another one")
     jsonschema.validate(body, closed({"$ref": "#/components/schemas/Message"}, ""))
 wait_for("the hook that is gone", lambda: "disabled" in at("hooks").ask(200)["hooks"][0])
-for name in "testHook", "removeHook":
+for name in "testHook", "removeHook", "enableHook":
     at(name).ask(404, hook=hook + 99)
 at("testHook").ask(404, hook=hook)
+at("enableHook").ask(200, hook=hook)
+if "disabled" in at("hooks").ask(200)["hooks"][0]:
+    fault("the enabled hook is disabled")
 at("removeHook").ask(200, hook=hook)
 many = [at("addHook").ask(201, body="url=http://127.0.0.1:1/", kind=FORM)["hook"] for _ in range(16)]
 at("addHook").ask(409, body="url=http://127.0.0.1:1/", kind=FORM)

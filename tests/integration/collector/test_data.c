@@ -107,6 +107,33 @@ TEST_TIMEOUT(files_are_their_users_alone, 60)
     collector_stop(&run);
 }
 
+/* A rotated key is refused at once, and the new one may what the old one might. */
+TEST_TIMEOUT(rotated_key_has_a_successor, 60)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(
+        &run,
+        "key() { $COLLECTOR key --data data \"$@\" 2>&1 || true; }; "
+        "send() { post -H \"Authorization: Bearer $1\" --data-binary @$REPORT; }; "
+        "send $INGEST; NEW=$(key rotate 2); echo $NEW | cut -c1-4; sleep 1.1; send $INGEST; "
+        "send $NEW; key rotate 2; key rotate 1x; key rotate; ADMIN=$(key rotate 1); "
+        "echo $ADMIN | cut -c1-4; get /api/projects | grep -c name; key; key add -l 'a\nb'; "
+        "key add -l $(printf %065d 1); key add -l $(printf %064d 1) | cut -c1-4; "
+        "$COLLECTOR log --data data | sed 's/^[^ ]*  //' | sed -n 2,3p",
+        "201\nsni_\n401\n200\nsonde-collector key: valid key 2: there is none\n"
+        "sonde-collector key: not the number of a key: 1x (see sonde-collector key --help)\n"
+        "sonde-collector key: takes add, list, revoke NUMBER, or rotate NUMBER (see "
+        "sonde-collector key --help)\nsnt_\n1\n1    admin   revoked  *  first\n"
+        "2    ingest  revoked  default  first\n3    ingest  valid    default  first\n"
+        "4    admin   valid    *  first\n"
+        "sonde-collector key: --label: not at most 64 bytes without control characters (see "
+        "sonde-collector key --help)\n"
+        "sonde-collector key: --label: not at most 64 bytes without control characters (see "
+        "sonde-collector key --help)\nsnt_\nkey 0   key 1: revoked, key 4 is in its place\n"
+        "key 0   default: key 2: revoked, key 3 is in its place\n");
+    collector_stop(&run);
+}
+
 /* What HTTPS needs is named. */
 TEST_TIMEOUT(certificate_of_another_key_is_named, 60)
 {
@@ -129,8 +156,10 @@ TEST_TIMEOUT(changes_are_listed, 60)
                  "$COLLECTOR project --data data add web >/dev/null; "
                  "$COLLECTOR project --data data limit web --per-day 5; "
                  "$COLLECTOR key --data data revoke 3; "
-                 "$COLLECTOR log --data data -n 4 | sed 's/^[^ ]*  //'",
-                 "key 0   key 3: revoked\nkey 0   limit of reports: 0 a minute, 5 a day\n"
-                 "key 0   key added: role 1, label first\nkey 0   project web: added\n");
+                 "$COLLECTOR log --data data -n 4 | sed 's/^[^ ]*  //'; $COLLECTOR key --data data",
+                 "key 0   web: key 3: revoked\nkey 0   web: limit of reports: 0 a minute, 5 a day\n"
+                 "key 0   web: key 3: added, ingest, first\nkey 0   project web: added\n"
+                 "1    admin   valid    *  first\n2    ingest  valid    default  first\n"
+                 "3    ingest  revoked  web  first\n");
     collector_stop(&run);
 }

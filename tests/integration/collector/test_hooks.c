@@ -98,8 +98,12 @@ TEST_TIMEOUT(hook_that_hangs_is_disabled, 120)
                          "is '^1 *disabled'; cut -d' ' -f2 log | sort | uniq -d | wc -l; "
                          "grep -c '^hang .* 1 ok' log; $COLLECTOR hook --data data list | "
                          "grep -c ' 0 sent, 0 waiting, 20 given up'; "
-                         "$COLLECTOR log --data data | grep -o 'hook 1: disabled.*'",
-                 "1\n1\n1\nhook 1: disabled, it took no message until all tries were over\n");
+                         "$COLLECTOR log --data data | grep -o 'hook 1: disabled.*'; "
+                         "$COLLECTOR hook --data data enable 1; $COLLECTOR hook --data data enable "
+                         "9 2>&1; echo $?; is '^1 *enabled'; events 20 21; told '^hang ' 3; "
+                         "$COLLECTOR log --data data | grep -o 'default: hook 1: enabled'",
+                 "1\n1\n1\nhook 1: disabled, it took no message until all tries were over\n"
+                 "sonde-collector hook: hook: there is none\n3\ndefault: hook 1: enabled\n");
     stop(&run);
 }
 

@@ -505,6 +505,14 @@ TEST_OF_STORES(hook_that_takes_nothing_is_disabled)
     CHECK_EQ(look(store, hook, last).disabled_ns, 3 * HOUR_NS);
     add(store, &(struct sent){"e", "1", 6 * HOUR_NS});
     CHECK_EQ(store_messages(store), 0);
+    CHECK_EQ(store_enable_hook(store, &me, 2, hook), STORE_ABSENT);
+    add(store, &(struct sent){"f", "1", 7 * HOUR_NS});
+    CHECK_EQ(store_messages(store), 0);
+    CHECK_EQ(store_enable_hook(store, &me, 1, hook), STORE_OK);
+    CHECK_EQ(look(store, hook, last).disabled_ns, 0);
+    CHECK_EQ(store_messages(store), 0); /* what was missed is not sent */
+    add(store, &(struct sent){"g", "1", 8 * HOUR_NS});
+    CHECK_EQ(store_messages(store), 1);
     store_close(store);
 }
 

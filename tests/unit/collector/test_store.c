@@ -238,6 +238,26 @@ TEST_OF_STORES(question_does_not_hold_up_short_ones)
     store_close(store);
 }
 
+TEST_OF_STORES(key_is_rotated_with_its_role)
+{
+    struct store *store = stores_open();
+    struct store_key key = {.project = 2, .role = STORE_WRITE, .hash = ids_hash("x", 1)}, found;
+    const struct hash other = ids_hash("y", 1);
+    int64_t number, made = 0;
+    CHECK_EQ(store_add_key(store, &key, &number), STORE_OK);
+    CHECK_EQ(store_rotate_key(store, number, &key.hash, 9, &made), STORE_KNOWN);
+    CHECK_EQ(store_rotate_key(store, number + 1, &other, 9, &made), STORE_ABSENT);
+    CHECK_EQ(store_find_key(store, &key.hash, &found), STORE_OK);
+    CHECK_EQ(store_rotate_key(store, number, &other, 9, &made), STORE_OK);
+    CHECK_EQ(store_find_key(store, &key.hash, &found), STORE_ABSENT);
+    CHECK_EQ(store_find_key(store, &other, &found), STORE_OK);
+    CHECK_EQ(found.number, made);
+    CHECK_EQ(found.role, STORE_WRITE);
+    CHECK_EQ(found.project, 2);
+    CHECK_EQ(store_rotate_key(store, number, &other, 9, &made), STORE_ABSENT);
+    store_close(store);
+}
+
 TEST_OF_STORES(keys_are_found_until_they_are_revoked)
 {
     struct store *store = stores_open();
