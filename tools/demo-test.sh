@@ -21,7 +21,8 @@ for fuse in no yes; do
     want '^    #[0-9]+ +take_order +/.*/examples/demo/orders\.py:9  \[Python\]$'
     want '_start'
     want 'clock_nanosleep'
-    want '^  group [0-9]+  [0-9]+ times, [0-9]+ ms: take_order'
+    want '^  group [0-9]+  stall  [0-9]+ times, [0-9]+ ms: take_order'
+    want '^  group [0-9]+  finding  [0-9]+ times: f(data)?sync  by .*take_order'
     want 'What to try next'
     stalls=$(grep -cE '^stall ' "$out" || true)
     [ "$stalls" -ge 3 ] || { echo "demo: $stalls stalls reported, at least 3 were made"; bad=1; }

@@ -40,7 +40,8 @@ demo_storage() {
     slow=("$demo_folder/slowsync" 150)
 }
 
-# A collector groups the stalls of the report. Its data stays in build/demo-collector.
+# A collector groups the stalls of the report, and the calls of the same program, audited. Its data
+# stays in build/demo-collector.
 demo_collect() {
     local collector=build/release/collector/sonde-collector data=build/demo-collector said url admin
     said=$demo_folder/collector.out
@@ -56,9 +57,17 @@ demo_collect() {
     admin=$(sed -n 's/^admin key *//p' "$said")
     sed -n 's/^ingest key *\([^ ]*\).*/\1/p' "$said" >"$demo_folder/key"
     chmod 600 "$demo_folder/key"
-    build/release/cli/sonde upload -q --to "$url" --key-file "$demo_folder/key" "$demo_folder/orders.sonde"
-    printf '\nA collector at %s has grouped the stalls of this report:\n\n' "$url"
-    python3 examples/demo/groups.py "$url" "$admin"
+    build/release/cli/sonde run -q --audit examples/demo/orders.ini --report "$demo_folder/audit.sonde" -- \
+        /usr/bin/python3 examples/demo/orders.py "$demo_folder/audit.db" >/dev/null 2>&1
+    build/release/cli/sonde upload -q --to "$url" --key-file "$demo_folder/key" "$demo_folder/orders.sonde" \
+        "$demo_folder/audit.sonde"
+    cat <<EOF
+
+A collector at $url has grouped the stalls of this report, and what an audit of the same
+program found (sonde run --audit examples/demo/orders.ini):
+
+EOF
+    python3 examples/demo/groups.py "$url" "$admin" stall finding
     kill "$demo_server" && wait "$demo_server" || true
     demo_server=
     cat <<EOF
