@@ -82,12 +82,18 @@ enum http_when answer_groups(struct http_request *request)
 
 enum { SUMS_MAX = 1000, HOURS_MAX = 24 * 14, BUILDS_MAX = 100, REPORTS_MAX = 100 };
 
+/* Of a stall or an error the text that is hashed; of a call its title has all that its key has. */
+static const char *why_of(const struct store_group *group)
+{
+    return group->why[0] != '\0' ? group->why : group->title;
+}
+
 static void put_cause(void *ctx, const struct store_group *group)
 {
     struct sonde__json *json = ctx;
     sonde__json_object(json, NULL);
     answer_put_group(json, group);
-    sonde__json_string(json, "why", group->why);
+    sonde__json_string(json, "why", why_of(group));
     sonde__json_close(json);
 }
 
@@ -108,7 +114,7 @@ static void put_whole_group(void *ctx, const struct store_group *group)
     answer_put_group(showing->json, group);
     sonde__json_string(showing->json, "why",
                        group->is_joint ? "joined by hand; each cause has its own text"
-                                       : group->why);
+                                       : why_of(group));
 }
 
 static void put_counts(struct sonde__json *json, const struct store_sum *sum)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What each build of a program calls, and how two of them differ, by reports of `sonde run`. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "collector.h"
@@ -67,7 +68,13 @@ static void check_calls(const struct collector_run *run)
     CHECK_STR(json_need(at(calls, 0), "path")->first->next->text, "main");
     check_sum(at(calls, 1), 2, 0, 2, 2);
     CHECK_STR(json_text(at(calls, 1), "sdk"), "stats");
+    char path[64];
+    snprintf(path, sizeof path, "/api/projects/default/groups/%d",
+             (int)json_int(at(calls, 0), "group"));
     json_free(build);
+    struct json *group = collector_get(run, path);
+    CHECK_CONTAINS(json_text(group, "why"), "gethostname  by identify < main");
+    json_free(group);
 }
 
 static void check_change(const struct json *change, const char *what, const char *function,
