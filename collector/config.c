@@ -55,11 +55,12 @@ static struct value {
 
 static const char *keep(const char *text)
 {
-    struct value *value = malloc(sizeof *value + strlen(text) + 1);
+    size_t size = strlen(text) + 1;
+    struct value *value = malloc(sizeof *value + size);
     if (value == NULL) {
         return NULL;
     }
-    strcpy(value->text, text);
+    memcpy(value->text, text, size);
     value->next = values;
     values = value;
     return value->text;
