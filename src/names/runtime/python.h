@@ -155,6 +155,14 @@ enum { PYTHON_INTERPRETERS_MAX = 256, PYTHON_THREADS_MAX = 32768 };
 const char *python_find_thread(struct python *python, struct sonde__view *view, uint64_t tid,
                                struct python_thread *ret_states, uint32_t capacity,
                                uint32_t *ret_count);
+/* The same of the states whose innermost call of the loop is on a native stack, whatever thread
+ * they state. Versions up to 3.10 have none: their frames do not show where they run. */
+struct python_span {
+    uint64_t start, end;
+};
+const char *python_find_on_stack(struct python *python, struct sonde__view *view,
+                                 const struct python_span *span, struct python_thread *ret_states,
+                                 uint32_t capacity, uint32_t *ret_count);
 /* Get the state of the interpreter's lock for the thread: sets `lock` and the lock_ members of
  * *script. */
 void python_lock_of(const struct python *python, struct sonde__view *view,

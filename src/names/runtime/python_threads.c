@@ -205,6 +205,48 @@ const char *python_find_thread(struct python *python, struct sonde__view *view, 
     return why;
 }
 
+/* --- by the native stack, 3.11 on --- */
+
+/* The innermost call of the loop that a state links, by its address on the native stack; 0: none,
+ * or it cannot be read. */
+static uint64_t innermost_call(const struct python *python, struct sonde__view *view,
+                               uint64_t state)
+{
+    enum { OWNER_ENTRY = 3 };
+    const struct python_layout *l = &python->layout;
+    const uint8_t *bytes = NULL;
+    if (l->frames == PYTHON_FRAME_OBJECTS || !read_state(python, view, state, &bytes)) {
+        return 0;
+    }
+    if (l->ts_cframe != PYTHON_NO) {
+        return member(bytes, l->ts_cframe);
+    }
+    uint64_t at = member(bytes, l->ts_frame);
+    for (unsigned i = 0; at != 0 && i < SONDE__SCRIPT_FRAMES_MAX; i++) {
+        bytes = at % 8 == 0 ? sonde__view_at(view, at, l->frame_bytes, true) : NULL;
+        if (bytes == NULL || bytes[l->frame_owner] >= OWNER_ENTRY) {
+            return bytes != NULL ? at : 0;
+        }
+        at = member(bytes, l->frame_previous);
+    }
+    return 0;
+}
+
+const char *python_find_on_stack(struct python *python, struct sonde__view *view,
+                                 const struct python_span *span, struct python_thread *ret_states,
+                                 uint32_t capacity, uint32_t *ret_count)
+{
+    const char *why = list_threads(python, view);
+    *ret_count = 0;
+    for (size_t i = 0; why == NULL && i < python->thread_count && *ret_count < capacity; i++) {
+        uint64_t call = innermost_call(python, view, python->threads[i].state);
+        if (call >= span->start && call < span->end) {
+            ret_states[(*ret_count)++] = python->threads[i];
+        }
+    }
+    return why;
+}
+
 /* The thread of a state; 0: unknown. */
 static uint64_t thread_of(const struct python *python, uint64_t state)
 {

@@ -101,11 +101,15 @@ static void read_parts(struct sonde__runtime *r)
     sonde__view_ahead(&r->view, wanted, count);
 }
 
-static const char *look_once(struct sonde__runtime *r, uint64_t tid, struct sonde__script *script)
+/* span: null: the states are those of the thread */
+static const char *look_once(struct sonde__runtime *r, uint64_t tid, const struct python_span *span,
+                             struct sonde__script *script)
 {
     struct python_thread states[STATES_MAX];
     uint32_t count = 0, with_frames = 0;
-    const char *why = python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count);
+    const char *why =
+        span == NULL ? python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count)
+                     : python_find_on_stack(&r->python, &r->view, span, states, STATES_MAX, &count);
     r->chain.count = r->chain.run_count = 0;
     r->chain.lost_count = 0;
     r->chain.is_switched = false;
@@ -153,8 +157,8 @@ static const char *name_frames(struct sonde__runtime *r, uint32_t *ret_count)
 
 /* --- the whole read --- */
 
-void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
-                         struct sonde__script *ret_script)
+static void read_thread(struct sonde__runtime *runtime, uint64_t tid,
+                        const struct python_span *span, struct sonde__script *ret_script)
 {
     struct sonde__script script = {.language = "Python", .frames = runtime->frames};
     struct sonde__runtime_kept *kept = sonde__runtime_kept_of(runtime, tid);
@@ -162,7 +166,7 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
     kept->age = ++runtime->look;
     for (unsigned i = 0; i == 0 || (i < ATTEMPTS && script.why != NULL); i++) {
         sonde__view_begin(&runtime->view, kept->blocks, kept->count);
-        script.why = look_once(runtime, tid, &script);
+        script.why = look_once(runtime, tid, span, &script);
         script.why = script.why == NULL ? name_frames(runtime, &script.count) : script.why;
         if (script.why == NULL) {
             sonde__runtime_add_tasks(runtime, &script);
@@ -180,6 +184,69 @@ void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
         script.state = SONDE__SCRIPT_DAMAGED;
     }
     *ret_script = script;
+}
+
+void sonde__runtime_read(struct sonde__runtime *runtime, uint64_t tid,
+                         struct sonde__script *ret_script)
+{
+    read_thread(runtime, tid, NULL, ret_script);
+}
+
+static bool has_loop(const struct sonde__runtime *r, const struct sonde_stack *stack)
+{
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (sonde__runtime_is_loop(r, sonde_stack_lookup_pc(stack, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* May what was read be what the native stack runs? */
+static bool is_in_place(const struct sonde__runtime *r, const struct sonde__runtime_native *native,
+                        const struct sonde__script *script)
+{
+    const struct sonde_stack *stack = native->stack;
+    bool is_whole = stack != NULL && stack->end == SONDE_END_ROOT;
+    uint64_t end = is_whole ? native->outer_sp : UINT64_MAX;
+    if (script->state == SONDE__SCRIPT_NONE) {
+        return stack != NULL && !has_loop(r, stack);
+    }
+    for (uint32_t i = 0; script->state == SONDE__SCRIPT_READ && i < script->count; i++) {
+        uint64_t anchor = script->frames[i].anchor;
+        if (anchor != 0 && (anchor < native->sp || anchor >= end)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sonde__runtime_read_by_place(struct sonde__runtime *runtime, uint64_t tid,
+                                  const struct sonde__runtime_native *native,
+                                  struct sonde__script *script)
+{
+    const struct python_span span = {native->sp, native->outer_sp};
+    bool is_known = span.start != 0 && span.start < span.end;
+    if (runtime->v8 != NULL || is_in_place(runtime, native, script) ||
+        (!is_known && script->state != SONDE__SCRIPT_NONE)) {
+        return;
+    }
+    if (is_known) {
+        read_thread(runtime, tid, &span, script);
+    }
+    if (native->stack != NULL) {
+        sonde__runtime_doubt_none(runtime, native->stack, script);
+    }
+}
+
+void sonde__runtime_doubt_none(const struct sonde__runtime *runtime,
+                               const struct sonde_stack *stack, struct sonde__script *script)
+{
+    if (script->state == SONDE__SCRIPT_NONE && has_loop(runtime, stack)) {
+        script->state = SONDE__SCRIPT_DAMAGED;
+        script->language = "Python";
+        script->why = "no thread that the interpreter knows has this stack";
+    }
 }
 
 bool sonde__runtime_agrees(const struct sonde__runtime *runtime,

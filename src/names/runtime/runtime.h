@@ -149,7 +149,20 @@ struct sonde__runtime_native {
     const struct sonde_stack *stack;
     const uint64_t *fps; /* of each frame: its frame pointer; 0: unknown */
     uint64_t sp;         /* of the innermost one; 0: unknown, and it has all that it reads */
+    uint64_t outer_sp;   /* of the outermost one; 0: unknown */
 };
+/* Compare what sonde__runtime_read() found with the thread's native stack, and read again if it is
+ * another thread's: a program that has an interpreter built in hands states from thread to thread,
+ * and after a fork most have the parent's numbers. Then the states are taken whose calls of the
+ * loop are on the stack. Of a sampled thread the stack is not walked yet: null; then outer_sp is
+ * the end of its copy, and this reads again if the thread seems to run no script. */
+void sonde__runtime_read_by_place(struct sonde__runtime *runtime, uint64_t tid,
+                                  const struct sonde__runtime_native *native,
+                                  struct sonde__script *script);
+/* If the thread seems to run no script, but its stack has calls of the loop, *script becomes
+ * DAMAGED. */
+void sonde__runtime_doubt_none(const struct sonde__runtime *runtime,
+                               const struct sonde_stack *stack, struct sonde__script *script);
 bool sonde__runtime_is_by_stack(const struct sonde__runtime *runtime);
 /* As sonde__runtime_read(), for such a runtime. The stack must be as it is when it is joined. */
 void sonde__runtime_read_stack(struct sonde__runtime *runtime, uint64_t tid,

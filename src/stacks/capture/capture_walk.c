@@ -101,6 +101,7 @@ void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__
     walk.memo = pin.images != NULL ? memo : NULL;
     walk.image_is_still_loaded = sonde__capture_image_is_still_loaded;
     walk.ret_fps = NULL;
+    walk.ret_outer_sp = NULL;
     walk.keeps_record = sonde__capture_keeps_record;
     walk.scans = &sonde__capture_scans;
     if (trust != SONDE__CAPTURE_DOUBT) {

@@ -118,6 +118,12 @@ static void read_waiting(struct sonde__target_process *p, struct taking *t)
         sonde__target_read_sampled(&p->base, t->tid, &moment);
     } else {
         sonde__target_read_script(&p->base, t->tid, NULL);
+        if (sonde__target_script(&p->base)->script.state == SONDE__SCRIPT_NONE &&
+            sonde__target_has_script(&p->base) &&
+            sonde__host_perf_peek_sample(&p->perf, p->sample)) {
+            const struct sonde__runtime_moment moment = moment_of(p->sample);
+            sonde__target_read_sampled(&p->base, t->tid, &moment);
+        }
     }
     bool rested = off != 0 && sonde__host_perf_off(&p->perf) == off;
     bool fits = sonde__target_script(&p->base)->script.state != SONDE__SCRIPT_DAMAGED;

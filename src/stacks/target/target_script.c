@@ -220,6 +220,21 @@ static void walk_pointers(const struct sonde__runtime_moment *moment, struct son
     stack->lost_at = stack->count;
 }
 
+/* Python has the thread ids of the target's pid namespace. native: null: it is not known */
+static void read_by_thread(struct sonde__target *target, uint64_t tid,
+                           const struct sonde__runtime_native *native)
+{
+    struct sonde__target_scripts *s = &target->scripts;
+    uint64_t inner = s->other_numbers ? sonde__host_inner_tid(target->pid, tid) : tid;
+    if (inner == 0) {
+        return;
+    }
+    sonde__runtime_read(s->runtime, inner, &s->last.script);
+    if (native != NULL) {
+        sonde__runtime_read_by_place(s->runtime, inner, native, &s->last.script);
+    }
+}
+
 void sonde__target_read_sampled(struct sonde__target *target, uint64_t tid,
                                 const struct sonde__runtime_moment *moment)
 {
@@ -227,8 +242,14 @@ void sonde__target_read_sampled(struct sonde__target *target, uint64_t tid,
     uint64_t pcs[SAMPLED_FRAMES], fps[SAMPLED_FRAMES];
     uint8_t how[SAMPLED_FRAMES];
     struct sonde_stack stack;
-    if (!sonde__target_has_script(target) || !sonde__runtime_is_by_stack(s->runtime)) {
+    if (!sonde__target_has_script(target)) {
         sonde__target_read_script(target, tid, NULL);
+        return;
+    }
+    if (!sonde__runtime_is_by_stack(s->runtime)) {
+        const struct sonde__runtime_native native = {.sp = moment->address,
+                                                     .outer_sp = moment->address + moment->size};
+        read_by_thread(target, tid, &native);
         return;
     }
     sonde_stack_init(&stack, pcs, how, SAMPLED_FRAMES, 0);
@@ -238,20 +259,18 @@ void sonde__target_read_sampled(struct sonde__target *target, uint64_t tid,
     sonde__runtime_read_stack(s->runtime, tid, &native, &s->last.script);
 }
 
-/* Python has the thread ids of the target's pid namespace. */
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid,
                                const struct sonde_stack *stack)
 {
     struct sonde__target_scripts *s = &target->scripts;
+    const struct sonde__runtime_native native = {
+        .stack = stack, .sp = s->inner_sp, .outer_sp = s->outer_sp};
     if (!sonde__target_has_script(target)) {
         s->last.script.why = s->wanted && s->is_unknown ? s->unread.what : NULL;
     } else if (sonde__runtime_is_by_stack(s->runtime)) {
         read_by_stack(s, tid, stack);
     } else {
-        uint64_t inner = s->other_numbers ? sonde__host_inner_tid(target->pid, tid) : tid;
-        if (inner != 0) {
-            sonde__runtime_read(s->runtime, inner, &s->last.script);
-        }
+        read_by_thread(target, tid, stack != NULL ? &native : NULL);
     }
 }
 
@@ -283,8 +302,11 @@ static void doubt_none(struct sonde__target_scripts *s, const struct sonde_stack
 {
     const struct sonde__runtime_native native = {.stack = stack, .fps = s->fps};
     struct sonde__script seen;
-    if (s->runtime == NULL || !sonde__runtime_is_by_stack(s->runtime) || s->fps == NULL ||
-        stack->count > s->fp_capacity) {
+    if (s->runtime != NULL && !sonde__runtime_is_by_stack(s->runtime)) {
+        sonde__runtime_doubt_none(s->runtime, stack, &s->last.script);
+        return;
+    }
+    if (s->runtime == NULL || s->fps == NULL || stack->count > s->fp_capacity) {
         return;
     }
     sonde__runtime_read_stack(s->runtime, 0, &native, &seen);

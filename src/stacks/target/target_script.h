@@ -32,6 +32,8 @@ struct sonde__target_scripts {
     struct sonde__script_frame *frames; /* of `last` */
     uint64_t *fps;                      /* frame pointers of the stack that was walked last, if */
     uint32_t fp_capacity;               /* the runtime reads by the stack */
+    /* the stack pointers of its innermost and outermost frame */
+    uint64_t inner_sp, outer_sp;
 };
 
 /* Valid until the next capture. */

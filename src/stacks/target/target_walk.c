@@ -23,8 +23,10 @@ void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *
                                .first_exact = true,
                                .infer = infer,
                                .ret_fps = sonde__target_script_fps(target, stack->capacity),
+                               .ret_outer_sp = &target->scripts.outer_sp,
                                .may_be_code = may_be_code,
                                .code_ctx = target};
+    target->scripts.inner_sp = regs->r[sonde__arch_sp(regs->arch)];
     sonde__stack_reset(stack);
     sonde__unwind_walk(&walk, stack);
     if (sonde__target_jit_learn(target, stack)) {

@@ -267,6 +267,7 @@ void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stac
     struct sonde__walker walker;
     struct sonde__reader reader;
     struct sonde__sink sink = sonde__sink_open(stack, walk->ret_fps, walk->skip);
+    uint64_t outer_sp = 0;
     sonde__reader_init(&reader, &walk->memory);
     if (sonde__walker_start(&walker, walk, &reader, NULL)) {
         enum sonde__step step =
@@ -275,6 +276,10 @@ void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stac
             sink = sonde__sink_open(stack, walk->ret_fps, walk->skip);
             walk_full(walk, &walker, &reader, &sink);
         }
+        outer_sp = walker.frame.sp;
+    }
+    if (walk->ret_outer_sp != NULL) {
+        *walk->ret_outer_sp = outer_sp;
     }
     sonde__sink_close(&sink);
     stack->end = walker.end;

@@ -73,6 +73,9 @@ struct sonde__walk {
     /* Receives the frame pointer of each kept frame, or 0 if it is unknown; has the capacity of the
      * stack. Not with plain memory. Null: not wanted. */
     uint64_t *ret_fps;
+    /* Receives the stack pointer of the outermost frame that was found, which may have been left
+     * out; 0: none was. Null: not wanted. */
+    uint64_t *ret_outer_sp;
     /* The cache of scans of this process; null: each scan is made again. */
     struct sonde__scans *scans;
     /* Is an image that can be unloaded still the remembered one? Null: no. */

@@ -243,13 +243,14 @@ TASKS(3_14, "3.14")
 /* The native calls that enter the second interpreter are between the functions of both. */
 static void check_interpreters(const char *version)
 {
-    static const char script[] = "$PYTHON $PROGRAM & P=$!\n"
-                                 "for i in $(seq 100); do\n"
-                                 "    $SONDE stacks --no-network $P >$OUT\n"
-                                 "    grep -q inner $OUT && grep -q nanosleep $OUT && break\n"
-                                 "    sleep 0.1\n"
-                                 "done\n"
-                                 "kill -KILL $P; cat $OUT\n";
+    static const char script[] =
+        "$PYTHON $PROGRAM & P=$!\n"
+        "for i in $(seq 100); do\n"
+        "    $SONDE stacks --no-network $P >$OUT\n"
+        "    grep -q inner $OUT && grep -q 'blocked in .*nanosleep' $OUT && break\n"
+        "    sleep 0.1\n"
+        "done\n"
+        "kill -KILL $P; cat $OUT\n";
     char sonde[4096], program[4096], out[4096], python[1032], path[1024];
     find_python(version, path);
     snprintf(python, sizeof python, "PYTHON=%s", path);
@@ -281,4 +282,54 @@ TEST_TIMEOUT(functions_of_two_interpreters_3_13, 60)
 TEST_TIMEOUT(functions_of_two_interpreters_3_14, 60)
 {
     check_interpreters("3.14");
+}
+
+/* --- states of other threads --- */
+
+/* The interpreter states the number of a thread that is in another process. how: it waits, or spins
+ */
+static void check_forked(const char *version, const char *how, const char *line)
+{
+    static const char script[] =
+        "cd $FOLDER; mkfifo end; exec 3<>end; $PYTHON $PROGRAM $HOW <end >child & P=$!\n"
+        "until [ -s child ]; do sleep 0.05; done; read C <child\n"
+        "for i in $(seq 100); do\n"
+        "    $SONDE stacks --no-network $C >stacks\n"
+        "    grep -q serve stacks && break\n"
+        "    sleep 0.1\n"
+        "done\n"
+        "kill -KILL $C $P; cat stacks\n";
+    char sonde[4096], program[4096], folder[4096], python[1032], path[1024], kind[32];
+    find_python(version, path);
+    snprintf(kind, sizeof kind, "HOW=%s", how);
+    snprintf(python, sizeof python, "PYTHON=%s", path);
+    snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
+    snprintf(program, sizeof program, "PROGRAM=%s/tests/integration/script/forked.py",
+             test_source_dir());
+    snprintf(folder, sizeof folder, "FOLDER=%s", test_folder());
+    const char *env[] = {sonde, program, folder, python, kind, "PATH=/usr/bin:/bin", NULL};
+    struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 50);
+    const char *inner = strstr(run.out, " serve "), *outer = strstr(run.out, " main ");
+    CHECK(inner != NULL && outer != NULL && inner < outer);
+    CHECK_CONTAINS(inner, line);
+    CHECK_CONTAINS(outer, "forked.py:18  [Python]");
+    test_run_done(&run);
+}
+
+#define FORKED(name, version)                                                                      \
+    TEST_TIMEOUT(functions_after_a_fork_of_c_##name, 60)                                           \
+    {                                                                                              \
+        check_forked(version, "waits", "forked.py:12  [Python]");                                  \
+    }
+
+FORKED(3_8, "3.8.18")
+FORKED(3_10, "3.10.13")
+FORKED(3_11, "/usr/bin/python3")
+FORKED(3_12, "3.12.1")
+FORKED(3_13, "3.13.0")
+FORKED(3_14, "3.14")
+
+TEST_TIMEOUT(functions_of_a_child_that_runs, 60)
+{
+    check_forked("/usr/bin/python3", "spins", "forked.py:1");
 }

@@ -105,6 +105,73 @@ TEST(frames_of_3_14)
     check_version(14, 3);
 }
 
+/* --- states of other threads --- */
+
+static struct sonde__script by_place(struct sonde__runtime *runtime, uint64_t tid, uint64_t pc,
+                                     uint64_t sp, uint64_t outer_sp)
+{
+    uint64_t pcs[2] = {0x7000, pc};
+    uint8_t how[2] = {SONDE_HOW_EXACT, SONDE_FOUND_CFI};
+    struct sonde_stack native;
+    struct sonde__script script;
+    sonde_stack_init(&native, pcs, how, 2, 0);
+    native.count = native.lost_at = 2;
+    native.end = SONDE_END_ROOT;
+    const struct sonde__runtime_native with = {.stack = &native, .sp = sp, .outer_sp = outer_sp};
+    sonde__runtime_read(runtime, tid, &script);
+    sonde__runtime_read_by_place(runtime, tid, &with, &script);
+    return script;
+}
+
+/* A state is found by the native stack that has its calls, whatever thread it states; what is on
+ * another stack is not shown. */
+static void check_place(unsigned minor)
+{
+    enum { LOOP = 0x1000, ELSEWHERE = 0x9000, FRAME = 512 };
+    char name[32];
+    struct recorded_memory recorded;
+    struct sonde__runtime *runtime;
+    snprintf(name, sizeof name, "python3.%u", minor);
+    uint8_t *data = load(name, &recorded);
+    const struct sonde__runtime_memory memory = {recorded_read, &recorded};
+    CHECK_OK(sonde__runtime_open_at(recorded.runtime, recorded.version, &memory, &runtime, NULL));
+    runtime->loops[runtime->loop_count++] = (struct sonde__runtime_range){LOOP, LOOP + 16};
+    struct sonde__script script = by_place(runtime, recorded.tid, LOOP + 4, 0, 0);
+    CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+    uint64_t low = script.frames[0].anchor, high = script.frames[script.count - 1].anchor;
+    CHECK((low != 0 && low < high) == (minor >= 11));
+    for (unsigned i = 0; low != 0 && i < 2; i++) { /* it states this thread, or another one */
+        script = by_place(runtime, recorded.tid + i, LOOP + 4, low - FRAME, high + 8);
+        CHECK_EQ(script.state, SONDE__SCRIPT_READ);
+        CHECK_EQ(script.count, DEPTH);
+        CHECK_STR(script.frames[0].function, stack[0].function);
+    }
+    if (low != 0) {
+        CHECK_EQ(by_place(runtime, recorded.tid, ELSEWHERE, high + FRAME, high + 1024).state,
+                 SONDE__SCRIPT_NONE);
+        CHECK_EQ(by_place(runtime, recorded.tid, ELSEWHERE, low - 1024, low - FRAME).state,
+                 SONDE__SCRIPT_NONE);
+        CHECK_EQ(by_place(runtime, recorded.tid, ELSEWHERE, low - FRAME, high).state,
+                 SONDE__SCRIPT_READ); /* the outermost call is beyond, the innermost is not */
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        script =
+            by_place(runtime, recorded.tid + 1, LOOP + 4, i * (high + FRAME), i * (high + 1024));
+        CHECK_EQ(script.state, SONDE__SCRIPT_DAMAGED);
+        CHECK_STR(script.why, "no thread that the interpreter knows has this stack");
+    }
+    CHECK_EQ(by_place(runtime, recorded.tid + 1, ELSEWHERE, 0, 0).state, SONDE__SCRIPT_NONE);
+    sonde__runtime_close(runtime);
+    free(data);
+}
+
+TEST(states_are_found_by_their_stack)
+{
+    for (unsigned minor = 8; minor <= 14; minor++) {
+        check_place(minor);
+    }
+}
+
 /* With any byte damaged: frames, or a reason for their absence. */
 TEST(damaged_memory_gives_frames_or_a_reason)
 {
