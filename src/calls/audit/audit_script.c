@@ -233,6 +233,7 @@ static const char *join(struct sonde__audit_script *script, const struct sonde__
         return "a frame is not in its code, or that cannot be read";
     }
     if (count == 0) {
+        sonde__runtime_doubt_none(script->runtime, stack, ret_script);
         return NULL;
     }
     struct sonde__script_frame *frames =
@@ -255,6 +256,9 @@ uint32_t sonde__audit_script_stack(struct sonde__audit_script *script,
     if (why != NULL) {
         script->missing += calls;
         script->why = why;
+    } else if (found.state == SONDE__SCRIPT_DAMAGED) {
+        script->unread += calls;
+        script->unread_why = found.why;
     }
     return sonde__drain_scripted(script->drain, images, stack, found.count != 0 ? &found : NULL);
 }
@@ -285,6 +289,12 @@ void sonde__audit_script_missing(const struct sonde__audit_script *script,
             totals->script_missing += count;
             why = is_deep ? "more than 320 native functions called each other" : reasons[i];
         }
+    }
+    /* the calls that were counted by their reason are among them */
+    uint64_t counted = totals->script_missing - script->missing;
+    if (script->unread > counted) {
+        totals->script_missing += script->unread - counted;
+        why = script->unread_why;
     }
     if (totals->script_missing != 0) {
         snprintf(totals->script_why, sizeof totals->script_why, "%s", why);

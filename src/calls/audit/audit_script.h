@@ -16,6 +16,8 @@ struct sonde__audit_script {
     struct sonde__script_frame_read *frames;
     uint64_t missing; /* calls whose frames do not fit their stacks */
     const char *why;  /* of one of them */
+    uint64_t unread;  /* calls that have none, though the interpreter is on their stacks */
+    const char *unread_why;
     struct {
         uint32_t at, size;             /* in the page */
     } code;                            /* that is being read */

@@ -3,6 +3,7 @@
 
 #include "base_bytes.h"
 #include "capture_memo.h"
+#include "capture_own_stack.h"
 #include "os.h"
 
 /* Numbers of code by address. A slot keeps its address; its number changes when another code object
@@ -323,16 +324,52 @@ static uint32_t link(struct sonde__depot *depot, struct memo *memo, uint32_t nat
     return memo->link;
 }
 
+/* Is it the calling thread's state? Of 3.12 on, who holds the lock is asked of the thread itself.
+ * In 3.11 the call of the loop that the state links is on the thread's stack; earlier versions note
+ * the thread, as in the state that it was given first. Reads by copies: another thread may free it.
+ */
+static bool is_own_state(uint64_t state, uint64_t first)
+{
+    enum { HAS_OWN = 12 };
+    const struct python_layout *l = &way.layout;
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), word = 0, own = 0;
+    unsigned member = l->ts_cframe != PYTHON_NO ? l->ts_cframe : l->ts_thread_id;
+    if (l->minor >= HAS_OWN) {
+        return true;
+    }
+    if (sonde__os_read(state + member, &word, sizeof word) != sizeof word) {
+        return false;
+    }
+    if (l->ts_cframe != PYTHON_NO) {
+        return word > here && word < sonde__capture_own_stack(here);
+    }
+    return first != 0 && sonde__os_read(first + member, &own, sizeof own) == sizeof own &&
+           own == word;
+}
+
+/* The state by which the calling thread runs: that which holds the lock, if it is the thread's, as
+ * one of several interpreters may be; else that which the thread was given first. 0: none. */
+static uint64_t state_of_call(bool *ret_has_lock)
+{
+    uint64_t state = way.state(), current = way.current != NULL ? way.current() : 0;
+    if (current != state && current != 0 && is_own_state(current, state)) {
+        state = current;
+    }
+    *ret_has_lock = current == state;
+    return state;
+}
+
 /* Returns READ and the node, or a reason. */
 static unsigned add_frames(struct sonde__record *record, struct sonde__script_page *page,
-                           struct memo *memo, uint64_t state, uint32_t native, uint32_t *ret_node)
+                           struct memo *memo, uint64_t state, bool has_lock, uint32_t native,
+                           uint32_t *ret_node)
 {
     struct sonde__depot *depot = sonde__record_depot(record);
     struct python_own_reader reader;
     struct python_own_stack stack = {.frames = memo->now};
     uint32_t node = SONDE__DEPOT_NONE;
     bool proven = atomic_load_explicit(&is_proven, memory_order_acquire);
-    bool is_direct = proven && way.current != NULL && way.current() == state;
+    bool is_direct = proven && has_lock;
     reader.layout = &way.layout;
     reader.copy = is_direct ? NULL : sonde__os_read;
     reader.copies_left = COPIES_MAX;
@@ -375,15 +412,16 @@ uint32_t sonde__record_script_stack(struct sonde__record *record, struct sonde__
                                     uint32_t native)
 {
     uint64_t state = 0;
+    bool has_lock = false;
     if (!atomic_load_explicit(&is_begun, memory_order_acquire) || native == SONDE__DEPOT_NONE ||
-        (state = way.state()) == 0) {
+        (state = state_of_call(&has_lock)) == 0) {
         return native;
     }
     uint32_t node = native;
     unsigned result = SONDE__SCRIPT_BUSY;
     struct memo *memo = enter_memo();
     if (memo != NULL) {
-        result = add_frames(record, page, memo, state, native, &node);
+        result = add_frames(record, page, memo, state, has_lock, native, &node);
         leave_memo(memo);
     }
     if (result != PYTHON_OWN_READ) {

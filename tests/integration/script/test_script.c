@@ -333,3 +333,63 @@ TEST_TIMEOUT(functions_of_a_child_that_runs, 60)
 {
     check_forked("/usr/bin/python3", "spins", "forked.py:1");
 }
+
+/* Recorded calls of a second interpreter, on whose thread the first one runs nothing. What a call
+ * without the lock runs is not known up to 3.11, and that is said. */
+static void check_embedded(const char *library, const char *home, bool knows_all)
+{
+    static const char script[] = "cd $FOLDER; printf 'getppid\nunlink\n' >list\n"
+                                 "$SONDE run --record list -- $PROGRAM $LIBRARY 2>&1\n";
+    char sonde[4096], program[4096], folder[4096], path[1100], root[1100];
+    snprintf(path, sizeof path, "LIBRARY=%s", library);
+    snprintf(root, sizeof root, "PYTHONHOME=%s", home);
+    snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
+    snprintf(program, sizeof program, "PROGRAM=%s/tests/integration/script/script_embedded",
+             test_build_dir());
+    snprintf(folder, sizeof folder, "FOLDER=%s", test_folder());
+    const char *env[] = {sonde, program, folder, path, root, "PATH=/usr/bin:/bin", NULL};
+    struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 50);
+    const char *getppid = strstr(run.out, "\ngetppid  1 call from 1 stack");
+    const char *unlink = strstr(run.out, "\nunlink  1 call from 1 stack");
+    CHECK(getppid != NULL && unlink != NULL);
+    CHECK_CONTAINS(getppid < unlink ? getppid : unlink, "serve");
+    CHECK_CONTAINS(getppid, "<string>:3  [Python]");
+    CHECK((strstr(run.out, "<string>:5  [Python]") != NULL) == knows_all);
+    CHECK((strstr(run.out, "Python functions of 1 call are not shown: no thread that the "
+                           "interpreter knows has this stack") != NULL) == !knows_all);
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(recorded_calls_of_a_second_interpreter_3_11, 60)
+{
+    static const char library[] = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0";
+    if (access(library, R_OK) != 0) {
+        SKIP("no libpython3.11");
+    }
+    check_embedded(library, "/usr", false);
+}
+
+static void check_embedded_of_pyenv(const char *version, bool knows_all)
+{
+    char library[2048], home[1024], path[1024];
+    find_python(version, path);
+    snprintf(home, sizeof home, "%.*s", (int)(strlen(path) - strlen("/bin/python3")), path);
+    snprintf(library, sizeof library, "%s/lib/libpython%.*s.so.1.0", home,
+             (int)(strrchr(version, '.') - version), version);
+    check_embedded(library, home, knows_all);
+}
+
+TEST_TIMEOUT(recorded_calls_of_a_second_interpreter_3_9, 60)
+{
+    check_embedded_of_pyenv("3.9.18", false);
+}
+
+TEST_TIMEOUT(recorded_calls_of_a_second_interpreter_3_12, 60)
+{
+    check_embedded_of_pyenv("3.12.1", true);
+}
+
+TEST_TIMEOUT(recorded_calls_of_a_second_interpreter_3_13, 60)
+{
+    check_embedded_of_pyenv("3.13.0", true);
+}
