@@ -36,13 +36,14 @@ static void check_script(const struct collector_run *run, const char *script, co
 TEST_TIMEOUT(full_disk_refuses_reports_and_loses_none, 120)
 {
     struct collector_run run = start_with_mishaps(NULL);
+    check_script(&run, "report 1", "201\n");
+    collector_settle(&run);
     check_script(&run,
-                 "report 1; touch full; "
-                 "report 2; "
+                 "touch full; report 2; "
                  "grep -c disk answer; get /healthz; "
                  "get /api/projects/default/reports | grep -c '\"id\"'; rm full; "
                  "report 3",
-                 "201\n507\n1\nok\n1\n201\n");
+                 "507\n1\nok\n1\n201\n");
     collector_settle(&run);
     check_script(&run, "get /metrics | grep 'reports_stored_total [0-9]'; get /readyz",
                  "sonde_collector_reports_stored_total 2\nready\n");
