@@ -18,6 +18,7 @@ struct python_types {
     uint64_t code, text, bytes, number, task, coroutine, bound, dict, tuple, list, future,
         gathering;
     uint64_t function, method, partial, wrapper, group, set, summary, summaries;
+    uint64_t async_generator, generator_step;
 };
 
 /* A copy of an object without its head (PyObject). */

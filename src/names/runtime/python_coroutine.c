@@ -22,10 +22,24 @@ static uint64_t word(const uint8_t *bytes, unsigned offset)
     return sonde__base_le64(bytes + offset);
 }
 
+/* Asynchronous generators have their frames as coroutines do. */
 static bool is_coroutine(struct python *python, struct sonde__view *view, const uint8_t *bytes)
 {
-    return python_is_of_type(&python->codes, view, bytes, "coroutine",
-                             &python->codes.types.coroutine);
+    struct python_types *types = &python->codes.types;
+    return python_is_of_type(&python->codes, view, bytes, "coroutine", &types->coroutine) ||
+           python_is_of_type(&python->codes, view, bytes, "async_generator",
+                             &types->async_generator);
+}
+
+/* What `async for` awaits is one step of a generator, which it points to. */
+static uint64_t generator_of_step(struct python *python, struct sonde__view *view, uint64_t object)
+{
+    enum { STEP_GENERATOR = 16 };
+    const uint8_t *bytes = sonde__view_at(view, object, STEP_GENERATOR + 8, false);
+    bool is_step =
+        bytes != NULL && python_is_of_type(&python->codes, view, bytes, "async_generator_asend",
+                                           &python->codes.types.generator_step);
+    return is_step ? word(bytes, STEP_GENERATOR) : object;
 }
 
 uint64_t python_coroutine_of(struct python *python, struct sonde__view *view, uint64_t frame)
@@ -118,7 +132,8 @@ uint32_t python_task_frames(struct python *python, struct sonde__view *view, uin
     uint64_t at = bytes != NULL ? word(bytes, python->layout.task_coroutine) : 0;
     uint32_t count = 0;
     while (at != 0 && count < capacity &&
-           find_suspended(python, view, at, &ret_frames[count], &at)) {
+           find_suspended(python, view, generator_of_step(python, view, at), &ret_frames[count],
+                          &at)) {
         count++;
     }
     return count;

@@ -2,6 +2,7 @@
 # Event loops of two threads that wait, and what all their tasks wait for. It prints the tasks as the
 # interpreter itself has them, then nothing changes any more.
 import asyncio
+import gc
 import json
 import os
 import threading
@@ -26,6 +27,19 @@ async def times_out():
     await asyncio.wait_for(named(waits_for([asyncio.Event().wait()]), "waits for an event"), 600)
 
 
+async def stream(n):
+    if n > 0:
+        async for value in stream(n - 1):
+            yield value
+    await nap(1)
+    yield n
+
+
+async def reads():
+    async for value in stream(2):
+        print(value)
+
+
 def named(coroutine, name):
     task = asyncio.ensure_future(coroutine)
     task.set_name(name)
@@ -41,16 +55,21 @@ def circle():
 
 def frames(task):
     found, coroutine = [], task.get_coro()
-    while getattr(coroutine, "cr_frame", None) is not None:
-        file = os.path.basename(coroutine.cr_code.co_filename)
-        found.insert(0, (coroutine.cr_code.co_name, file, coroutine.cr_frame.f_lineno))
-        coroutine = coroutine.cr_await
-    return found
+    while True:
+        if type(coroutine).__name__ == "async_generator_asend":
+            coroutine = next(o for o in gc.get_referents(coroutine) if hasattr(o, "ag_frame"))
+        kind = "ag_" if hasattr(coroutine, "ag_frame") else "cr_"
+        frame, code = (getattr(coroutine, kind + name, None) for name in ("frame", "code"))
+        if frame is None:
+            return found
+        found.insert(0, (code.co_name, os.path.basename(code.co_filename), frame.f_lineno))
+        coroutine = getattr(coroutine, kind + "await")
 
 
 async def main(clients, done):
     circle()
     asyncio.ensure_future(times_out())
+    named(reads(), "reads a stream")
     asyncio.get_running_loop().call_later(0.5, lambda: done(asyncio.all_tasks()))
     await serves(clients)
 

@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 # The awaiters of what is not awaited by another name: names of tasks from the innermost on.
-AWAITED = {"client": ["Task"], "in a circle": ["in a circle"], "waits for an event": ["Task"]}
+AWAITED = {"client": ["Task"], "in a circle": ["in a circle"], "waits for an event": ["Task"],
+           "reads a stream": []}
 
 
 def script(frames):
