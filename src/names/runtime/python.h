@@ -155,12 +155,13 @@ enum { PYTHON_INTERPRETERS_MAX = 256, PYTHON_THREADS_MAX = 32768 };
 const char *python_find_thread(struct python *python, struct sonde__view *view, uint64_t tid,
                                struct python_thread *ret_states, uint32_t capacity,
                                uint32_t *ret_count);
-/* The same of the states whose innermost call of the loop is on a native stack, whatever thread
- * they state. Versions up to 3.10 have none: their frames do not show where they run. */
+/* The same of the states whose innermost call of the loop is on the native stack of the thread,
+ * whatever thread they state: they are noted as this one's. Versions up to 3.10 have none: their
+ * frames do not show where they run. */
 struct python_span {
     uint64_t start, end;
 };
-const char *python_find_on_stack(struct python *python, struct sonde__view *view,
+const char *python_find_on_stack(struct python *python, struct sonde__view *view, uint64_t tid,
                                  const struct python_span *span, struct python_thread *ret_states,
                                  uint32_t capacity, uint32_t *ret_count);
 /* Get the state of the interpreter's lock for the thread: sets `lock` and the lock_ members of

@@ -232,7 +232,7 @@ static uint64_t innermost_call(const struct python *python, struct sonde__view *
     return 0;
 }
 
-const char *python_find_on_stack(struct python *python, struct sonde__view *view,
+const char *python_find_on_stack(struct python *python, struct sonde__view *view, uint64_t tid,
                                  const struct python_span *span, struct python_thread *ret_states,
                                  uint32_t capacity, uint32_t *ret_count)
 {
@@ -241,6 +241,7 @@ const char *python_find_on_stack(struct python *python, struct sonde__view *view
     for (size_t i = 0; why == NULL && i < python->thread_count && *ret_count < capacity; i++) {
         uint64_t call = innermost_call(python, view, python->threads[i].state);
         if (call >= span->start && call < span->end) {
+            python->threads[i].tid = tid; /* if it holds the lock, this is who does */
             ret_states[(*ret_count)++] = python->threads[i];
         }
     }

@@ -108,8 +108,9 @@ static const char *look_once(struct sonde__runtime *r, uint64_t tid, const struc
     struct python_thread states[STATES_MAX];
     uint32_t count = 0, with_frames = 0;
     const char *why =
-        span == NULL ? python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count)
-                     : python_find_on_stack(&r->python, &r->view, span, states, STATES_MAX, &count);
+        span == NULL
+            ? python_find_thread(&r->python, &r->view, tid, states, STATES_MAX, &count)
+            : python_find_on_stack(&r->python, &r->view, tid, span, states, STATES_MAX, &count);
     r->chain.count = r->chain.run_count = 0;
     r->chain.lost_count = 0;
     r->chain.is_switched = false;

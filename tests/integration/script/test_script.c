@@ -312,14 +312,14 @@ static void check_forked(const char *version, const char *how, const char *line)
     const char *inner = strstr(run.out, " serve "), *outer = strstr(run.out, " main ");
     CHECK(inner != NULL && outer != NULL && inner < outer);
     CHECK_CONTAINS(inner, line);
-    CHECK_CONTAINS(outer, "forked.py:18  [Python]");
+    CHECK_CONTAINS(outer, "forked.py:28  [Python]");
     test_run_done(&run);
 }
 
 #define FORKED(name, version)                                                                      \
     TEST_TIMEOUT(functions_after_a_fork_of_c_##name, 60)                                           \
     {                                                                                              \
-        check_forked(version, "waits", "forked.py:12  [Python]");                                  \
+        check_forked(version, "waits", "forked.py:22  [Python]");                                  \
     }
 
 FORKED(3_8, "3.8.18")
@@ -328,6 +328,32 @@ FORKED(3_11, "/usr/bin/python3")
 FORKED(3_12, "3.12.1")
 FORKED(3_13, "3.13.0")
 FORKED(3_14, "3.14")
+
+/* Who holds the lock is known by the state that holds it. */
+TEST_TIMEOUT(lock_after_a_fork_of_c, 60)
+{
+    static const char script[] =
+        "cd $FOLDER; mkfifo end; exec 3<>end; /usr/bin/python3 $PROGRAM locks <end >child & P=$!\n"
+        "until [ -s child ]; do sleep 0.05; done; read C <child\n"
+        "for i in $(seq 100); do\n"
+        "    $SONDE stacks --no-network $C >stacks\n"
+        "    grep -q 'blocked in futex  Python' stacks && break\n"
+        "    sleep 0.1\n"
+        "done\n"
+        "kill -KILL $C $P; sed \"s/held by thread $C /held by the child /\" stacks\n";
+    char sonde[4096], program[4096], folder[4096];
+    if (access("/usr/bin/python3", X_OK) != 0) {
+        SKIP("no python3");
+    }
+    snprintf(sonde, sizeof sonde, "SONDE=%s/cli/sonde", test_build_dir());
+    snprintf(program, sizeof program, "PROGRAM=%s/tests/integration/script/forked.py",
+             test_source_dir());
+    snprintf(folder, sizeof folder, "FOLDER=%s", test_folder());
+    const char *env[] = {sonde, program, folder, "PATH=/usr/bin:/bin", NULL};
+    struct test_run run = test_run((const char *[]){"bash", "-c", script, NULL}, env, NULL, 50);
+    CHECK_CONTAINS(run.out, "blocked in futex  Python's lock (GIL), held by the child (python3)");
+    test_run_done(&run);
+}
 
 TEST_TIMEOUT(functions_of_a_child_that_runs, 60)
 {

@@ -118,6 +118,7 @@ static struct sonde__script by_place(struct sonde__runtime *runtime, uint64_t ti
     native.count = native.lost_at = 2;
     native.end = SONDE_END_ROOT;
     const struct sonde__runtime_native with = {.stack = &native, .sp = sp, .outer_sp = outer_sp};
+    runtime->python.heads = 0; /* list the threads anew: what the last one found is kept */
     sonde__runtime_read(runtime, tid, &script);
     sonde__runtime_read_by_place(runtime, tid, &with, &script);
     return script;
