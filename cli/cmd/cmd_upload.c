@@ -18,11 +18,14 @@
 #include "cli_upload.h"
 #include "cmd.h"
 #include "host_clock.h"
+#include "host_writer.h"
 #include "report_read.h"
 #include "upload_sender.h"
 #include "watch_spooled.h"
 
 #define NS_PER_S 1000000000u
+/* How long to wait for the writer of a report. */
+#define WRITTEN_NS (10 * (uint64_t)NS_PER_S)
 
 struct request {
     struct sonde__cli_upload upload;
@@ -161,6 +164,20 @@ static struct sonde_upload_item item_of(const struct sonde__upload_verdict *verd
     };
 }
 
+/* The writer may go on after the program has ended, for as long as names take. Part of a report
+ * would be taken for all of it: the server has its id then, and wants no more. */
+static bool is_whole(const struct job *job, const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) ||
+        sonde__host_writer_await(path, 0, WRITTEN_NS)) {
+        return true;
+    }
+    sonde__cli_error(job->command, "%s: it is still written: send it when its program has ended",
+                     path);
+    return false;
+}
+
 static int send_file(struct job *job, const char *path)
 {
     const char *need[SONDE__UPLOAD_NEED_MAX + 1];
@@ -169,6 +186,9 @@ static int send_file(struct job *job, const char *path)
     struct sonde__upload_state state = {0}, address = {0};
     struct sonde__cli_input input;
     bool again;
+    if (!is_whole(job, path)) {
+        return SONDE__CLI_FAILED;
+    }
     int exit_code = sonde__cli_input_read(job->command, path, sonde__report_begins, &input);
     if (exit_code != SONDE__CLI_OK) {
         return exit_code;

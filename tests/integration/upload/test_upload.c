@@ -25,6 +25,21 @@ TEST_TIMEOUT(a_file_is_sent_and_stays, 60)
            "asked: 2");
 }
 
+/* Its writer has the file locked: a second later it has all of it, or it goes on. */
+TEST_TIMEOUT(a_file_that_is_written_is_sent_when_it_is_whole, 60)
+{
+    EXPECT("ok",
+           REPORTS(1) "mv spool/*.sonde one; head -c 100 one >part; "
+                      "flock part sh -c 'sleep 1; cat one >part' & sleep 0.3; "
+                      "$SONDE upload --to $URL part; echo exit $?; wait $!; "
+                      "cmp one srv/*.sonde && echo whole",
+           "stored\n", "exit 0\nwhole\n", "asked: 1");
+    EXPECT("ok",
+           REPORTS(1) "mv spool/*.sonde one; flock one sleep 40 & sleep 0.3; "
+                      "$SONDE upload --to $URL one; echo exit $?; kill $!",
+           "one: it is still written", "exit 1\n", "asked: 0");
+}
+
 TEST_TIMEOUT(the_request_is_as_the_protocol_says, 60)
 {
     EXPECT("ok",
