@@ -200,11 +200,12 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     const struct sonde__watch_decision *d = &loop->decision;
     bool replaced = loop->slot->loop_changes != loop->loop_changes;
     if (replaced || has_left(s, loop, open)) {
-        sonde__watch_print(s->writer,
-                           "thread %llu: %s; what looked like a stall of %llu ms was none",
+        /* a loop whose first turns wait by different paths is taken for another one, too */
+        sonde__watch_print(s->writer, "thread %llu: %s; what looked like a stall of %llu ms %s",
                            (unsigned long long)loop->tid,
                            replaced ? "another wait proved to be its loop" : "it has left its loop",
-                           (unsigned long long)(duration_ns / MS));
+                           (unsigned long long)(duration_ns / MS),
+                           replaced ? "may have been one, and is not reported" : "was none");
         sonde__watch_live_take_back(s, loop);
         sonde__watch_stall_done(stall);
         return;
