@@ -268,16 +268,22 @@ TEST(unknown_frame_pointer_is_inferred)
 }
 #endif
 
+/* Not in the function that recurses, whose frames have to be small. */
+static __attribute__((noinline)) void walk_deep(void)
+{
+    struct sonde__regs regs;
+    live_regs_here(&regs);
+    struct sonde__walk walk = live_walk(pair.live, &regs);
+    sonde_stack_init(&pair.ours, pair.pcs, pair.how, 256, SONDE_OUTER_FRAMES);
+    sonde__unwind_walk(&walk, &pair.ours);
+}
+
 /* A million frames: nothing recurses in the walk, and both ends are kept. */
 static __attribute__((noinline)) int recurse_deep(int depth)
 {
     volatile unsigned kept = (unsigned)depth;
     if (depth == 0) {
-        struct sonde__regs regs;
-        live_regs_here(&regs);
-        struct sonde__walk walk = live_walk(pair.live, &regs);
-        sonde_stack_init(&pair.ours, pair.pcs, pair.how, 256, SONDE_OUTER_FRAMES);
-        sonde__unwind_walk(&walk, &pair.ours);
+        walk_deep();
         return 0;
     }
     return (int)((unsigned)recurse_deep(depth - 1) + kept);
