@@ -10,7 +10,10 @@
 #include "collector.h"
 #include "say.h"
 
-#define DAY_NS ((uint64_t)86400 * 1000000000u)
+#define DAY_NS    ((uint64_t)86400 * 1000000000u)
+#define SECOND_NS ((uint64_t)1000000000u)
+/* A clock that is ahead by more was set: none drifts so far before it is noticed. */
+#define AHEAD_NS (3600 * SECOND_NS)
 
 /* Between two steps of a round others write. */
 enum { STEP_PAUSE_MS = 20 };
@@ -20,6 +23,7 @@ struct keeper {
     struct blobs blobs;
     struct keeper_options options;
     struct clock_age age;
+    bool is_ahead_told;
     pthread_t thread;
     pthread_mutex_t mutex; /* of is_ending */
     pthread_cond_t ends;
@@ -61,12 +65,25 @@ static void drop(void *ctx, const struct hash *blob)
     }
 }
 
+/* The time by which ages are counted. */
+static uint64_t age_now(struct keeper *keeper)
+{
+    uint64_t wall_ns = collector_now_ns();
+    uint64_t now_ns = clock_age_now(&keeper->age, wall_ns, collector_steady_ns());
+    if (wall_ns - now_ns > AHEAD_NS && !keeper->is_ahead_told && keeper->options.days != 0) {
+        say_error("the clock was set forward by %llu s: what is old by it is kept until the next"
+                  " start",
+                  (unsigned long long)((wall_ns - now_ns) / SECOND_NS));
+        keeper->is_ahead_told = true;
+    }
+    return now_ns;
+}
+
 /* Look at all once. */
 static void make_round(struct keeper *keeper)
 {
     struct store_keep_cursor cursor = {0, 0};
-    uint64_t now_ns = clock_age_now(&keeper->age, collector_now_ns(), collector_steady_ns());
-    const struct store_keep keep = keeper_rule(&keeper->options, now_ns);
+    const struct store_keep keep = keeper_rule(&keeper->options, age_now(keeper));
     do {
         uint32_t count;
         if (store_keep(keeper->store, &keep, &cursor, drop, keeper, &count) != STORE_OK) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector.h"
 
@@ -145,6 +146,9 @@ TEST_TIMEOUT(clock_that_is_set_forward_removes_nothing, 120)
                  "sqlite3 data/collector.db 'SELECT count(*) FROM report'",
                  "1\n2\n");
     collector_stop(&run);
+    char *log = program_output(&run.program);
+    CHECK(strstr(log, "the clock was set forward by 3153") != NULL); /* a year, in seconds */
+    free(log);
 }
 
 /* A failure is tried again, and what is old is removed, after as long as before. */
