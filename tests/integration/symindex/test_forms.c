@@ -19,11 +19,14 @@ __attribute__((constructor)) static void load_libraries(void)
     }
 }
 
-/* Run a shell script in the test's folder: $0 is the folder, $S the sources of sonde. */
+/* Run a shell script in the test's folder: $0 is the folder, $S the sources of sonde. A compiler
+ * cache would give files of another folder, with the paths of that one. */
 static void sh(const char *script)
 {
     char command[4096];
-    snprintf(command, sizeof command, "S=%s; set -e; cd \"$0\"; %s", test_source_dir(), script);
+    snprintf(command, sizeof command,
+             "CCACHE_DISABLE=1; export CCACHE_DISABLE; S=%s; set -e; cd \"$0\"; %s",
+             test_source_dir(), script);
     const char *argv[] = {"sh", "-c", command, test_folder(), NULL};
     struct test_run run = test_run(argv, NULL, NULL, 200);
     if (run.status != 0) {
