@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "manifest_plist.h"
+#include "manifest_file.h"
 #include "mem_heap.h"
 
 #define MANIFEST "PrivacyInfo.xcprivacy"

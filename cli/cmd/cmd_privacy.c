@@ -6,7 +6,7 @@
 #include "cmd.h"
 #include "findings_manifest.h"
 #include "manifest_bundle.h"
-#include "manifest_plist.h"
+#include "manifest_file.h"
 
 struct request {
     uint32_t fail_on; /* enum sonde__report_severity; 0: not given */

@@ -7,7 +7,7 @@ unpacked_build=(libc++abi-19-dev)
 packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-multiarch libc6-dbg gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross libstdc++6-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev
     tk python3-tk xvfb xterm libsdl2-dev emacs-nox
-    libglib2.0-dev libuv1-dev libevent-dev libsystemd-dev tcl llvm-19 clang-19 lld-19 libobjc4 sqlite3 libsqlite3-dev dwz xz-utils nodejs golang-go make git curl procps groff-base openssl python3-zstandard python3-dbusmock python3-pytest python3-yaml python3-jsonschema libplist3 dbus strace lsof iproute2 psmisc ltrace)
+    libglib2.0-dev libuv1-dev libevent-dev libsystemd-dev tcl llvm-19 clang-19 lld-19 libobjc4 sqlite3 libsqlite3-dev dwz xz-utils nodejs golang-go make git curl procps groff-base openssl python3-zstandard python3-dbusmock python3-pytest python3-yaml python3-jsonschema dbus strace lsof iproute2 psmisc ltrace)
 wanted_test=(chromium) # opens exports for speedscope
 unpacked_test=(nginx luajit redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop
     libhiredis0.14 liblzf1 postgresql-15 libpq5 libgnustep-base1.28 debuginfod libmicrohttpd12 libarchive13 libblocksruntime0

@@ -11,7 +11,6 @@ enum sonde__host_library {
     SONDE__HOST_ZSTD,
     SONDE__HOST_LZMA,
     SONDE__HOST_DEBUGINFOD,
-    SONDE__HOST_PLIST,
     SONDE__HOST_UPLOAD, /* libsonde-upload: names[0] is a file's name, null if it is not built */
     SONDE__HOST_LIBRARY_COUNT
 };

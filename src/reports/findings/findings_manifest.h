@@ -16,15 +16,26 @@
 #define SONDE__MANIFEST_ENTRIES_MAX 64u
 #define SONDE__MANIFEST_CATEGORIES  5u
 
+/* Real manifests have some kilobytes. */
+#define SONDE__MANIFEST_BYTES ((size_t)1 << 20)
+
 /* What a manifest declares. */
 struct sonde__manifest_entry {
     char category[96];
+    char reasons[128]; /* "C617.1 3B52.1"; the first ones, if they do not fit */
     uint32_t reason_count;
 };
 struct sonde__manifest {
     struct sonde__manifest_entry entries[SONDE__MANIFEST_ENTRIES_MAX];
     uint32_t count;
 };
+
+/* Add what a PrivacyInfo.xcprivacy declares to `manifest`: a property list, as XML or binary
+ * (findings_plist.h). Returns OK | CORRUPT | LIMIT | MEMORY: ret_error says what is wrong, and
+ * `manifest` is as it was. */
+SONDE_NODISCARD enum sonde_status sonde__manifest_read(const void *bytes, size_t size,
+                                                       struct sonde__manifest *manifest,
+                                                       struct sonde_error *ret_error);
 
 enum sonde__manifest_state {
     SONDE__MANIFEST_UNDECLARED,       /* called by the program's own code, and not declared */

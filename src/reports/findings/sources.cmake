@@ -1,8 +1,13 @@
 set(sources
     findings.c
     findings_manifest.c
+    findings_manifest_read.c
     findings_manifest_view.c
     findings_places.c
+    findings_plist.c
+    findings_plist_binary.c
+    findings_plist_list.c
+    findings_plist_xml.c
     findings_rules.c
     findings_sarif.c
     findings_suppress.c

@@ -9,7 +9,7 @@
 
 /* Run a line of shell in the test's folder, with `manifest FORMAT CATEGORY=REASONS…` to make one,
  * and a recording of a program that calls stat() 3 times and statvfs() once. */
-static struct test_run run_line(const char *line)
+static struct test_run run_privacy(const char *line)
 {
     static char command[8192];
     const char *const argv[] = {"bash", "-c", command, NULL};
@@ -37,16 +37,6 @@ static struct test_run run_line(const char *line)
              "}\n%s",
              test_folder(), program_sonde(), line);
     return test_run(argv, NULL, NULL, 60);
-}
-
-/* SKIPs without libplist. */
-static struct test_run run_privacy(const char *line)
-{
-    struct test_run run = run_line(line);
-    if (run.status == 6 && strstr(run.err, "libplist") != NULL) {
-        SKIP("no libplist (./dev setup test)");
-    }
-    return run;
 }
 
 /* The line of a category. */

@@ -11,8 +11,6 @@ const struct sonde__host_library_name sonde__host_library_names[SONDE__HOST_LIBR
     [SONDE__HOST_ZSTD] = {{"libzstd.1.dylib"}, "libzstd.1.dylib (Homebrew: zstd)"},
     [SONDE__HOST_LZMA] = {{"liblzma.5.dylib"}, "liblzma.5.dylib (Homebrew: xz)"},
     [SONDE__HOST_DEBUGINFOD] = {{"libdebuginfod.1.dylib"}, "libdebuginfod.1.dylib (elfutils)"},
-    [SONDE__HOST_PLIST] = {{"libplist-2.0.4.dylib", "libplist-2.0.3.dylib"},
-                           "libplist-2.0.4.dylib (Homebrew: libplist)"},
     [SONDE__HOST_UPLOAD] = {{NULL}, "libsonde-upload, which is not built for this system"},
 };
 

@@ -9,8 +9,6 @@ const struct sonde__host_library_name sonde__host_library_names[SONDE__HOST_LIBR
     [SONDE__HOST_LZMA] = {{"liblzma.so.5"}, "liblzma.so.5 (Debian: liblzma5)"},
     [SONDE__HOST_DEBUGINFOD] = {{"libdebuginfod.so.1"},
                                 "libdebuginfod.so.1 (Debian: libdebuginfod1)"},
-    [SONDE__HOST_PLIST] = {{"libplist-2.0.so.4", "libplist-2.0.so.3"},
-                           "libplist (Debian: libplist3)"},
     [SONDE__HOST_UPLOAD] = {{"libsonde-upload.so.0"}, "libsonde-upload.so.0"},
 };
 
