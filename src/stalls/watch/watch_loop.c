@@ -149,6 +149,23 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     return true;
 }
 
+/* A turn has ended by its own stamps, and not because another wait proved to be the loop. Where the
+ * machine may have stood still, it may have been a stall. */
+static void count_turn(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
+{
+    const struct sonde__watch_decision *d = &loop->decision;
+    if (loop->slot->loop_changes != loop->loop_changes) {
+        return;
+    }
+    if (d->counted_ns < d->threshold_ns && sonde__watch_decide_most(d) >= d->threshold_ns) {
+        sonde__watch_count_unsure(s, sonde__watch_decide_most(d));
+    }
+    if (loop->kind == SONDE__REPORT_STALL_LOOP) {
+        sonde__watch_turns_add(&s->turns, d->counted_ns);
+        s->longest_ns = sonde__base_max(s->longest_ns, d->counted_ns);
+    }
+}
+
 /* Inspect the current turn, which may begin with this look. thread: null: not known. */
 static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                          struct sonde__watch_look *look,
@@ -184,20 +201,10 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
         loop->first_ns = look->now_ns;
         sonde__watch_begin_turn(s, loop);
     }
-    /* by its own stamps, and not because another wait proved to be the loop */
-    bool ended = d->phase != SONDE__WATCH_IDLE && !lasts && look->ended_ns != 0 &&
-                 loop->slot->loop_changes == loop->loop_changes;
+    bool ended = d->phase != SONDE__WATCH_IDLE && !lasts && look->ended_ns != 0;
     enum sonde__watch_action action = sonde__watch_decide(d, look);
-    ended = ended && loop->kind == SONDE__REPORT_STALL_LOOP;
     if (ended) {
-        sonde__watch_turns_add(&s->turns, d->counted_ns);
-    }
-    if (ended && d->counted_ns < d->threshold_ns &&
-        sonde__watch_decide_most(d) >= d->threshold_ns) {
-        sonde__watch_count_unsure(s, sonde__watch_decide_most(d));
-    }
-    if (ended && d->counted_ns > s->longest_ns) {
-        s->longest_ns = d->counted_ns;
+        count_turn(s, loop);
     }
     loop->seen_ns = lasts ? d->counted_ns : loop->seen_ns;
     sonde__watch_act(s, loop, action, look->now_ns);
@@ -386,7 +393,9 @@ void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watc
         return;
     }
     if (ended_ns != 0) {
-        sonde__watch_act(s, loop, sonde__watch_decide(d, &over), over.now_ns);
+        enum sonde__watch_action action = sonde__watch_decide(d, &over);
+        count_turn(s, loop);
+        sonde__watch_act(s, loop, action, over.now_ns);
     } else if (d->phase == SONDE__WATCH_STALL) {
         sonde__watch_report_open(s, loop);
     }

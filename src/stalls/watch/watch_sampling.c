@@ -24,6 +24,10 @@
 /* How many of them are asked for at once: it costs an interrupt of the thread's processor. Each
  * comes a little earlier before its look than the last one. */
 #define RUN_ON_SAMPLES 4u
+/* A look is long ago after so many planned samples. A thread that did not wait for more than this
+ * part of the time since its last sample only ran, or lacked a processor. */
+#define UNSEEN_STEPS 2u
+#define UNSEEN_PART  8u
 
 /* From here on the probe records the end of the turn, which may fall between two looks. */
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
@@ -352,6 +356,24 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     sonde__watch_cause_change(s->sampler, &loop->stall);
 }
 
+/* How long the thread ran since the last sample, at the end of its turn. Where that is long after
+ * the last look, because the watch had no processor, only counters read since then tell: they must
+ * show that the thread did not wait. */
+static uint64_t moved_till_end(const struct sonde__watch_loop *loop, uint64_t moved_ns,
+                               uint64_t end_ns, uint64_t duration_ns)
+{
+    const struct sonde__watch_account *a = &loop->account;
+    uint64_t unseen_ns = sonde__base_minus(duration_ns, loop->seen_ns);
+    uint64_t since_ns = sonde__base_minus(duration_ns, loop->stall.last_ns);
+    uint64_t ran_ns = sonde__base_minus(a->cpu_ns, loop->sampled.cpu_ns);
+    uint64_t waited_ns = sonde__base_minus(a->runqueue_ns, loop->sampled.runqueue_ns);
+    if (unseen_ns <= UNSEEN_STEPS * loop->decision.sample_ns) {
+        return moved_ns;
+    }
+    bool only_ran = a->at_ns >= end_ns && ran_ns + waited_ns + since_ns / UNSEEN_PART >= since_ns;
+    return only_ran ? sonde__base_max(moved_ns, ran_ns) : UINT64_MAX;
+}
+
 /* It is not known what a thread did after the last look if it was blocked then. */
 void sonde__watch_end_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                               uint64_t duration_ns)
@@ -364,6 +386,7 @@ void sonde__watch_end_samples(struct sonde__watch_session *s, struct sonde__watc
     }
     const struct sonde__watch_decision *d = &loop->decision;
     uint64_t end_ns = d->since_ns + duration_ns + d->excluded_ns;
+    gap.moved_ns = moved_till_end(loop, gap.moved_ns, end_ns, duration_ns);
     if (gap.moved_ns != 0 && duration_ns > loop->stall.last_ns + gap.step_ns) {
         (void)add_met(s, loop, end_ns, end_ns, duration_ns, false);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_math.h"
 #include "host_clock.h"
 #include "host_run.h"
 #include "image_cfi.h"
@@ -19,6 +20,8 @@
 #include "watch_scopes.h"
 
 #define MS 1000000ull
+/* The counters tell of a stall if they were read at most this part of it before its end. */
+#define UNREAD_PART 8u
 
 /* Capture the stacks of the child that the thread waits for. */
 static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_stall *stall)
@@ -193,6 +196,17 @@ static void push_stall(struct sonde__watch_session *s, const struct sonde__watch
     sonde__watch_writer_stall(s->writer, stall, &ended);
 }
 
+/* What the thread did with its time. Nothing is known if the counters were read last long before
+ * the end: what is not counted would seem to be a wait. */
+static void note_account(const struct sonde__watch_loop *loop, uint64_t end_ns,
+                         struct sonde__watch_stall *stall)
+{
+    uint64_t unread_ns = sonde__base_minus(end_ns, loop->account.at_ns);
+    bool is_known = unread_ns <= loop->decision.counted_ns / UNREAD_PART;
+    stall->cpu_ns = is_known ? loop->account.turn_cpu_ns : 0;
+    stall->runqueue_ns = is_known ? loop->account.turn_runqueue_ns : 0;
+}
+
 static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                          uint64_t duration_ns, bool open)
 {
@@ -223,11 +237,10 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     if (!open && loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_note_release(s, loop);
     }
-    stall->cpu_ns = loop->account.turn_cpu_ns;
-    stall->runqueue_ns = loop->account.turn_runqueue_ns;
-    sonde__watch_load_end(&loop->load, s->pid, loop->tid, d->since_ns,
-                          d->since_ns + d->counted_ns + d->excluded_ns, sonde__host_monotonic_ns(),
-                          &stall->load);
+    uint64_t end_ns = d->since_ns + d->counted_ns + d->excluded_ns;
+    note_account(loop, end_ns, stall);
+    sonde__watch_load_end(&loop->load, s->pid, loop->tid, d->since_ns, end_ns,
+                          sonde__host_monotonic_ns(), &stall->load);
     stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
     print_unread(s, stall);
     sonde__watch_live_end(s, loop, duration_ns, open);
