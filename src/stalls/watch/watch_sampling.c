@@ -297,10 +297,27 @@ static bool lacks_processor(const struct sonde__watch_session *s,
            sonde__watch_trace_is_off(&s->trace, loop);
 }
 
+/* The thread has been stopped since the look. Reading it woke it for a moment, so that the next
+ * look may find it ready to run. */
+static void hold(struct sonde__watch_loop *loop, struct sonde__sample *sample, uint64_t now_ns)
+{
+    sonde__sample_done(sample);
+    loop->held_ns = now_ns;
+    loop->decision.held = true;
+}
+
+/* Was the script that a thread runs not read with its sample? The kernel takes samples before the
+ * look with native functions only. */
+static bool lacks_script(const struct sonde__sample *sample)
+{
+    return sample->script.script.state == SONDE__SCRIPT_TORN;
+}
+
 void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                               uint64_t now_ns)
 {
     struct sonde__watch_gap gap = gap_of(s, loop);
+    const struct sonde__watch_mark mark = sonde__watch_stall_mark(&loop->stall);
     struct sonde__sample sample;
     bool stays = loop->stall.count > 0 && gap.moved_ns == 0;
     bool runs_on = gap.moved_ns != UINT64_MAX && loop->look.state == 'R' && loop->stall.count > 0;
@@ -315,7 +332,8 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     /* it may have waited since the first look, but was met before that, elsewhere */
     const struct sonde__thread *known = met || loop->found.tid == 0 ? NULL : &loop->found;
     gap.moved_ns = met && !runs_on ? UINT64_MAX : gap.moved_ns;
-    if (!sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
+    bool nameless = met && lacks_script(&loop->stall.samples[loop->stall.count - 1].sample);
+    if (!nameless && !sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
         if (met) { /* the sample is of just now */
             loop->sampled = loop->look;
             loop->unread = false;
@@ -328,11 +346,7 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
         return;
     }
     if (sample.capture.letter == 'T') {
-        /* It has been stopped since the look. Reading it woke it for a moment, so that the next
-         * look may find it ready to run. */
-        sonde__sample_done(&sample);
-        loop->held_ns = now_ns;
-        loop->decision.held = true;
+        hold(loop, &sample, now_ns);
         return;
     }
     /* the thread may have gone on before the watch did */
@@ -347,6 +361,9 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     }
     gap.moved_ns = with_more(gap.moved_ns, s, loop, &sample);
     uint64_t counted_ns = loop->decision.counted_ns + sonde__base_minus(taken_ns, now_ns);
+    if (nameless && !lacks_script(&sample)) {
+        sonde__watch_stall_return(&loop->stall, &mark);
+    }
     gap.even = gap.even || (loop->stall.count == 0 && has_only_run(loop, counted_ns, gap.step_ns));
     find_borders(s, loop, &sample, taken_ns, counted_ns, &gap);
     sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);

@@ -205,6 +205,26 @@ void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__samp
         .sample = *sample, .time_ns = from_ns, .weight_ns = counted_ns - from_ns};
 }
 
+struct sonde__watch_mark sonde__watch_stall_mark(const struct sonde__watch_stall *stall)
+{
+    return (struct sonde__watch_mark){stall->count, stall->uncovered_count, stall->last_ns,
+                                      stall->last_step_ns};
+}
+
+void sonde__watch_stall_return(struct sonde__watch_stall *stall,
+                               const struct sonde__watch_mark *mark)
+{
+    if (mark->uncovered_count == SONDE__WATCH_UNCOVERED_MAX) {
+        return; /* the last one may have grown */
+    }
+    while (stall->count > mark->count) {
+        sonde__sample_done(&stall->samples[--stall->count].sample);
+    }
+    stall->uncovered_count = mark->uncovered_count;
+    stall->last_ns = mark->last_ns;
+    stall->last_step_ns = mark->last_step_ns;
+}
+
 void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_ns,
                              uint64_t step_ns)
 {

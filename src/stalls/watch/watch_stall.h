@@ -115,6 +115,16 @@ bool sonde__watch_stall_wants(const struct sonde__watch_stall *stall, uint64_t c
 /* Add a sample that was taken at counted_ns. Ownership: takes what the sample holds. */
 void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
                             uint64_t counted_ns, const struct sonde__watch_gap *gap);
+/* Where a stall's samples end. */
+struct sonde__watch_mark {
+    uint32_t count, uncovered_count;
+    uint64_t last_ns, last_step_ns;
+};
+struct sonde__watch_mark sonde__watch_stall_mark(const struct sonde__watch_stall *stall);
+/* Drop the samples added since the mark: the next one to be added, of the same place, covers their
+ * time as well. */
+void sonde__watch_stall_return(struct sonde__watch_stall *stall,
+                               const struct sonde__watch_mark *mark);
 /* The thread has not run since the last sample, which therefore covers this time, too. */
 void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_ns,
                              uint64_t step_ns);

@@ -49,6 +49,31 @@ TEST(weights_of_samples)
     sonde__watch_stall_done(&stall);
 }
 
+/* A better sample of the same place takes the time of the one that was taken just before. */
+TEST(a_sample_that_is_taken_back_covers_nothing)
+{
+    struct sonde__watch_stall stall;
+    struct sonde__watch_gap gap = {
+        .step_ns = 10 * MS, .moved_ns = UINT64_MAX, .reason = SONDE__REPORT_UNCOVERED_LATE};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 10, &gap);
+    const struct sonde__watch_mark mark = sonde__watch_stall_mark(&stall);
+    add_sample(&stall, 2, 100, &gap);
+    CHECK_EQ(stall.uncovered_count, 2);
+    sonde__watch_stall_return(&stall, &mark);
+    add_sample(&stall, 3, 101, &gap);
+    sonde__watch_stall_end(&stall, 110 * MS, &gap);
+    CHECK_EQ(stall.count, 2);
+    CHECK_EQ(stall.samples[0].weight_ns, 15 * MS);
+    CHECK_EQ(stall.samples[1].sample.stack.pcs[0], 3);
+    CHECK_EQ(stall.samples[1].time_ns, 91 * MS);
+    CHECK_EQ(stall.samples[1].weight_ns, 19 * MS);
+    CHECK_EQ(stall.uncovered_count, 2);
+    CHECK_EQ(stall.uncovered[1].time_ns, 20 * MS);
+    CHECK_EQ(stall.uncovered[1].duration_ns, 71 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
 /* The scheduler tells when the thread left a place and came to the next. */
 TEST(weights_between_switches)
 {
