@@ -109,9 +109,11 @@ static void check_lock(const char *start)
     while (holder > run.out && strncmp(holder, "thread ", 7) != 0) {
         holder--;
     }
-    snprintf(waits, sizeof waits, "blocked in futex  Python's lock (GIL), held by thread %lu ",
+    snprintf(waits, sizeof waits, "blocked in futex  Python's lock (GIL), held by thread %lu",
              strtoul(holder + 7, NULL, 10));
     CHECK_CONTAINS(run.out, waits);
+    char next = strstr(run.out, waits)[strlen(waits)];
+    CHECK(next < '0' || next > '9');
     CHECK_CONTAINS(run.out, "blocked in clock_nanosleep  with Python's lock (GIL)\n");
     CHECK_CONTAINS(run.out, "blocked in clock_nanosleep\n");
     CHECK(strstr(strstr(holder, "\n"), "sleeps_with_it") != NULL);
