@@ -256,6 +256,13 @@ bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity
     return true;
 }
 
+/* glibc's and musl's, which may be started with a program as an argument. */
+static bool is_loader(const char *path)
+{
+    const char *name = sonde__base_file_name(path);
+    return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0;
+}
+
 static enum sonde__watch_carry judge(const char *path, const struct sonde__watch_image *image)
 {
     struct sonde__watch_image own;
@@ -268,7 +275,7 @@ static enum sonde__watch_carry judge(const char *path, const struct sonde__watch
         return SONDE__WATCH_OTHER_ARCH;
     }
     if (image->interpreter[0] == '\0') {
-        return SONDE__WATCH_STATIC;
+        return is_loader(path) ? SONDE__WATCH_LOADER : SONDE__WATCH_STATIC;
     }
     if (strncmp(sonde__base_file_name(image->interpreter), "ld-linux", 8) != 0) {
         return SONDE__WATCH_OTHER_LIBC;
@@ -305,6 +312,8 @@ const char *sonde__watch_carry_text(enum sonde__watch_carry carry)
     static const char *const text[] = {
         [SONDE__WATCH_CARRIES] = "it can carry the probe",
         [SONDE__WATCH_STATIC] = "it is statically linked",
+        [SONDE__WATCH_LOADER] = "it is the dynamic loader; start the program itself, "
+                                "or watch its process",
         [SONDE__WATCH_OTHER_LIBC] = "its C library is not glibc",
         [SONDE__WATCH_OTHER_ARCH] = "it is of another architecture or word size",
         [SONDE__WATCH_PRIVILEGED] = "it gains privileges when it starts",

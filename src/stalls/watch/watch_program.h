@@ -15,6 +15,7 @@
 enum sonde__watch_carry {
     SONDE__WATCH_CARRIES,
     SONDE__WATCH_STATIC,       /* no program interpreter */
+    SONDE__WATCH_LOADER,       /* the dynamic loader, which gets the program as an argument */
     SONDE__WATCH_OTHER_LIBC,   /* its interpreter is not glibc's loader */
     SONDE__WATCH_OTHER_ARCH,   /* another architecture or word size */
     SONDE__WATCH_PRIVILEGED,   /* setuid, setgid or file capabilities: the loader ignores us */

@@ -99,6 +99,7 @@ TEST(static_program)
     uint8_t raw[512];
     size_t size = make_elf(raw, true, own_machine(), NULL);
     CHECK_EQ(carry_of(write_program("static", raw, size)), SONDE__WATCH_STATIC);
+    CHECK_EQ(carry_of(write_program("ld-linux-x86-64.so.2", raw, size)), SONDE__WATCH_LOADER);
 }
 
 /* Two notes as readelf -n shows them: GNU's build id and, behind it, Go's. */
