@@ -60,10 +60,15 @@ static void read_one_by_one(void *ctx, struct sonde__runtime_piece *pieces, uint
     }
 }
 
+static bool is_its_build(const struct sonde__target_scripts *s, const struct sonde__image *image)
+{
+    return s->has_image && image->build_id.size == s->build_id.size &&
+           memcmp(image->build_id.bytes, s->build_id.bytes, s->build_id.size) == 0;
+}
+
 static bool is_its_image(const struct sonde__target_scripts *s, const struct sonde__image *image)
 {
-    return s->has_image && image->bias == s->bias && image->build_id.size == s->build_id.size &&
-           memcmp(image->build_id.bytes, s->build_id.bytes, s->build_id.size) == 0;
+    return image->bias == s->bias && is_its_build(s, image);
 }
 
 static bool is_still_there(const struct sonde__target *target)
@@ -84,8 +89,10 @@ bool sonde__target_is_interpreter(const struct sonde__target *target,
 
 bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image)
 {
+    const struct sonde__target_scripts *s = &target->scripts;
     const char *name = sonde__base_file_name(image->path);
-    return is_its_image(&target->scripts, image) &&
+    bool is_its = s->build_id.size != 0 ? is_its_build(s, image) : is_its_image(s, image);
+    return is_its &&
            (sonde__base_starts_with(name, "node") || sonde__base_starts_with(name, "libnode"));
 }
 

@@ -46,7 +46,8 @@ const char *sonde__target_runtime(struct sonde__target *target, const char **ret
 bool sonde__target_is_interpreter(const struct sonde__target *target,
                                   const struct sonde__image *image);
 
-/* Is it Node.js, or its library? Its own functions are shown, but are not the program's. */
+/* Is it Node.js, or its library? Its own functions are shown, but are not the program's. V8 may run
+ * a copy of its builtins, which is an image of its own. */
 bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image);
 
 /* Are script frames requested, and is there a runtime? */
