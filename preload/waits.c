@@ -96,7 +96,8 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
                                      .kind = kind,
                                      .instant = (flags & PRELOAD_INSTANT) != 0,
                                      .timed = (flags & PRELOAD_TIMED) != 0,
-                                     .learn = (flags & PRELOAD_LEARN) != 0};
+                                     .learn = (flags & PRELOAD_LEARN) != 0,
+                                     .early = true};
     if (page == NULL) {
         page = preload_claim_page(kind, wait.instant);
     }

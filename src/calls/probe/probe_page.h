@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 19u
+#define SONDE__PROBE_VERSION 20u
 /* Threads that wait in poll, epoll and the like at the same time. The largest program of our
  * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -56,6 +56,7 @@ enum sonde__probe_state {
     /* away from it, in a wait for the loop's object, which may be the loop's own wait. This time
      * does not count. */
     SONDE__PROBE_DOUBT = 2,
+    SONDE__PROBE_EARLY = 3, /* no loop is known; away from a wait that may be it (probe_early.h) */
 };
 #define SONDE__PROBE_STATE_MASK 3u
 
@@ -93,6 +94,7 @@ struct sonde__probe_long {
     uint64_t changes; /* loop_changes at its end */
     uint64_t object;  /* of the loop */
     int64_t long_ns;  /* of the slot */
+    bool early;       /* no loop was known (probe_early.h) */
 };
 
 struct sonde__probe_slot {
@@ -129,6 +131,12 @@ struct sonde__probe_slot {
     uint32_t rival;      /* index of that rival */
     uint64_t rival_ns;   /* since when */
     uint64_t candidates_lost;
+    uint32_t early; /* 1 + index of the candidate that may be the loop; 0: none */
+    uint64_t early_object, early_caller, early_sp; /* of its waits */
+    uint64_t early_since_ns;     /* the first one, since when there was no break */
+    _Atomic uint64_t early_lost; /* `beat` of the last early turn that has no end */
+    /* early_since_ns of what proved to be the loop; UINT64_MAX: another wait did; 0: not known */
+    _Atomic uint64_t early_proved_ns;
     /* When a wait that may be outside the loop made the thread idle within a turn; 0: none did */
     uint64_t hidden_ns;
     /* Turns that may have been long, or were followed by a long wait, or hidden by one; their end

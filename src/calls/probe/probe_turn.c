@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+#include "probe_early.h"
+#include "probe_place.h"
+
 static void reset_slot(struct sonde__probe_slot *slot)
 {
     const struct sonde__probe_candidate none = {0};
@@ -32,6 +35,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     atomic_store_explicit(&slot->unsure_turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->begun_ns, 0, memory_order_relaxed);
     slot->candidates_lost = 0;
+    sonde__probe_early_reset(slot);
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         slot->candidates[i] = none;
     }
@@ -70,35 +74,6 @@ struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uin
     return NULL;
 }
 
-static bool is_near(uint64_t a, uint64_t b)
-{
-    return (a > b ? a - b : b - a) <= SONDE__PROBE_SITE_BYTES;
-}
-
-/* How far `wait` stands outside `c`, in bytes; negative: inside. *ret_exact: by their levels. */
-static int64_t height_over(const struct sonde__probe_candidate *c, uint64_t sp, uint64_t level,
-                           bool *ret_exact)
-{
-    *ret_exact = level != 0 && c->level != 0;
-    return *ret_exact ? (int64_t)(level - c->level) : (int64_t)(sp - c->sp);
-}
-
-/* Certainly outside the call that `c` waits in. */
-static bool is_outside(const struct sonde__probe_candidate *c, uint64_t sp, uint64_t level)
-{
-    bool exact;
-    int64_t over = height_over(c, sp, level, &exact);
-    return over > (int64_t)(exact ? SONDE__PROBE_OUTER_BYTES : SONDE__PROBE_FAR_BYTES);
-}
-
-/* At the level of `c`, or outside, as far as the level is known. */
-static bool is_level(const struct sonde__probe_candidate *c, uint64_t sp, uint64_t level)
-{
-    bool exact;
-    int64_t over = height_over(c, sp, level, &exact);
-    return exact ? over >= 0 : over > (int64_t)SONDE__PROBE_FAR_BYTES;
-}
-
 /* Does one only ask, by another call than the other waits in? The number of descriptors and the
  * first of them are not the loop's own as an epoll descriptor is: a program asks everywhere whether
  * there is a key. */
@@ -115,7 +90,7 @@ static bool is_asked_elsewhere(const struct sonde__probe_candidate *c,
 static bool is_of(const struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
 {
     bool same_caller = c->caller == wait->caller;
-    bool near = is_near(c->sp, wait->sp);
+    bool near = sonde__probe_is_near(c->sp, wait->sp);
     if (c->kind == SONDE__PROBE_NONE) {
         return false;
     }
@@ -136,9 +111,16 @@ static void take_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->level = wait->level;
 }
 
+/* Does it matter which calls lead to the wait? */
+static bool has_paths(const struct sonde__probe_wait *wait)
+{
+    return wait->kind != SONDE__PROBE_EPOLL;
+}
+
 /* A loop may have two calls for its wait: Tcl has. So has an interpreter that specializes its
  * code (CPython 3.11 after eight rounds): a wait that recurred often by one path may have a
- * second one. */
+ * second one. An epoll descriptor is the loop's own: who waits on it by the same call is the same
+ * loop, whatever leads there. */
 static void note_path(struct sonde__probe_candidate *c, uint64_t path)
 {
     bool known = path == 0 || path == c->paths[0] || path == c->paths[1];
@@ -157,7 +139,7 @@ static void note_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->object = wait->object;
     c->kind = wait->kind;
     c->waited = c->waited || !wait->instant;
-    if (c->last_sp != 0 && !is_near(c->last_sp, wait->sp)) {
+    if (c->last_sp != 0 && !sonde__probe_is_near(c->last_sp, wait->sp)) {
         c->moves++;
         c->steady = 0;
     }
@@ -165,7 +147,9 @@ static void note_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->steady++;
     c->waits++;
     if (!wait->instant || c->alike < SONDE__PROBE_LEARN_WAITS) {
-        note_path(c, wait->path); /* a loop that only polls is recognized, but stays young */
+        note_path(c, has_paths(wait)
+                         ? wait->path
+                         : 0); /* a loop that only polls is recognized, but stays young */
     }
     if (wait->sp > c->sp || (c->steady >= SONDE__PROBE_SETTLED_WAITS && wait->sp != c->sp)) {
         take_place(c, wait);
@@ -190,6 +174,7 @@ static struct sonde__probe_candidate *find_candidate(struct sonde__probe_slot *s
     if (least->kind != SONDE__PROBE_NONE) {
         slot->candidates_lost++;
     }
+    sonde__probe_early_forget(slot, (uint32_t)(least - slot->candidates));
     *least = none;
     return least;
 }
@@ -207,6 +192,7 @@ static void replace_loop(struct sonde__probe_slot *slot, const struct sonde__pro
     slot->loop = *loop;
     slot->loop.moves = 0;
     slot->loop.varied = false;
+    sonde__probe_early_decide(slot, loop);
     slot->known_sp = 0;
     slot->asked = 0;
     slot->waited_ns = 0;
@@ -244,7 +230,8 @@ bool sonde__probe_is_young(const struct sonde__probe_slot *slot)
 bool sonde__probe_wants_path(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     bool wants = wait->learn && !wait->instant && !sonde__probe_is_weak(wait->kind) &&
-                 slot->walks < SONDE__PROBE_WALKS_MAX && sonde__probe_is_young(slot);
+                 has_paths(wait) && slot->walks < SONDE__PROBE_WALKS_MAX &&
+                 sonde__probe_is_young(slot);
     slot->walks += wants;
     return wants;
 }
@@ -263,7 +250,7 @@ static uint32_t waits_needed(const struct sonde__probe_candidate *c)
 static bool outlasts(const struct sonde__probe_slot *slot, const struct sonde__probe_candidate *c,
                      uint64_t now_ns)
 {
-    bool level = is_level(&slot->loop, c->sp, c->level);
+    bool level = sonde__probe_is_level(&slot->loop, c->sp, c->level);
     bool slow = sonde__probe_is_weak(c->kind) && !level;
     bool same = c->kind == slot->loop.kind && c->object == slot->loop.object;
     uint64_t needed_ns = same ? SONDE__PROBE_RIVAL_NS / 10
@@ -283,7 +270,7 @@ static bool is_outranked(const struct sonde__probe_slot *slot,
         bool exact;
         if (o != c && o->steady >= SONDE__PROBE_LEARN_WAITS && !o->varied &&
             o->kind != SONDE__PROBE_SLEEP && slot->waits - o->seen <= SONDE__PROBE_RECENT_WAITS &&
-            height_over(c, o->sp, o->level, &exact) >
+            sonde__probe_height_over(c, o->sp, o->level, &exact) >
                 (int64_t)(exact ? SONDE__PROBE_SITE_BYTES : SONDE__PROBE_FAR_BYTES)) {
             return true;
         }
@@ -324,15 +311,15 @@ static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait
                   struct sonde__probe_candidate *c)
 {
     uint32_t needed = waits_needed(c);
-    bool outside = is_outside(&slot->loop, c->sp, c->level);
+    bool outside = sonde__probe_is_outside(&slot->loop, c->sp, c->level);
     bool alike = sonde__probe_is_weak(c->kind) || c->alike + 1 >= SONDE__PROBE_LEARN_WAITS;
     if (!wait->learn || !alike || c->steady < needed) {
         /* its outermost wait is not a loop, so no deeper one is */
         if (wait->note && !wait->learn && wait->kind != SONDE__PROBE_CHILD &&
             wait->kind != SONDE__PROBE_SLEEP && slot->loop.kind != SONDE__PROBE_NONE &&
             c->steady >= SONDE__PROBE_LEARN_WAITS &&
-            (outside ||
-             (c->streak >= SONDE__PROBE_SITE_WAITS && is_level(&slot->loop, c->sp, c->level)))) {
+            (outside || (c->streak >= SONDE__PROBE_SITE_WAITS &&
+                         sonde__probe_is_level(&slot->loop, c->sp, c->level)))) {
             forget_loop(slot);
         }
         return false;
@@ -354,7 +341,8 @@ static bool is_site(const struct sonde__probe_slot *slot, const struct sonde__pr
 {
     return slot->loop.kind != SONDE__PROBE_NONE && !wait->instant && !is_young(slot) &&
            (wait->timed || sonde__probe_is_weak(slot->loop.kind)) && wait->caller == c->caller &&
-           c->streak >= SONDE__PROBE_SITE_WAITS && is_level(&slot->loop, wait->sp, wait->level);
+           c->streak >= SONDE__PROBE_SITE_WAITS &&
+           sonde__probe_is_level(&slot->loop, wait->sp, wait->level);
 }
 
 /* Not a turn. If the thread may be outside a turn, it does not count as busy until the loop's
@@ -364,12 +352,16 @@ static void note_nested(struct sonde__probe_slot *slot, const struct sonde__prob
 {
     uint64_t n = atomic_load_explicit(&slot->nested, memory_order_relaxed);
     bool weak = sonde__probe_is_weak(wait->kind);
-    bool level = is_level(&slot->loop, wait->sp, wait->level);
+    bool level = sonde__probe_is_level(&slot->loop, wait->sp, wait->level);
     atomic_store_explicit(&slot->nested, n + 1, memory_order_relaxed);
     if (wait->instant || (!wait->learn && !wait->note)) {
         return;
     }
-    if (is_outside(&slot->loop, wait->sp, wait->level) ||
+    if (slot->loop.kind == SONDE__PROBE_NONE) {
+        sonde__probe_early_interrupt(slot, wait);
+        return;
+    }
+    if (sonde__probe_is_outside(&slot->loop, wait->sp, wait->level) ||
         (is_young(slot) && (level || (wait->learn && !weak)))) {
         uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
         bool hides = (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_IDLE;
@@ -405,8 +397,9 @@ static bool refutes_rival(const struct sonde__probe_slot *slot,
                           const struct sonde__probe_wait *wait, bool young)
 {
     const struct sonde__probe_candidate *rival = &slot->candidates[slot->rival];
-    bool pause = sonde__probe_is_weak(rival->kind) &&
-                 (slot->loop.waited || !is_level(&slot->loop, rival->sp, rival->level));
+    bool pause =
+        sonde__probe_is_weak(rival->kind) &&
+        (slot->loop.waited || !sonde__probe_is_level(&slot->loop, rival->sp, rival->level));
     return (!young && slot->asked < SONDE__PROBE_ASKS) || !wait->instant || pause;
 }
 
@@ -440,8 +433,9 @@ static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_
     return true;
 }
 
-/* Another wait than the loop's. True: a turn begins with it. */
-static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+/* Another wait than the loop's. True: a turn begins with it. *ret_early: an early one does. */
+static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait,
+                       bool *ret_early)
 {
     if (!wait->learn && !wait->note) {
         return false;
@@ -453,7 +447,9 @@ static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe
         note_rival(slot, (uint32_t)(c - slot->candidates), wait->now_ns);
         note_streak(slot, wait, c);
     }
+    *ret_early = slot->loop.kind == SONDE__PROBE_NONE && sonde__probe_early_enter(slot, wait, c);
     if (learn(slot, wait, c)) {
+        *ret_early = false;
         return true;
     }
     if (is_site(slot, wait, c)) {
@@ -472,7 +468,7 @@ static bool note_doubt(struct sonde__probe_slot *slot, const struct sonde__probe
                 wait->kind != SONDE__PROBE_SLEEP;
     bool instead = slot->asked >= SONDE__PROBE_ASKS && wait->learn &&
                    !sonde__probe_is_weak(wait->kind) &&
-                   is_level(&slot->loop, wait->sp, wait->level);
+                   sonde__probe_is_level(&slot->loop, wait->sp, wait->level);
     if (wait->instant || wait->reply || (!same && !instead) ||
         (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY) {
         return false;
@@ -482,58 +478,6 @@ static bool note_doubt(struct sonde__probe_slot *slot, const struct sonde__probe
     atomic_store_explicit(&slot->beat, sonde__probe_beat(beat, SONDE__PROBE_DOUBT),
                           memory_order_release);
     return true;
-}
-
-void sonde__probe_keep_long(struct sonde__probe_slot *slot, uint64_t now_ns)
-{
-    uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
-    uint64_t begin_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK;
-    uint64_t n = atomic_load_explicit(&slot->long_turns, memory_order_relaxed);
-    if ((beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY ||
-        (int64_t)(now_ns - begin_ns) < slot->long_ns ||
-        (n > 0 && slot->longs[(n - 1) % SONDE__PROBE_LONGS].begin_ns == begin_ns)) {
-        return; /* no turn, a short one, or one that a wait which only asked has ended */
-    }
-    slot->longs[n % SONDE__PROBE_LONGS] = (struct sonde__probe_long){
-        .begin_ns = begin_ns,
-        .end_ns = now_ns,
-        .turns = turns_of(slot),
-        .changes = slot->loop_changes,
-        .object = slot->loop.object,
-        .long_ns = slot->long_ns,
-    };
-    atomic_store_explicit(&slot->long_turns, n + 1, memory_order_release);
-}
-
-void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__probe_slot *slot,
-                        uint64_t now_ns)
-{
-    uint64_t begun_ns = atomic_load_explicit(&slot->begun_ns, memory_order_relaxed);
-    uint64_t looked_ns = atomic_load_explicit(&page->looked_ns, memory_order_relaxed);
-    bool asked = (atomic_load_explicit(&slot->beat, memory_order_relaxed) &
-                  SONDE__PROBE_STATE_MASK) == SONDE__PROBE_BUSY;
-    if (asked) {
-        sonde__probe_keep_long(slot, now_ns); /* the wait took no time */
-    } else if (begun_ns != 0 && (int64_t)(now_ns - begun_ns) >= slot->long_ns &&
-               looked_ns < begun_ns &&
-               atomic_load_explicit(&slot->stamped_ns, memory_order_relaxed) < begun_ns) {
-        atomic_fetch_add_explicit(&slot->unsure_turns, 1, memory_order_relaxed);
-    }
-    if ((int64_t)(now_ns - looked_ns) > page->late_ns && page->late_ns > 0) {
-        uint32_t none = SONDE__PROBE_STAMP_NONE; /* the supervisor's request comes first */
-        (void)atomic_compare_exchange_strong_explicit(&slot->stamp, &none, SONDE__PROBE_STAMP_LONG,
-                                                      memory_order_relaxed, memory_order_relaxed);
-    }
-}
-
-void sonde__probe_stamp(struct sonde__probe_slot *slot, uint64_t now_ns)
-{
-    atomic_store_explicit(&slot->stamped_ns, now_ns, memory_order_relaxed);
-    /* after the beat: readers load them in the other order */
-    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) == SONDE__PROBE_STAMP_END) {
-        atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
-    }
-    atomic_store_explicit(&slot->stamp, SONDE__PROBE_STAMP_NONE, memory_order_release);
 }
 
 void sonde__probe_leave_any(struct sonde__probe_slot *slot, uint64_t now_ns)
@@ -546,6 +490,8 @@ void sonde__probe_leave_any(struct sonde__probe_slot *slot, uint64_t now_ns)
     }
     if (beat != 0 && now_ns - slot->doubt_ns < SONDE__PROBE_ROUND_TRIP_NS) {
         atomic_store_explicit(&slot->beat, beat, memory_order_release);
+    } else if (slot->loop.kind == SONDE__PROBE_NONE && slot->early != 0) {
+        sonde__probe_early_leave(slot, now_ns);
     } else {
         sonde__probe_leave(slot, now_ns);
     }
@@ -554,7 +500,7 @@ void sonde__probe_leave_any(struct sonde__probe_slot *slot, uint64_t now_ns)
 enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
                                               const struct sonde__probe_wait *wait)
 {
-    bool turn, doubt = false;
+    bool turn, doubt = false, early = false;
     if (slot->entered != 0) {
         return SONDE__PROBE_NESTED;
     }
@@ -562,7 +508,7 @@ enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
     atomic_signal_fence(memory_order_acq_rel);
     bool known = slot->loop.kind != SONDE__PROBE_NONE;
     uint64_t changes = slot->loop_changes;
-    turn = is_loops(slot, wait) ? note_turn(slot, wait) : note_other(slot, wait);
+    turn = is_loops(slot, wait) ? note_turn(slot, wait) : note_other(slot, wait, &early);
     if (turn && known && slot->loop_changes == changes) {
         sonde__probe_keep_long(slot, wait->now_ns);
         end_hidden(slot, wait->now_ns);
@@ -570,16 +516,16 @@ enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
     slot->doubt_beat = 0;
     slot->measured = turn && !wait->instant;
     slot->turn_ns = wait->now_ns;
-    if (!turn) {
+    if (!turn && !early) {
         note_nested(slot, wait);
         doubt = note_doubt(slot, wait);
-    } else if (!wait->instant) {
+    } else if (!wait->instant && !early) {
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
     }
     atomic_signal_fence(memory_order_acq_rel);
     slot->entered = 0;
-    return doubt           ? SONDE__PROBE_UNSURE
-           : !turn         ? SONDE__PROBE_NESTED
-           : wait->instant ? SONDE__PROBE_INSTANT
-                           : SONDE__PROBE_WAITING;
+    return doubt             ? SONDE__PROBE_UNSURE
+           : !turn && !early ? SONDE__PROBE_NESTED
+           : wait->instant   ? SONDE__PROBE_INSTANT
+                             : SONDE__PROBE_WAITING;
 }

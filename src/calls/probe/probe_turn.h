@@ -16,7 +16,8 @@
  * - A wait that a library makes for callers everywhere (a round trip to the X server) changes its
  *   place all the time. It is no loop, and what was taken for one is forgotten.
  * - The same calls lead to each wait of a loop. What a library waits for at one place, but for
- * other callers each time (libdbus while a program starts), stays young.
+ * other callers each time (libdbus while a program starts), stays young. An epoll descriptor is
+ * the loop's own, so that there the call itself is enough.
  * - A thread whose outermost wait is of a kind that cannot be its loop has none.
  * - A wait outside the loop's frame is never a stall. A wait at the loop's own level that comes
  *   back with nearly every turn, by the same call, is part of the loop (`sleep` at the end of a
@@ -97,6 +98,7 @@ struct sonde__probe_wait {
     bool note;       /* says where the thread is, though it can never be the loop */
     bool reply;      /* for the answer to a request: never the loop, and no doubt about it */
     bool slow;       /* other waits have the same place: always enter_any() */
+    bool early;      /* every wait of the thread is noted, so it may have early turns */
 };
 
 /* Kinds that are waits of a loop in some programs and mere pauses in others. */

@@ -102,6 +102,7 @@ struct sonde__watch_look {
     uint64_t halted_ns; /* likewise: the watch stood still (sonde__watch_halted()) */
     bool held;          /* stopped, or traced by a debugger */
     bool still;         /* it has waited since the last look, and its next move will be seen */
+    bool early;         /* its loop is not known yet */
     bool slept;         /* it has slept since the last look, so that no stop has woken it */
     bool stops;         /* the program has been seen stopped or traced lately */
     enum sonde__watch_means means;

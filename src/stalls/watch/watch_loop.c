@@ -4,6 +4,7 @@
 #include "base_math.h"
 #include "host_clock.h"
 #include "host_run.h"
+#include "watch_early.h"
 #include "watch_live.h"
 #include "watch_missed.h"
 #include "watch_most.h"
@@ -26,7 +27,7 @@
 static bool is_over(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                     const struct sonde__watch_look *look)
 {
-    const struct sonde__probe_candidate *wait = &loop->slot->loop;
+    const volatile struct sonde__probe_candidate *wait = sonde__watch_early_wait(loop->slot);
     bool epoll = wait->kind == SONDE__PROBE_EPOLL;
     bool timer = wait->kind == SONDE__PROBE_TIMER;
     if (look->now_ns < look->since_ns + s->options.threshold_ns / 2 ||
@@ -149,12 +150,12 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
     return true;
 }
 
-/* A turn has ended by its own stamps, and not because another wait proved to be the loop. Where the
- * machine may have stood still, it may have been a stall. */
+/* A turn of a known loop has ended by its own stamps, and not because another wait proved to be the
+ * loop. Where the machine may have stood still, it may have been a stall. */
 static void count_turn(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
     const struct sonde__watch_decision *d = &loop->decision;
-    if (loop->slot->loop_changes != loop->loop_changes) {
+    if (loop->slot->loop_changes != loop->loop_changes || loop->early.is_turn) {
         return;
     }
     if (d->counted_ns < d->threshold_ns && sonde__watch_decide_most(d) >= d->threshold_ns) {
@@ -199,6 +200,7 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
     look->halted_ns = sonde__watch_halted_in(s, since_ns, until_ns, look->ran_ns);
     if (begins) {
         loop->first_ns = look->now_ns;
+        sonde__watch_early_begin(loop, look->early);
         sonde__watch_begin_turn(s, loop);
     }
     bool ended = d->phase != SONDE__WATCH_IDLE && !lasts && look->ended_ns != 0;
@@ -234,7 +236,10 @@ static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop 
     if (moved) {
         atomic_store(&loop->slot->abandon, 1);
     }
-    if (moved ||
+    bool shared =
+        look->early && sonde__watch_is_shared(s->page, s->used, loop->slot,
+                                              sonde__watch_early_wait(loop->slot)->object);
+    if (moved || shared ||
         sonde__watch_is_attended(s->page, s->used, loop->slot, loop->latest.state == 'S')) {
         loop->attended_ns = look->since_ns;
         s->attended_turns++;
@@ -282,6 +287,8 @@ static void change_thread(struct sonde__watch_session *s, struct sonde__watch_lo
                           uint64_t tid)
 {
     sonde__watch_live_take_back(s, loop);
+    sonde__watch_early_settle(s, loop);
+    sonde__watch_early_drop(loop);
     sonde__watch_stall_done(&loop->stall);
     sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
     sonde__watch_trace_forget(&s->trace, loop->tid);
@@ -316,6 +323,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     struct sonde__watch_look look = {
         .now_ns = now_ns,
         .busy = (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_IDLE,
+        .early = (beat & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_EARLY,
         .held = (beat & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_DOUBT,
         .since_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK,
         .ended_ns = ended_ns,
@@ -329,7 +337,8 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     if (look.busy && s->checks) {
         check_loop(s, loop, &look);
     }
-    look.busy = look.busy && loop->over_ns != look.since_ns && loop->attended_ns != look.since_ns &&
+    look.busy = look.busy && (!look.early || sonde__watch_early_lasts(beat, now_ns)) &&
+                loop->over_ns != look.since_ns && loop->attended_ns != look.since_ns &&
                 !sonde__watch_is_paused(s, look.since_ns);
     look.held = awaits_user(s, loop, &look) || look.held;
     inspect_turn(s, loop, &look, seen);
@@ -337,6 +346,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         loop->account = before; /* one turn has ended and the next has begun */
         inspect_turn(s, loop, &look, seen);
     }
+    sonde__watch_early_settle(s, loop);
     sonde__watch_find_missed(s, loop, former_ns, &before, now_ns);
     sonde__watch_await_turn(s, loop, now_ns);
     give_up(loop);
@@ -376,7 +386,7 @@ static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_l
 }
 
 /* The thread may have come back to its wait after the last look. */
-void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+static void finish_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__watch_decision *d = &loop->decision;
     uint64_t ended_ns = atomic_load(&loop->slot->ended_ns);
@@ -399,4 +409,10 @@ void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watc
     } else if (d->phase == SONDE__WATCH_STALL) {
         sonde__watch_report_open(s, loop);
     }
+}
+
+void sonde__watch_loop_finish(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    finish_turn(s, loop);
+    sonde__watch_early_finish(s, loop);
 }

@@ -42,14 +42,15 @@ static bool copy_long(const struct sonde__probe_slot *slot, uint64_t number,
                                            .turns = from->turns,
                                            .changes = from->changes,
                                            .object = from->object,
-                                           .long_ns = from->long_ns};
+                                           .long_ns = from->long_ns,
+                                           .early = from->early};
     atomic_thread_fence(memory_order_acquire);
     uint64_t count = atomic_load_explicit(&slot->long_turns, memory_order_relaxed);
     return count - number < SONDE__PROBE_LONGS && ret_turn->begin_ns < ret_turn->end_ns &&
            ret_turn->end_ns <= sonde__host_monotonic_ns();
 }
 
-static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+static void judge(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                   const struct sonde__probe_long *turn, struct sonde__watch_spent *left,
                   uint64_t now_ns)
 {
@@ -74,8 +75,10 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
     if (lasted_ns >= threshold_ns) {
         const struct sonde__watch_spent spent = sonde__watch_account_take(left, lasted_ns);
         sonde__watch_report_missed(s, loop, turn, lasted_ns, &spent);
-        sonde__watch_print_most(s, loop->tid, lasted_ns, turn->end_ns - turn->begin_ns);
-    } else {
+        if (!turn->early) { /* else it is kept (watch_early.h) */
+            sonde__watch_print_most(s, loop->tid, lasted_ns, turn->end_ns - turn->begin_ns);
+        }
+    } else if (!turn->early) {
         sonde__watch_count_unsure(s, turn->end_ns - turn->begin_ns);
     }
 }

@@ -29,7 +29,7 @@ void sonde__watch_tell_of_lost(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < s->used; i++) {
         const struct sonde__watch_decision *d = &s->loops[i].decision;
-        if (d->phase == SONDE__WATCH_STALL) {
+        if (d->phase == SONDE__WATCH_STALL && !s->loops[i].early.is_turn) {
             sonde__watch_count_unsure(s, sonde__watch_decide_most(d));
             sonde__watch_print(s->writer,
                                "thread %llu had not been back in its loop for up to %llu ms when "

@@ -5,6 +5,7 @@
 
 #include "base_math.h"
 #include "host_clock.h"
+#include "watch_early.h"
 #include "watch_follow.h"
 #include "watch_live.h"
 #include "watch_outside.h"
@@ -104,7 +105,9 @@ static uint32_t fall_asleep(struct sonde__watch_session *s, uint64_t limit_ns)
         return events;
     }
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        if ((atomic_load(&s->page->slots[i].beat) & SONDE__PROBE_STATE_MASK) != 0) {
+        uint64_t beat = atomic_load(&s->page->slots[i].beat);
+        if ((beat & SONDE__PROBE_STATE_MASK) != 0 &&
+            !sonde__watch_early_rests(&s->loops[i], beat, sonde__host_monotonic_ns())) {
             return 0;
         }
     }

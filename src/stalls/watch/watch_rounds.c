@@ -13,6 +13,7 @@
 #include "host_run.h"
 #include "os.h"
 #include "target_script.h"
+#include "watch_early.h"
 #include "watch_family.h"
 #include "watch_follow.h"
 #include "watch_kept.h"
@@ -110,7 +111,8 @@ static void watch_watchdog(struct sonde__watch_session *s)
     for (uint32_t i = 0; i < s->used; i++) {
         struct sonde__watch_loop *loop = &s->loops[i];
         const struct sonde__watch_decision *d = &loop->decision;
-        if (d->phase < SONDE__WATCH_SUSPECT || loop->warned_ns == d->since_ns ||
+        if (d->phase < SONDE__WATCH_SUSPECT || loop->early.is_turn ||
+            loop->warned_ns == d->since_ns ||
             !sonde__watch_watchdog_is_due(s->watchdog_ns, d->counted_ns)) {
             continue;
         }
@@ -167,10 +169,11 @@ static uint64_t until_timeout(const struct sonde__watch_session *s, uint64_t now
 
 /* --- the round --- */
 
+/* Or a wait that may prove to be one. */
 static bool any_loop_known(const struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        if (s->page->slots[i].loop.kind != SONDE__PROBE_NONE) {
+        if (sonde__watch_early_wait(&s->page->slots[i])->kind != SONDE__PROBE_NONE) {
             return true;
         }
     }
@@ -208,6 +211,7 @@ static void forget_stalls(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         sonde__watch_live_take_back(s, &s->loops[i]);
+        sonde__watch_early_drop(&s->loops[i]);
         sonde__watch_stall_done(&s->loops[i].stall);
         sonde__watch_decide_init(&s->loops[i].decision, s->loops[i].threshold_ns);
         sonde__watch_trace_rest(&s->trace, &s->loops[i]);

@@ -95,7 +95,8 @@ void sonde__watch_begin_sampling(struct sonde__watch_session *s, struct sonde__w
 bool sonde__watch_is_still_busy(const struct sonde__watch_loop *loop)
 {
     return atomic_load(&loop->slot->beat) ==
-           sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_BUSY);
+           sonde__probe_beat(loop->decision.since_ns,
+                             loop->early.is_turn ? SONDE__PROBE_EARLY : SONDE__PROBE_BUSY);
 }
 
 /* How long the thread ran between two looks; UINT64_MAX: it has waited in between. Waiting for a

@@ -21,6 +21,14 @@ struct sonde__watch_live;    /* watch_live.h */
 struct sonde__probe_scopes;  /* probe_scope.h */
 struct sonde__watch_scope_list;
 struct sonde__watch_outside;
+struct sonde__watch_early_stall; /* watch_early.c */
+
+/* Turns before the loop is known (watch_early.h). */
+struct sonde__watch_early {
+    bool is_turn;                          /* the turn that was looked at last is one */
+    struct sonde__watch_early_stall *kept; /* null: none was */
+    uint32_t count;
+};
 
 /* The times of a stall. */
 struct sonde__watch_span {
@@ -70,6 +78,7 @@ struct sonde__watch_loop {
     uint64_t warned_ns; /* begin of the turn in which a watchdog was nearly due; 0: none */
     struct sonde__watch_span last; /* its last stall that was reported (watch_release.h) */
     bool unread;                   /* no attempt to sample has worked since the last sample */
+    struct sonde__watch_early early;
     /* a scope: */
     struct sonde__watch_loop *outer;      /* the level around it; null: none */
     char scope[SONDE__WATCH_SCOPE_BYTES]; /* its name and limit */

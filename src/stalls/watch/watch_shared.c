@@ -75,6 +75,18 @@ bool sonde__watch_is_attended(const struct sonde__probe_page *page, uint32_t cou
     return shared && waits && sleeps_at_its_loop(slot);
 }
 
+bool sonde__watch_is_shared(const struct sonde__probe_page *page, uint32_t count,
+                            const struct sonde__probe_slot *slot, uint64_t descriptor)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__probe_slot *other = &page->slots[i];
+        if (other != slot && atomic_load(&other->tid) != 0 && knows(other, descriptor)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sonde__watch_has_moved(const struct sonde__probe_page *page, uint32_t count,
                             const struct sonde__probe_slot *slot)
 {

@@ -19,6 +19,9 @@
  * count: slots of the page in use. waits: its thread is blocked. */
 bool sonde__watch_is_attended(const struct sonde__probe_page *page, uint32_t count,
                               const struct sonde__probe_slot *slot, bool waits);
+/* Has another thread than that of `slot` waited on this epoll descriptor? */
+bool sonde__watch_is_shared(const struct sonde__probe_page *page, uint32_t count,
+                            const struct sonde__probe_slot *slot, uint64_t descriptor);
 /* Has the thread left its loop for one that belonged to another thread? */
 bool sonde__watch_has_moved(const struct sonde__probe_page *page, uint32_t count,
                             const struct sonde__probe_slot *slot);

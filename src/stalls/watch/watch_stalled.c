@@ -12,6 +12,7 @@
 #include "probe_turn.h"
 #include "report_model.h"
 #include "watch_cause.h"
+#include "watch_early.h"
 #include "watch_live.h"
 #include "watch_most.h"
 #include "watch_release.h"
@@ -141,7 +142,7 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
 {
     note_program(s, loop, &loop->stall);
     atomic_store(&s->page->unfinished, 1);
-    if (s->options.verbose) {
+    if (s->options.verbose && !loop->early.is_turn) {
         sonde__watch_print(s->writer, "thread %llu has not been back in its loop for %llu ms",
                            (unsigned long long)loop->tid,
                            (unsigned long long)(loop->decision.counted_ns / MS));
@@ -213,8 +214,13 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     struct sonde__watch_stall *stall = &loop->stall;
     const struct sonde__watch_decision *d = &loop->decision;
     bool replaced = loop->slot->loop_changes != loop->loop_changes;
+    bool early = loop->early.is_turn;
+    if (early && (open || !sonde__watch_early_has_end(loop))) {
+        sonde__watch_stall_done(stall);
+        return;
+    }
     if (replaced || has_left(s, loop, open)) {
-        /* a loop whose first turns wait by different paths is taken for another one, too */
+        /* a poll whose first turns wait by different paths is taken for another loop, too */
         sonde__watch_print(s->writer, "thread %llu: %s; what looked like a stall of %llu ms %s",
                            (unsigned long long)loop->tid,
                            replaced ? "another wait proved to be its loop" : "it has left its loop",
@@ -234,7 +240,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     }
     note_program(s, loop, stall);
     sonde__watch_end_samples(s, loop, duration_ns);
-    if (!open && loop->kind == SONDE__REPORT_STALL_LOOP) {
+    if (!open && !early && loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_note_release(s, loop);
     }
     uint64_t end_ns = d->since_ns + d->counted_ns + d->excluded_ns;
@@ -243,13 +249,17 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
                           sonde__host_monotonic_ns(), &stall->load);
     stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
     print_unread(s, stall);
+    if (early) {
+        const struct sonde__watch_ended ended = make_ended(s, loop, NULL, duration_ns, false);
+        sonde__watch_early_keep(s, loop, stall, &ended, d->since_ns, duration_ns + d->doubt_ns);
+        return;
+    }
     sonde__watch_live_end(s, loop, duration_ns, open);
     push_stall(s, loop, stall, NULL, duration_ns, open);
     sonde__watch_print_most(s, loop->tid, duration_ns, duration_ns + d->doubt_ns);
 }
 
-void sonde__watch_report_missed(struct sonde__watch_session *s,
-                                const struct sonde__watch_loop *loop,
+void sonde__watch_report_missed(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                                 const struct sonde__probe_long *turn, uint64_t duration_ns,
                                 const struct sonde__watch_spent *spent)
 {
@@ -264,6 +274,12 @@ void sonde__watch_report_missed(struct sonde__watch_session *s,
     stall.cpu_ns = spent->cpu_ns;
     stall.runqueue_ns = spent->runqueue_ns;
     note_program(s, loop, &stall);
+    if (turn->early) {
+        const struct sonde__watch_ended ended = make_ended(s, loop, turn, duration_ns, false);
+        sonde__watch_early_keep(s, loop, &stall, &ended, turn->begin_ns,
+                                turn->end_ns - turn->begin_ns);
+        return;
+    }
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         sonde__watch_turns_add(&s->turns, duration_ns);
     }
@@ -289,7 +305,9 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
         }
         if (action == SONDE__WATCH_BEGIN) {
             begin_stall(s, loop);
-            sonde__watch_live_begin(s, loop);
+            if (!loop->early.is_turn) {
+                sonde__watch_live_begin(s, loop);
+            }
         } else {
             find_later_causes(s, loop);
             sonde__watch_live_go_on(s, loop);

@@ -10,9 +10,10 @@ void sonde__watch_act(struct sonde__watch_session *session, struct sonde__watch_
                       enum sonde__watch_action action, uint64_t now_ns);
 /* The program has ended during a stall. */
 void sonde__watch_report_open(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
-/* Report a turn that no look has seen. All of it is uncovered. spent: by its thread, at most. */
+/* Report a turn that no look has seen, or keep an early one. All of it is uncovered. spent: by its
+ * thread, at most. */
 void sonde__watch_report_missed(struct sonde__watch_session *session,
-                                const struct sonde__watch_loop *loop,
+                                struct sonde__watch_loop *loop,
                                 const struct sonde__probe_long *turn, uint64_t duration_ns,
                                 const struct sonde__watch_spent *spent);
 
