@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch_regs.h"
+#include "base_bytes.h"
 #include "host_process.h"
 #include "mem_heap.h"
 #include "os.h"
@@ -145,7 +146,18 @@ static bool find_bias(const struct sonde__elf *elf, const struct group *g, uint6
     return false;
 }
 
-/* Read the headers from memory. False: not readable, or not an ELF of this machine. */
+/* Are these the first bytes of an ELF whose program headers are not among them? Tools that add
+ * segments to a program (patchelf, LIEF for Node.js' single executables) put them at its end. */
+static bool has_headers_elsewhere(const uint8_t *head, size_t size)
+{
+    enum { PHOFF = 32 };
+    static const uint8_t magic[4] = {0x7f, 'E', 'L', 'F'};
+    return size >= SONDE__ELF_EHDR64_BYTES && memcmp(head, magic, sizeof magic) == 0 &&
+           sonde__base_le64(head + PHOFF) >= size;
+}
+
+/* Read the headers from memory. False: not readable, not there (*ret_read: false), or not those of
+ * an ELF of this machine. */
 static bool open_head(struct builder *b, const struct group *g, struct sonde__elf *ret_elf,
                       bool *ret_read)
 {
@@ -158,7 +170,7 @@ static bool open_head(struct builder *b, const struct group *g, struct sonde__el
     }
     got = b->from->read(b->from->ctx, map->start, b->head,
                         size < HEAD_BYTES ? (size_t)size : (size_t)HEAD_BYTES);
-    *ret_read = got >= SONDE__ELF_EHDR64_BYTES;
+    *ret_read = got >= SONDE__ELF_EHDR64_BYTES && !has_headers_elsewhere(b->head, got);
     return *ret_read && sonde__elf_open_image(b->head, got, 0, ret_elf, NULL) == SONDE_OK &&
            is_machine(ret_elf, b->from->arch);
 }

@@ -196,6 +196,76 @@ TEST(a_program_whose_file_was_replaced)
     inspect_damaged("replaced-by-same", nothing, false);
 }
 
+/* --- edited files of running programs --- */
+
+enum { PAGE_BYTES = 4096 };
+
+/* Move the program headers behind everything else, into a segment of their own, as patchelf does.
+ * *size: grows. Ownership: free() the result. */
+static char *with_headers_at_end(const char *elf, size_t *size)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[64];
+    size_t end = *size;
+    memcpy(&header, elf, sizeof header);
+    CHECK(header.e_phnum < 64);
+    memcpy(segments, elf + header.e_phoff, header.e_phnum * sizeof *segments);
+    for (unsigned i = 0; i < header.e_phnum; i++) {
+        size_t above = segments[i].p_vaddr + segments[i].p_memsz;
+        end = segments[i].p_type == PT_LOAD && above > end ? above : end;
+    }
+    end = (end + 2 * PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    size_t bytes = (header.e_phnum + 1U) * sizeof *segments;
+    segments[header.e_phnum++] = (Elf64_Phdr){.p_type = PT_LOAD,
+                                              .p_flags = PF_R,
+                                              .p_offset = end,
+                                              .p_vaddr = end,
+                                              .p_paddr = end,
+                                              .p_filesz = bytes,
+                                              .p_memsz = bytes,
+                                              .p_align = PAGE_BYTES};
+    for (unsigned i = 0; i < header.e_phnum; i++) {
+        if (segments[i].p_type == PT_PHDR) {
+            segments[i].p_offset = segments[i].p_vaddr = segments[i].p_paddr = end;
+            segments[i].p_filesz = segments[i].p_memsz = bytes;
+        }
+    }
+    header.e_phoff = end;
+    char *edited = calloc(1, end + bytes);
+    CHECK(edited != NULL);
+    memcpy(edited, elf, *size);
+    memcpy(edited, &header, sizeof header);
+    memcpy(edited + end, segments, bytes);
+    *size = end + bytes;
+    return edited;
+}
+
+TEST(a_program_whose_program_headers_are_at_its_end)
+{
+    char path[256];
+    const char *const argv[] = {path, NULL};
+    size_t size;
+    char *elf = test_read_file(test_program("support", "waiter"), &size);
+    char *edited = with_headers_at_end(elf, &size);
+    snprintf(path, sizeof path, "%s/edited", test_folder());
+    test_write_file(path, edited, size);
+    chmod(path, 0755);
+    free(edited);
+    free(elf);
+    pid_t pid = start_program(argv);
+    wait_blocked(pid);
+    struct test_run run = stacks_of(pid);
+    CHECK_EQ(unlink(path), 0);
+    struct test_run unlinked = stacks_of(pid);
+    stop_program(pid);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    CHECK_EQ(unlinked.status, 0);
+    CHECK_CONTAINS(unlinked.out, "wait_in_main");
+    test_run_done(&unlinked);
+    test_run_done(&run);
+}
+
 /* --- --thread --- */
 
 TEST(a_thread_that_is_not_there)
