@@ -41,6 +41,12 @@ bool sonde__runtime_is_python_path(const char *path)
     return sonde__base_starts_with(name, "python") || sonde__base_starts_with(name, "libpython");
 }
 
+bool sonde__runtime_is_node_path(const char *path)
+{
+    const char *name = sonde__base_file_name(path);
+    return sonde__base_starts_with(name, "node") || sonde__base_starts_with(name, "libnode");
+}
+
 /* --- one look --- */
 
 /* Sort the runs of several interpreters on one thread in the order of its native stack. */

@@ -193,6 +193,8 @@ bool sonde__runtime_agrees(const struct sonde__runtime *runtime,
 
 /* Is this the path of Python's program or library, and not of a program that contains it? */
 bool sonde__runtime_is_python_path(const char *path);
+/* The same of Node.js. */
+bool sonde__runtime_is_node_path(const char *path);
 
 /* Is pc in the loop of the interpreter? */
 bool sonde__runtime_is_loop(const struct sonde__runtime *runtime, uint64_t pc);

@@ -67,6 +67,13 @@ static uint64_t current_task_id(void)
     return task != 0 && sonde__os_read(task + TASK_ID_OFFSET, &id, sizeof id) == sizeof id ? id : 0;
 }
 
+static bool keeps_record(void *ctx, const struct sonde__image *image, uint64_t pc)
+{
+    (void)ctx;
+    (void)image;
+    return sonde__capture_keeps_record(pc);
+}
+
 struct sonde__scans sonde__capture_scans;
 
 void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__regs *regs,
@@ -102,7 +109,8 @@ void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__
     walk.image_is_still_loaded = sonde__capture_image_is_still_loaded;
     walk.ret_fps = NULL;
     walk.ret_outer_sp = NULL;
-    walk.keeps_record = sonde__capture_keeps_record;
+    walk.keeps_record = keeps_record;
+    walk.record_ctx = NULL;
     walk.scans = &sonde__capture_scans;
     if (trust != SONDE__CAPTURE_DOUBT) {
         walk.memory.plain_start = sp;

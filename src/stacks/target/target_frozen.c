@@ -71,6 +71,7 @@ enum sonde_status sonde__target_freeze(struct sonde__target *target,
     f->base.mode = target->mode;
     f->base.is_live = target->is_live;
     f->base.scripts.has_image = target->scripts.has_image;
+    f->base.scripts.is_packed = target->scripts.is_packed;
     f->base.scripts.build_id = target->scripts.build_id;
     f->base.scripts.bias = target->scripts.bias;
     f->base.root = sonde__mem_copy_string(sonde__target_root(target));

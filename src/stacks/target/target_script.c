@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base_bytes.h"
-#include "base_text.h"
 #include "host_process.h"
 #include "mem_heap.h"
 #include "os.h"
@@ -71,6 +70,12 @@ static bool is_its_image(const struct sonde__target_scripts *s, const struct son
     return image->bias == s->bias && is_its_build(s, image);
 }
 
+/* Or another mapping of it? V8 may run a copy of its own code. */
+static bool is_its_copy(const struct sonde__target_scripts *s, const struct sonde__image *image)
+{
+    return s->build_id.size != 0 ? is_its_build(s, image) : is_its_image(s, image);
+}
+
 static bool is_still_there(const struct sonde__target *target)
 {
     for (uint32_t i = 0; i < target->images.image_count; i++) {
@@ -89,11 +94,19 @@ bool sonde__target_is_interpreter(const struct sonde__target *target,
 
 bool sonde__target_is_node(const struct sonde__target *target, const struct sonde__image *image)
 {
-    const struct sonde__target_scripts *s = &target->scripts;
-    const char *name = sonde__base_file_name(image->path);
-    bool is_its = s->build_id.size != 0 ? is_its_build(s, image) : is_its_image(s, image);
-    return is_its &&
-           (sonde__base_starts_with(name, "node") || sonde__base_starts_with(name, "libnode"));
+    return is_its_copy(&target->scripts, image) &&
+           (target->scripts.is_packed || sonde__runtime_is_node_path(image->path));
+}
+
+static bool is_not_packed(void *ctx, const char *owner, uint32_t type, const uint8_t *data,
+                          size_t size)
+{
+    bool *ret_is_packed = ctx;
+    (void)type;
+    (void)data;
+    (void)size;
+    *ret_is_packed |= strcmp(owner, "NODE_SEA_BLOB") == 0;
+    return !*ret_is_packed;
 }
 
 static enum sonde_status open_runtime(struct sonde__target *target, uint32_t index)
@@ -111,6 +124,8 @@ static enum sonde_status open_runtime(struct sonde__target *target, uint32_t ind
         s->has_image = true;
         s->other_numbers = target->is_live && sonde__host_inner_pid(target->pid) != target->pid;
         s->unread = (struct sonde_error){0};
+        s->is_packed = false;
+        sonde__elf_each_note(&target->images.loaded[index].elf, is_not_packed, &s->is_packed);
     } else if (status != SONDE_ABSENT) {
         s->runtime = NULL;
         s->unread = error;
@@ -186,6 +201,14 @@ uint64_t *sonde__target_script_fps(struct sonde__target *target, uint32_t capaci
         s->fp_capacity = s->fps != NULL ? capacity : 0;
     }
     return s->fps;
+}
+
+bool sonde__target_keeps_record(void *scripts, const struct sonde__image *image, uint64_t pc)
+{
+    const struct sonde__target_scripts *s = scripts;
+    (void)pc;
+    return s->runtime != NULL && sonde__runtime_is_by_stack(s->runtime) &&
+           (image == NULL || is_its_copy(s, image));
 }
 
 static void read_by_stack(struct sonde__target_scripts *s, uint64_t tid,

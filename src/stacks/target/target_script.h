@@ -23,6 +23,7 @@ struct sonde__target_scripts {
     bool has_image; /* a runtime was found, in the image of: */
     struct sonde__build_id build_id;
     uint64_t bias;
+    bool is_packed;            /* the image is Node.js with an app in it ("single executable") */
     bool other_numbers;        /* the target has its own pid namespace */
     uint64_t generation;       /* of the searched images; 0: never */
     uint64_t next_ns;          /* when to try a runtime again that was not ready */
@@ -57,6 +58,10 @@ void sonde__target_want_tasks(struct sonde__target *target, bool wanted);
 /* Does the runtime read by the stack? Then a walk gives it frame pointers: where to put those of a
  * stack of this capacity. Null: they are not wanted. */
 uint64_t *sonde__target_script_fps(struct sonde__target *target, uint32_t capacity);
+/* Is this code of V8, in its image or made by it? Each function that calls another one keeps a
+ * frame record. (As in capture_record.h: a program that has V8 may have another compiler, whose
+ * frames would be left out.) scripts: of a target; image: of the pc, or null */
+bool sonde__target_keeps_record(void *scripts, const struct sonde__image *image, uint64_t pc);
 /* Read the script frames of a thread, which must not run meanwhile. stack: that was walked last;
  * null: none; then a runtime that reads by it finds them torn */
 void sonde__target_read_script(struct sonde__target *target, uint64_t tid,

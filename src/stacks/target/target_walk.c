@@ -25,7 +25,9 @@ void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *
                                .ret_fps = sonde__target_script_fps(target, stack->capacity),
                                .ret_outer_sp = &target->scripts.outer_sp,
                                .may_be_code = may_be_code,
-                               .code_ctx = target};
+                               .code_ctx = target,
+                               .keeps_record = sonde__target_keeps_record,
+                               .record_ctx = &target->scripts};
     target->scripts.inner_sp = regs->r[sonde__arch_sp(regs->arch)];
     sonde__stack_reset(stack);
     sonde__unwind_walk(&walk, stack);

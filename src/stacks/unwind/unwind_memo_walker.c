@@ -23,7 +23,8 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
     const struct sonde__image *image = walker->image;
     if (image == NULL || !find_in(image, pc - 1 - image->bias, ret_rule)) {
         *ret_rule = sonde__unwind_memo_record_rule();
-        return walker->walk->keeps_record != NULL && walker->walk->keeps_record(pc - 1);
+        return walker->walk->keeps_record != NULL &&
+               walker->walk->keeps_record(walker->walk->record_ctx, image, pc - 1);
     }
     if (image->is_permanent) {
         return true;

@@ -225,9 +225,11 @@ static inline struct sonde__rule sonde__record_rule(void)
     };
 }
 
+/* pc: where the walker was located last. Without its frame pointer the record cannot be found. */
 static inline bool sonde__walker_keeps_record(const struct sonde__walker *w, uint64_t pc)
 {
-    return w->walk->keeps_record != NULL && !w->frame.exact && w->walk->keeps_record(pc);
+    return w->walk->keeps_record != NULL && !w->frame.exact && w->frame.fp_known &&
+           w->walk->keeps_record(w->walk->record_ctx, w->image, pc);
 }
 
 /* The rule for the walker's frame; `scratch` may hold it. */

@@ -64,9 +64,10 @@ struct sonde__walk {
     /* If find_code is null: may a pc that is not code by `images` be code all the same (of a JIT
      * that has made more since; of a file that a core only names)? Null: no. */
     bool (*may_be_code)(void *ctx, uint64_t pc);
-    /* Does all code at a pc keep a frame record for each of its calls, though no image describes it
-     * (of V8)? Null: no. */
-    bool (*keeps_record)(uint64_t pc);
+    /* Does all code at a pc keep a frame record for each of its calls, though its image does not
+     * describe it (of V8)? image: of the pc; null: it has none. Null: no. */
+    bool (*keeps_record)(void *ctx, const struct sonde__image *image, uint64_t pc);
+    void *record_ctx;
     /* The thread's memo, used and renewed; null: none. Only for a walk of this machine's
      * architecture whose plain memory is the thread's own stack. */
     struct sonde__memo *memo;

@@ -2,6 +2,8 @@
 /* A frozen target keeps images that the program has unloaded since. */
 #include "target_frozen.h"
 
+#include "target_private.h"
+
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
@@ -60,8 +62,10 @@ TEST(images_stay_while_a_target_is_frozen)
         SKIP("no " LIBRARY ", or no process may be read");
     }
     CHECK_OK(status);
-    CHECK_OK(sonde__target_freeze(target, &frozen));
     const struct sonde__build_id id = find(target, LIBRARY)->build_id;
+    target->scripts.has_image = target->scripts.is_packed = true;
+    target->scripts.build_id = id;
+    CHECK_OK(sonde__target_freeze(target, &frozen));
     CHECK_EQ(write(told[1], "x", 1), 1);
     CHECK_EQ(read(done[0], &byte, 1), 1);
     CHECK_OK(sonde__target_refresh(target, &error));
@@ -71,6 +75,7 @@ TEST(images_stay_while_a_target_is_frozen)
     CHECK(image != NULL);
     CHECK(memcmp(&image->build_id, &id, sizeof id) == 0);
     CHECK(image->cfi.eh_frame_size > 0 && image->cfi.eh_frame[0] != 0); /* its file is mapped */
+    CHECK(sonde__target_is_node(frozen, image));
     sonde__target_close(frozen);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);

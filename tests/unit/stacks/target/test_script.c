@@ -140,3 +140,26 @@ TEST(nothing_is_missing_where_no_function_is_on_the_stack)
     CHECK(read->script.why == NULL);
     end(s);
 }
+
+/* V8 may run a copy of its code: another image of the same build. */
+TEST(v8s_code_keeps_records_and_is_not_the_programs)
+{
+    struct sampled *s = start();
+    struct sonde__target_scripts *scripts = &s->target.scripts;
+    struct sonde__image image = {.path = "/srv/node", .bias = 4096};
+    scripts->has_image = true;
+    image.build_id.size = scripts->build_id.size = 20;
+    CHECK(sonde__target_keeps_record(scripts, NULL, 1));
+    CHECK(sonde__target_keeps_record(scripts, &image, 1));
+    CHECK(sonde__target_is_node(&s->target, &image));
+    image.path = "/srv/app";
+    CHECK(!sonde__target_is_node(&s->target, &image));
+    scripts->is_packed = true;
+    CHECK(sonde__target_is_node(&s->target, &image));
+    image.build_id.bytes[0] = 1;
+    CHECK(!sonde__target_keeps_record(scripts, &image, 1));
+    CHECK(!sonde__target_is_node(&s->target, &image));
+    image.build_id.size = scripts->build_id.size = 0; /* nothing shows that it is a copy */
+    CHECK(!sonde__target_keeps_record(scripts, &image, 1));
+    end(s);
+}
