@@ -128,6 +128,7 @@ enum sonde_status v8_layout_of(const struct v8_stated *stated, struct v8_layout 
     ret_layout->bytecode_positions = major < 12 ? OLD_POSITIONS : POSITIONS;
     ret_layout->has_plain_flags = major >= 13;
     ret_layout->has_step_bits = major >= 14;
+    ret_layout->class_kinds = major >= 14 ? 2 : 1; /* 2: if another member precedes, its own kind */
     ret_layout->function_scope = ret_layout->has_plain_flags ? 4 : 2;
     if (!stated->has[V8_TYPE_TRUSTED_BYTES]) {
         ret_layout->of[V8_TYPE_TRUSTED_BYTES] = stated->values[V8_TYPE_BYTES];

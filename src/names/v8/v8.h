@@ -66,8 +66,9 @@ struct v8_layout {
     int32_t bytecode_positions;
     int32_t script_line_offset, script_id;
     uint8_t function_scope; /* the type of scope of functions; that of modules follows */
-    bool has_plain_flags;   /* flags of a scope are a number, not a small integer of V8 */
-    bool has_step_bits;     /* in tables of positions: two bits below each step in the code */
+    uint8_t class_kinds; /* kinds of functions that set the members of an instance, or of a class */
+    bool has_plain_flags; /* flags of a scope are a number, not a small integer of V8 */
+    bool has_step_bits;   /* in tables of positions: two bits below each step in the code */
 };
 
 struct v8_known {

@@ -3,18 +3,35 @@
 #include "base_text.h"
 #include "v8.h"
 
-/* The name of a function by its scope: behind the names and properties of its variables. 0: none.
- * *ret_inferred: what it is assigned to; 0: unknown. */
-static uint64_t names_by_scope(struct v8 *v8, uint64_t scope, uint64_t *ret_inferred)
+/* Names of a function by its scope. */
+struct scope_names {
+    uint64_t name, inferred; /* inferred: what it is assigned to; 0: none */
+    const char *of_class; /* V8's name for code that sets the members of a class; null: it is not */
+};
+
+/* Such a function has no name, and is assigned to its class. Versions before 12 name it in its
+ * scope. */
+static const char *name_of_class_code(const struct v8 *v8, uint64_t flags)
+{
+    enum { KIND_AT = 17, KINDS = 32, MEMBERS = 24 };
+    uint64_t kind = flags >> KIND_AT & (KINDS - 1), each = v8->layout.class_kinds;
+    return kind < MEMBERS              ? NULL
+           : kind < MEMBERS + each     ? "<instance_members_initializer>"
+           : kind < MEMBERS + 2 * each ? "<static_initializer>"
+                                       : NULL;
+}
+
+/* They are behind the names and properties of its variables. */
+static struct scope_names names_by_scope(struct v8 *v8, uint64_t scope)
 {
     enum { FLAGS = 8, LOCALS = 24, INLINE_MAX = 75, LOCALS_MAX = 1 << 20 };
     enum { HAS_CLASS = 1 << 10, VARIABLE = 3 << 12, HAS_INFERRED = 1 << 14 };
     uint64_t flags = sonde__v8_raw_word(v8, scope, FLAGS),
              count = sonde__v8_word(v8, scope, LOCALS);
-    uint64_t name = 0;
+    struct scope_names names = {.name = 0};
     if (!v8_is_small(count) || count >> 32 > LOCALS_MAX) {
         v8->is_unclear = true;
-        return 0;
+        return names;
     }
     flags = v8->layout.has_plain_flags ? (uint32_t)flags : flags >> 32;
     count >>= 32;
@@ -22,14 +39,15 @@ static uint64_t names_by_scope(struct v8 *v8, uint64_t scope, uint64_t *ret_infe
     at += (flags & 15) == v8->layout.function_scope + 1u; /* a module: the number of variables */
     at += (count < INLINE_MAX ? count : 1) + count;
     at += (flags & HAS_CLASS) != 0;
+    names.of_class = name_of_class_code(v8, flags);
     if ((flags & VARIABLE) != 0) {
-        name = sonde__v8_word(v8, scope, (int32_t)(8 * at));
+        names.name = sonde__v8_word(v8, scope, (int32_t)(8 * at));
         at += 2;
     }
     if ((flags & HAS_INFERRED) != 0) {
-        *ret_inferred = sonde__v8_word(v8, scope, (int32_t)(8 * at));
+        names.inferred = sonde__v8_word(v8, scope, (int32_t)(8 * at));
     }
-    return name;
+    return names;
 }
 
 /* The name that a function got when it was made (a computed one of a method): the one string among
@@ -63,16 +81,20 @@ static const char *some_text(struct v8 *v8, uint64_t object)
 const char *sonde__v8_function_name(struct v8 *v8, uint64_t function, uint64_t shared,
                                     uint64_t script)
 {
-    uint64_t name = sonde__v8_word(v8, shared, v8->layout.of[V8_SHARED_NAME]), inferred = 0;
+    uint64_t name = sonde__v8_word(v8, shared, v8->layout.of[V8_SHARED_NAME]);
+    struct scope_names names = {.name = name};
     const char *text = NULL;
     if (v8_is(v8, name, V8_TYPE_SCOPE)) {
-        name = names_by_scope(v8, name, &inferred);
+        names = names_by_scope(v8, name);
     } else {
         v8->is_unclear |= !v8_is_small(name) && !sonde__v8_is_text(v8, name);
     }
-    if ((text = some_text(v8, name)) == NULL &&
+    if (names.of_class != NULL) {
+        return names.of_class;
+    }
+    if ((text = some_text(v8, names.name)) == NULL &&
         (text = some_text(v8, own_name(v8, function))) == NULL) {
-        text = some_text(v8, inferred);
+        text = some_text(v8, names.inferred);
     }
     uint64_t maker = sonde__v8_word(v8, script, v8->layout.of[V8_SCRIPT_EVAL]);
     return text != NULL ? text : v8_is(v8, maker, V8_TYPE_SHARED) ? "eval" : "<anonymous>";

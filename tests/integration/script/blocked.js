@@ -28,9 +28,39 @@ function block() {
 const anonymous = [(x) => x, function() {
   return block();
 }];
+
+// Code of V8's own that sets the members of a class, also behind another member.
+class First {
+  value = anonymous[1]();
+}
+class Second {
+  first() {}
+  value = new First();
+}
+
+// V8's code for it is long, and that which calls it has a frame of another form.
+function viaPromise() {
+  return new Promise(
+    function executor() {
+      return new Second();
+    });
+}
+
+function inStatic() {
+  class Only {
+    static {
+      viaPromise();
+    }
+  }
+  return Only;
+}
+
 const object = {
   'übergröße ☃': function() {
-    return anonymous[1]();
+    return class Static {
+      static first() {}
+      static value = inStatic();
+    };
   },
   get value() {
     return this['übergröße ☃']();
