@@ -48,6 +48,7 @@ static void begin(uint64_t address)
         } else if (!sonde__record_v8_begin(&layout)) {
             recorder_refuse_script("out of memory");
         } else {
+            page->runtime = address;
             atomic_store_explicit(&page->is_set, SONDE__SCRIPT_JAVASCRIPT, memory_order_release);
         }
     }

@@ -68,6 +68,9 @@ static struct sonde__runtime *runtime_of(struct sonde__audit_script *script)
 {
     const struct sonde__script_page *page = script->page;
     const struct sonde__runtime_memory memory = {read_copies, script};
+    if (atomic_load(&page->is_set) == SONDE__SCRIPT_JAVASCRIPT) {
+        sonde__drain_interpreter(script->drain, page->runtime);
+    }
     if (script->frames != NULL || atomic_load(&page->is_set) != SONDE__SCRIPT_PYTHON) {
         return script->runtime;
     }

@@ -65,7 +65,7 @@ struct sonde__script_page {
     /* What the reader needs of the interpreter; written before `is_set`: enum sonde__script_set */
     _Atomic uint32_t is_set;
     uint32_t version, loop_count;
-    uint64_t runtime; /* address of _PyRuntime */
+    uint64_t runtime; /* address of _PyRuntime; JavaScript: of something in V8's image */
     uint64_t code_type, text_type, bytes_type;
     struct {
         uint64_t start, end;

@@ -183,13 +183,15 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
         drain->target != NULL ? sonde__target_inner_path(drain->target, image->path) : image->path;
     uint32_t whose = sonde__image_is_app(path, image->flags) ? SONDE__REPORT_IMAGE_APP
                                                              : SONDE__REPORT_IMAGE_SYSTEM;
-    bool is_interpreter = drain->target != NULL ? sonde__target_is_interpreter(drain->target, image)
-                                                : drain->interpreter >= image->start &&
-                                                      drain->interpreter < image->end &&
-                                                      sonde__runtime_is_python_path(image->path);
+    bool is_noted = drain->interpreter >= image->start && drain->interpreter < image->end;
+    bool is_interpreter = drain->target != NULL
+                              ? sonde__target_is_interpreter(drain->target, image)
+                              : is_noted && sonde__runtime_is_python_path(image->path);
+    bool is_node = drain->target != NULL ? sonde__target_is_node(drain->target, image)
+                                         : is_noted && sonde__runtime_is_node_path(image->path);
     if (is_interpreter) {
         whose = SONDE__REPORT_IMAGE_SYSTEM | SONDE__REPORT_IMAGE_INTERPRETER;
-    } else if (drain->target != NULL && sonde__target_is_node(drain->target, image)) {
+    } else if (is_node) {
         whose = SONDE__REPORT_IMAGE_SYSTEM;
     }
     struct sonde__report_image record = {

@@ -45,8 +45,8 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
  * (SONDE__HOW_RUNS_SCRIPT); script: null: none. */
 uint32_t sonde__drain_scripted(struct sonde__drain *drain, const struct sonde__image_set *images,
                                const struct sonde_stack *stack, const struct sonde__script *script);
-/* Without a target: code of the interpreter that runs scripts is at this address. Call it before
- * stacks are added. */
+/* Without a target: the interpreter that runs scripts has this address. Call it before stacks are
+ * added. */
 void sonde__drain_interpreter(struct sonde__drain *drain, uint64_t code);
 
 /* The same for a sample with script frames. They are joined with the stack, or, where that fails,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions, files and lines of JavaScript that sonde shows for each recorded call of getppid() are
 those that V8 told at these calls (recorded_calls.js): the same stacks, equally often. V8's own
-functions are left out: those without a file.
+functions are left out: those without a file. Node.js' own code is not app code.
 
 recorded_equals_v8.py SONDE PROGRAM ROUNDS COMMAND...
 With --compiled as the first of COMMAND: V8 compiles. A stack may lack lines, and functions that are
@@ -50,7 +50,11 @@ def main():
             sys.exit(f"status {run.returncode}: {run.stderr[-2000:]}")
         told = seen([out, out + ".worker"])
         with open(report) as file:
-            calls = json.load(file)["calls"]
+            shown_report = json.load(file)
+    calls = shown_report["calls"]
+    for image in shown_report["images"]:
+        if image["app"] and os.path.basename(image["path"]).startswith("node"):
+            sys.exit(f"app code: {image}")
     got, cut = collections.Counter(), 0
     for call in calls:
         got[shown(call.get("frames", []))] += call["count"]
