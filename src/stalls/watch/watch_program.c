@@ -312,8 +312,8 @@ const char *sonde__watch_carry_text(enum sonde__watch_carry carry)
     static const char *const text[] = {
         [SONDE__WATCH_CARRIES] = "it can carry the probe",
         [SONDE__WATCH_STATIC] = "it is statically linked",
-        [SONDE__WATCH_LOADER] = "it is the dynamic loader; start the program itself, "
-                                "or watch its process",
+        [SONDE__WATCH_LOADER] =
+            "it is the dynamic loader; start the program itself, or watch its process",
         [SONDE__WATCH_OTHER_LIBC] = "its C library is not glibc",
         [SONDE__WATCH_OTHER_ARCH] = "it is of another architecture or word size",
         [SONDE__WATCH_PRIVILEGED] = "it gains privileges when it starts",
