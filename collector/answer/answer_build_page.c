@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The page of one build: its calls. */
+/* The page of one build: its calls, and what it declares of them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -49,6 +49,53 @@ static void put_call(void *ctx, const struct store_call *call, const struct stor
     fputs("</tr>\n", out);
 }
 
+/* --- what is declared --- */
+
+static void put_line(FILE *out, const struct declared_part *part,
+                     const struct sonde__manifest_line *line)
+{
+    char reasons[512];
+    declared_reasons(part, line->category, reasons, sizeof reasons);
+    fputs("<tr>", out);
+    page_cell(out, part->code[0] != '\0' ? part->code : "the program");
+    page_cell(out, line->category);
+    page_cell(out, declared_state_text(part, line));
+    page_cell(out, reasons);
+    put_number(out, line->calls);
+    put_number(out, line->system_calls);
+    put_number(out, declared_unknown(part, line->category));
+    fputs("</tr>\n", out);
+}
+
+/* A manifest that was not given is said where it would be needed. */
+static void put_declared(FILE *out, const struct declared *declared)
+{
+    fputs("<h2>Declared</h2><table><tr><th>part<th>category<th>state<th>reasons"
+          "<th class=\"n\">own calls<th class=\"n\">of the system<th class=\"n\">not known</tr>\n",
+          out);
+    for (uint32_t p = 0; p < declared->part_count; p++) {
+        const struct declared_part *part = declared->parts[p];
+        for (uint32_t i = 0; i < part->result.count; i++) {
+            if (part->result.lines[i].state != SONDE__MANIFEST_NEITHER) {
+                put_line(out, part, &part->result.lines[i]);
+            }
+        }
+    }
+    fputs("</table>\n", out);
+    for (uint32_t p = 0; p < declared->part_count; p++) {
+        const struct declared_part *part = declared->parts[p];
+        if (!part->has_manifest || part->error[0] != '\0') {
+            fputs("<p>", out);
+            page_text(out, part->code[0] != '\0' ? part->code : "the program");
+            fputs(part->has_manifest ? ": " : ": no manifest was given", out);
+            page_text(out, part->error);
+            fputs("</p>\n", out);
+        }
+    }
+}
+
+/* --- the page --- */
+
 static void put_build(FILE *out, const struct answer_build *build)
 {
     fprintf(out,
@@ -70,6 +117,7 @@ enum http_when answer_build_page(struct http_request *request)
 {
     struct page page;
     struct answer_build build = {0};
+    struct declared *declared = NULL;
     const char *name = request->parts[1];
     if (!page_begin(&page, name)) {
         return http_refuse(request, 503, "no memory");
@@ -82,5 +130,12 @@ enum http_when answer_build_page(struct http_request *request)
                              &page);
     }
     fputs("</table>\n", page.out);
+    if (status == STORE_OK) {
+        status = answer_compare(request, &build, &declared);
+    }
+    if (status == STORE_OK) {
+        put_declared(page.out, declared);
+    }
+    declared_end(declared);
     return page_end(&page, request, status);
 }

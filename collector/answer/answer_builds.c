@@ -51,6 +51,7 @@ static void keep_build(void *ctx, const struct store_build *build)
 {
     *(struct answer_build *)ctx = (struct answer_build){.reports = build->reports,
                                                         .recorded = build->recorded,
+                                                        .callers = build->callers,
                                                         .devices = build->devices,
                                                         .first_ns = build->first_ns,
                                                         .last_ns = build->last_ns,

@@ -14,6 +14,8 @@ http_handler answer_home_page, answer_groups_page, answer_group_page;
 http_handler answer_change_group, answer_join_group, answer_leave_group, answer_actions;
 
 http_handler answer_builds, answer_calls, answer_diff, answer_set_baseline, answer_build_page;
+http_handler answer_manifests, answer_manifest, answer_add_manifest, answer_remove_manifest,
+    answer_undeclared;
 http_handler answer_filters, answer_add_filter, answer_remove_filter;
 http_handler answer_hooks, answer_add_hook, answer_remove_hook, answer_enable_hook,
     answer_test_hook;

@@ -304,6 +304,11 @@ void digest_done(struct digest *digest)
         sonde__mem_free(digest->listed[i]);
     }
     sonde__mem_free(digest->listed);
+    for (uint32_t i = 0; i < digest->api_count; i++) {
+        sonde__mem_free(digest->apis[i].name);
+        sonde__mem_free(digest->apis[i].missed);
+    }
+    sonde__mem_free(digest->apis);
     sonde__mem_free(digest->events);
     sonde__mem_free(digest->tags);
     sonde__mem_free(digest->program);

@@ -34,11 +34,15 @@ struct digest_call {
     /* Calls before consent, with it, and after it was refused (digest_consent.h); of the others it
      * is not known. */
     uint64_t before, given, refused;
-    uint64_t over;  /* that exceed the rule's limit */
+    uint64_t over; /* that exceed the rule's limit */
+    /* Of functions that need a reason (findings_manifest.h): calls that the program's own code
+     * makes itself, and by a library of the system; of the others it is not known. */
+    uint64_t direct, system;
     bool is_stable; /* the key is the same in every build of the same sources */
     /* In this block of memory. rule, sdk: "": none. path: the program's own functions, innermost
      * first, a line each; at most DIGEST_PATH_FUNCTIONS, then "...". */
     const char *rule, *api, *path, *sdk;
+    const char *code; /* in it, too: the framework that has the innermost function; "": none */
 };
 /* Longer names and paths are cut. */
 enum { DIGEST_NAME_TEXT = 512, DIGEST_PATH_FUNCTIONS = 16, DIGEST_PATH_TEXT = 2048 };
@@ -70,6 +74,13 @@ enum { DIGEST_TAGS_MAX = 32 };
  * is not there was not looked for. */
 enum { DIGEST_LISTED_MAX = 1024 };
 
+/* Functions that need a reason and were recorded, called or not. */
+enum { DIGEST_APIS_MAX = 64, DIGEST_CODE_TEXT = 128 };
+struct digest_api {
+    char *name;
+    char *missed; /* why calls of it by the program's own code may not be in the report; null */
+};
+
 /* Build-ids whose symbols would name frames of the report; at most DIGEST_WANTS_MAX. */
 enum { DIGEST_WANTS_MAX = 16 };
 struct digest_wants {
@@ -94,7 +105,9 @@ struct digest {
     uint64_t left_out;
     char **listed;         /* names */
     uint32_t listed_count; /* at most DIGEST_LISTED_MAX */
-    bool has_calls;        /* calls were recorded, whether there were any or not */
+    struct digest_api *apis;
+    uint32_t api_count; /* at most DIGEST_APIS_MAX */
+    bool has_calls;     /* calls were recorded, whether there were any or not */
     struct digest_wants wants;
     uint32_t named; /* thousandths of the frames that have a name */
     char loss[256]; /* what was lost of the file; "": nothing */

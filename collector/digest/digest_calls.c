@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cause.h"
+#include "digest_callers.h"
 #include "digest_consent.h"
 #include "mem_heap.h"
 #include "mem_table.h"
@@ -101,15 +102,18 @@ static struct digest_call *make_call(const struct reading *r, const struct sonde
         sonde__report_text(r->report, sonde__report_rule(r->report, call->rule)->name);
     const char *api = sonde__report_text(r->report, call->function);
     const char *sdk = sonde__report_text(r->report, call->sdk), *path = r->room->lines;
+    char code[DIGEST_CODE_TEXT];
+    digest_caller_code(r->report, call, code);
     struct digest_call *made =
         sonde__mem_alloc_zeroed(sizeof *made + size_of_name(rule) + size_of_name(api) +
-                                size_of_name(sdk) + strlen(path) + 4);
+                                size_of_name(sdk) + strlen(path) + strlen(code) + 5);
     if (made != NULL) {
         char *at = (char *)(made + 1);
         made->rule = take(&at, rule, size_of_name(rule));
         made->api = take(&at, api, size_of_name(api));
         made->sdk = take(&at, sdk, size_of_name(sdk));
         made->path = take(&at, path, strlen(path));
+        made->code = take(&at, code, strlen(code));
         made->is_stable = sonde__report_call_key_is_stable(&r->room->cause.key);
     }
     return made;
@@ -124,6 +128,7 @@ static void count_call(const struct reading *r, const struct sonde__report_call 
     into->given += consent == SONDE__REPORT_CONSENT_GIVEN ? call->count : 0;
     into->refused += consent == SONDE__REPORT_CONSENT_REFUSED ? call->count : 0;
     into->over += call->over_limit;
+    digest_count_caller(r->report, call, into);
 }
 
 /* --- events --- */
@@ -161,7 +166,8 @@ static enum sonde_status read_call(const struct reading *r, const struct sonde__
     }
     if (digest->event_count == DIGEST_EVENTS_MAX) {
         digest->left_out++;
-        return SONDE_OK;
+        return digest_note_api(digest, sonde__report_text(r->report, call->function),
+                               "a report has more calls than are kept");
     }
     if (call->rule != 0) {
         event.severity = sonde__report_rule(r->report, call->rule)->severity;
@@ -247,6 +253,7 @@ enum sonde_status digest_read_calls(const struct sonde__report *report, struct d
 {
     struct reading r = {.report = report, .digest = digest};
     enum sonde_status status = read_listed(report, digest);
+    status = status == SONDE_OK ? digest_read_apis(report, digest) : status;
     if (status != SONDE_OK || sonde__report_call_count(report) == 0) {
         return status;
     }

@@ -291,7 +291,9 @@ static bool keep_call_texts(struct gather *gather, const struct gather_call *fro
     to->api = keep_text(gather, from->api);
     to->path = keep_text(gather, from->path);
     to->sdk = keep_text(gather, from->sdk);
-    return to->rule != NULL && to->api != NULL && to->path != NULL && to->sdk != NULL;
+    to->code = keep_text(gather, from->code);
+    return to->rule != NULL && to->api != NULL && to->path != NULL && to->sdk != NULL &&
+           to->code != NULL;
 }
 
 struct gather_call *gather_add_call(struct gather *gather, const struct gather_call *call)
@@ -319,6 +321,8 @@ struct gather_call *gather_add_call(struct gather *gather, const struct gather_c
     add_up(&kept->given, call->given);
     add_up(&kept->refused, call->refused);
     add_up(&kept->over, call->over);
+    add_up(&kept->direct, call->direct);
+    add_up(&kept->system, call->system);
     add_up(&kept->reports, call->reports);
     return kept;
 }

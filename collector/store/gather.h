@@ -53,9 +53,9 @@ struct gather_call {
     uint32_t project;
     int64_t cause;
     const char *build;
-    uint64_t count, before, given, refused, over, reports, devices;
+    uint64_t count, before, given, refused, over, direct, system, reports, devices;
     bool is_stable;
-    const char *rule, *api, *path, *sdk; /* of the last event */
+    const char *rule, *api, *path, *sdk, *code; /* of the last event */
 };
 
 struct gather_tag {

@@ -7,7 +7,7 @@
 
 #include "db.h"
 
-enum { POSTGRES_VALUES_MAX = 15, POSTGRES_NUMBER_TEXT = 24 };
+enum { POSTGRES_VALUES_MAX = 18, POSTGRES_NUMBER_TEXT = 24 };
 
 struct postgres_values {
     int count;

@@ -132,6 +132,21 @@ static const char *const steps[] = {
     " UNIQUE(project, kind, pattern));"
     "CREATE TABLE sifted(report INTEGER NOT NULL, sift INTEGER NOT NULL, events INTEGER NOT NULL,"
     " count INTEGER NOT NULL, total_ns INTEGER NOT NULL, PRIMARY KEY(report, sift)) WITHOUT ROWID;",
+    /* 9: privacy manifests of builds, and what is compared with them: whose code makes the calls,
+     * itself or by a library of the system, which functions that need a reason were recorded, and
+     * why calls of one may be missing (''). Of calls that were stored before it is not known:
+     * `callers` counts the reports of which it is */
+    "CREATE TABLE manifest(project INTEGER NOT NULL, build TEXT NOT NULL, name TEXT NOT NULL,"
+    " bytes BLOB NOT NULL, made_ns INTEGER NOT NULL, secret INTEGER NOT NULL,"
+    " PRIMARY KEY(project, build, name));"
+    "CREATE TABLE recorded_api(project INTEGER NOT NULL, build TEXT NOT NULL, name TEXT NOT NULL,"
+    " missed TEXT NOT NULL, PRIMARY KEY(project, build, name)) WITHOUT ROWID;"
+    "ALTER TABLE build ADD COLUMN callers INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE build_sum ADD COLUMN direct_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE build_sum ADD COLUMN system_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE build_sum ADD COLUMN code TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE part ADD COLUMN direct_count INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE part ADD COLUMN system_count INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

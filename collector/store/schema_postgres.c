@@ -149,6 +149,18 @@ static const char *const steps[] = {
     " total_ns BIGINT NOT NULL DEFAULT 0, UNIQUE(project, kind, pattern));"
     "CREATE TABLE sifted(report BIGINT NOT NULL, sift BIGINT NOT NULL, events BIGINT NOT NULL,"
     " count BIGINT NOT NULL, total_ns BIGINT NOT NULL, PRIMARY KEY(report, sift));",
+    /* 7: privacy manifests, as step 9 of schema.c */
+    "CREATE TABLE manifest(project BIGINT NOT NULL, build " TEXT " NOT NULL, name " TEXT
+    " NOT NULL, bytes BYTEA NOT NULL, made_ns BIGINT NOT NULL, secret BIGINT NOT NULL,"
+    " PRIMARY KEY(project, build, name));"
+    "CREATE TABLE recorded_api(project BIGINT NOT NULL, build " TEXT " NOT NULL, name " TEXT
+    " NOT NULL, missed " TEXT " NOT NULL, PRIMARY KEY(project, build, name));"
+    "ALTER TABLE build ADD COLUMN callers BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE build_sum ADD COLUMN direct_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN system_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN code " TEXT " NOT NULL DEFAULT '';"
+    "ALTER TABLE part ADD COLUMN direct_count BIGINT NOT NULL DEFAULT 0,"
+    " ADD COLUMN system_count BIGINT NOT NULL DEFAULT 0;",
 };
 
 enum { VERSION = sizeof steps / sizeof *steps };

@@ -235,6 +235,7 @@ struct store_build {
     uint64_t first_ns, last_ns; /* since 1970 */
     uint64_t reports, devices;
     uint64_t recorded; /* reports whose calls are counted: audits and recordings */
+    uint64_t callers;  /* those of which it is known who makes the calls */
     bool is_baseline;  /* of the project */
 };
 typedef void store_each_build(void *ctx, const struct store_build *build);
@@ -275,6 +276,40 @@ typedef void store_each_call_pair(void *ctx, const struct store_call_pair *pair)
  * last. */
 enum store_status store_compare(struct store *store, uint32_t project, const char *build,
                                 const char *base, store_each_call_pair *each, void *ctx);
+
+/* --- privacy manifests, and what is compared with them (answer_undeclared.c) --- */
+
+/* Of a build, and bytes of one. */
+enum { STORE_MANIFESTS_MAX = 64, STORE_MANIFEST_BYTES = 128 << 10 };
+
+struct store_manifest {
+    const char *name; /* of the code that it declares for, "Stat.framework" */
+    const void *bytes;
+    size_t size;
+    uint64_t made_ns;
+    int64_t secret; /* the key of who gave it */
+};
+typedef void store_each_manifest(void *ctx, const struct store_manifest *manifest);
+/* The manifests of a build, by their names; only that of a name, if it is not null. */
+enum store_status store_manifests(struct store *store, uint32_t project, const char *build,
+                                  const char *name, store_each_manifest *each, void *ctx);
+
+/* Whose calls they are: of the framework `code` ("": of none), which makes them itself, or by a
+ * library of the system. Of the rest it is not known. */
+struct store_caller {
+    const char *code;
+    uint64_t direct, system;
+};
+typedef void store_each_use(void *ctx, const struct store_call *call,
+                            const struct store_call_sum *sum, const struct store_caller *caller);
+/* All calls of a build, in the order of store_calls(). */
+enum store_status store_uses(struct store *store, uint32_t project, const char *build,
+                             store_each_use *each, void *ctx);
+/* Functions that need a reason and were recorded in a build; missed: why calls may be missing, or
+ * "". */
+typedef void store_each_api(void *ctx, const char *name, const char *missed);
+enum store_status store_apis(struct store *store, uint32_t project, const char *build,
+                             store_each_api *each, void *ctx);
 
 /* --- retention --- */
 
@@ -351,6 +386,15 @@ enum store_status store_leave(struct store *store, const struct store_actor *act
 /* Make a build the project's baseline. ABSENT: it has no such build. */
 enum store_status store_set_baseline(struct store *store, const struct store_actor *actor,
                                      uint32_t project, const char *build);
+
+/* Keep a manifest of a build, in place of the one of its name. The build need not have reports.
+ * UNFIT: it has MANIFESTS_MAX. */
+enum store_status store_set_manifest(struct store *store, const struct store_actor *actor,
+                                     uint32_t project, const char *build,
+                                     const struct store_manifest *manifest, bool *ret_is_new);
+/* ABSENT: the build has none of this name. */
+enum store_status store_remove_manifest(struct store *store, const struct store_actor *actor,
+                                        uint32_t project, const char *build, const char *name);
 
 /* --- hooks --- */
 

@@ -7,7 +7,8 @@
 #define BUILDS                                                                                     \
     "SELECT build.name, build.first_ns, last_ns, build.reports, recorded,"                         \
     " coalesce(devices, 0), build.name <> '' AND EXISTS(SELECT 1 FROM project"                     \
-    " WHERE project.number = ?1 AND baseline = build.name) FROM build LEFT JOIN build_sum"         \
+    " WHERE project.number = ?1 AND baseline = build.name), callers FROM build LEFT JOIN "         \
+    "build_sum"                                                                                    \
     " ON build_sum.project = build.project AND build_sum.build = build.name AND cause = 0"         \
     " WHERE build.project = ?1 "
 
@@ -24,7 +25,8 @@ static void tell_build(struct db_statement *s, store_each_build *each, void *ctx
                                 .reports = db_uint(s, 3),
                                 .recorded = db_uint(s, 4),
                                 .devices = db_uint(s, 5),
-                                .is_baseline = is_true(s, 6)};
+                                .is_baseline = is_true(s, 6),
+                                .callers = db_uint(s, 7)};
     build.name = db_text(s, 0);
     each(ctx, &build);
 }
@@ -114,6 +116,29 @@ enum store_status store_calls(struct store *store, uint32_t project, const char 
         const struct store_call call = call_of(asking.statement);
         const struct store_call_sum sum = sum_of(asking.statement, SUM_COLUMNS);
         each(ctx, &call, &sum);
+    }
+    return store_end(&asking);
+}
+
+enum store_status store_uses(struct store *store, uint32_t project, const char *build,
+                             store_each_use *each, void *ctx)
+{
+    struct store_asking asking = store_ask(
+        store,
+        "SELECT " CAUSE_COLUMNS TEXTS("one")
+            NUMBERS("one") ", one.direct_count, one.system_count, one.code FROM build_sum AS one"
+                           " JOIN cause ON cause.number = one.cause WHERE one.project = ?1"
+                           " AND one.build = ?2 AND one.cause <> 0 AND one.count > 0"
+                           " ORDER BY severity DESC, one.count DESC, one.cause");
+    db_bind(asking.statement, "ut", (uint64_t)project, build);
+    while (store_next(&asking)) {
+        const struct store_call call = call_of(asking.statement);
+        const struct store_call_sum sum = sum_of(asking.statement, SUM_COLUMNS);
+        const struct store_caller caller = {
+            .code = db_text(asking.statement, SUM_COLUMNS + SUMS + 2),
+            .direct = db_uint(asking.statement, SUM_COLUMNS + SUMS),
+            .system = db_uint(asking.statement, SUM_COLUMNS + SUMS + 1)};
+        each(ctx, &call, &sum, &caller);
     }
     return store_end(&asking);
 }

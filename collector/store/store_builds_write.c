@@ -40,6 +40,20 @@ static enum store_status add_listed(struct store *store, const struct store_repo
     return status;
 }
 
+static enum store_status add_apis(struct store *store, const struct store_report *report)
+{
+    enum store_status status = STORE_OK;
+    struct db_statement *statement = store->statements[STORE_ADD_API];
+    const struct digest *digest = report->digest;
+    for (uint32_t i = 0; i < digest->api_count && status == STORE_OK; i++) {
+        const char *missed = digest->apis[i].missed;
+        db_bind(statement, "uttt", (uint64_t)report->project, digest->build, digest->apis[i].name,
+                missed != NULL ? missed : "");
+        status = db_run(statement);
+    }
+    return status;
+}
+
 enum store_status store_add_build(struct store *store, const struct store_report *report,
                                   uint64_t time_ns)
 {
@@ -48,13 +62,15 @@ enum store_status store_add_build(struct store *store, const struct store_report
                                          .rule = "",
                                          .api = "",
                                          .path = "",
-                                         .sdk = ""};
+                                         .sdk = "",
+                                         .code = ""};
     struct db_statement *statement = store->statements[STORE_ADD_BUILD];
     db_bind(statement, "utuu", (uint64_t)report->project, report->digest->build, time_ns,
             (uint64_t)report->digest->has_calls);
     enum store_status status = db_run(statement);
     status = status == STORE_OK ? add(store, report, &of_build) : status;
-    return status == STORE_OK ? add_listed(store, report) : status;
+    status = status == STORE_OK ? add_listed(store, report) : status;
+    return status == STORE_OK ? add_apis(store, report) : status;
 }
 
 enum store_status store_add_call(struct store *store, const struct store_report *report,
@@ -69,11 +85,14 @@ enum store_status store_add_call(struct store *store, const struct store_report 
                                      .given = from->given,
                                      .refused = from->refused,
                                      .over = from->over,
+                                     .direct = from->direct,
+                                     .system = from->system,
                                      .reports = 1,
                                      .is_stable = from->is_stable,
                                      .rule = from->rule,
                                      .api = from->api,
                                      .path = from->path,
-                                     .sdk = from->sdk};
+                                     .sdk = from->sdk,
+                                     .code = from->code != NULL ? from->code : ""};
     return add(store, report, &call);
 }

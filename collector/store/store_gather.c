@@ -83,10 +83,10 @@ static enum store_status write_calls(struct store *store)
     const struct gather_call *call;
     for (uint32_t i = 0; status == STORE_OK && (call = gather_call_at(store->gather, i)) != NULL;
          i++) {
-        db_bind(statement, "utittttuuuuuuuu", (uint64_t)call->project, call->build, call->cause,
+        db_bind(statement, "utittttuuuuuuuuuut", (uint64_t)call->project, call->build, call->cause,
                 call->rule, call->api, call->path, call->sdk, (uint64_t)call->is_stable,
                 call->count, call->before, call->given, call->refused, call->over, call->reports,
-                call->devices);
+                call->devices, call->direct, call->system, call->code);
         status = db_run(statement);
     }
     return status;

@@ -30,9 +30,9 @@ enum store_status store_add_part(struct store *store, int64_t report, uint32_t n
     static const struct digest_call none = {0};
     struct db_statement *statement = store->statements[STORE_ADD_PART];
     const struct digest_call *call = event->call != NULL ? event->call : &none;
-    db_bind(statement, "iuiuuuuuuuuu", report, (uint64_t)number, cause, time_ns, event->count,
+    db_bind(statement, "iuiuuuuuuuuuuu", report, (uint64_t)number, cause, time_ns, event->count,
             event->total_ns, (uint64_t)event->is_fatal, call->before, call->given, call->refused,
-            call->over, (uint64_t)(event->call != NULL));
+            call->over, (uint64_t)(event->call != NULL), call->direct, call->system);
     return db_run(statement);
 }
 
@@ -158,7 +158,7 @@ struct part {
     int64_t cause;
     uint64_t hour, count, total_ns, fatal;
     bool is_summed; /* of calls that count for their build, too */
-    uint64_t before, given, refused, over;
+    uint64_t before, given, refused, over, direct, system;
 };
 
 #define LESS(column, what)                                                                         \
@@ -195,12 +195,20 @@ static void take_sums(struct taking *t, const struct part *part)
     if (part->is_summed) {
         RUN(t,
             "UPDATE build_sum SET " LESS("count", "?3") ", " LESS("before_count", "?4") ", " LESS(
-                "given_count", "?5") ", " LESS("refused_count",
-                                               "?6") ", " LESS("over_count",
-                                                               "?7") ", " LESS("reports", "1")
+                "given_count",
+                "?5") ", " LESS("refused_count",
+                                "?6") ", " LESS("over_count",
+                                                "?7") ", " LESS("reports",
+                                                                "1") ", " LESS("direct_count",
+                                                                               "?8") ", " LESS("sys"
+                                                                                               "tem"
+                                                                                               "_co"
+                                                                                               "un"
+                                                                                               "t",
+                                                                                               "?9")
                 OF_BUILD,
-            "ituuuuu", part->cause, build, part->count, part->before, part->given, part->refused,
-            part->over);
+            "ituuuuuuu", part->cause, build, part->count, part->before, part->given, part->refused,
+            part->over, part->direct, part->system);
     }
 }
 
@@ -271,7 +279,8 @@ static void take_parts(struct taking *t)
 {
     struct db_statement *rows =
         prepare(t, "SELECT cause, time_ns, count, total_ns, fatal, is_summed, before_count,"
-                   " given_count, refused_count, over_count FROM part WHERE report = ?1");
+                   " given_count, refused_count, over_count, direct_count, system_count FROM part"
+                   " WHERE report = ?1");
     enum db_result result = DB_DONE;
     db_bind(rows, "i", t->report);
     while (t->status == STORE_OK && (result = db_step(rows)) == DB_ROW) {
@@ -284,7 +293,9 @@ static void take_parts(struct taking *t)
                                   .before = db_uint(rows, 6),
                                   .given = db_uint(rows, 7),
                                   .refused = db_uint(rows, 8),
-                                  .over = db_uint(rows, 9)};
+                                  .over = db_uint(rows, 9),
+                                  .direct = db_uint(rows, 10),
+                                  .system = db_uint(rows, 11)};
         take_sums(t, &part);
         RUN(t, "DELETE FROM event WHERE cause = ?1 AND report = ?2", "ii", part.cause, t->report);
     }

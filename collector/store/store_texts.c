@@ -43,17 +43,19 @@ const char *const store_texts[STORE_STATEMENTS] = {
                        " ON CONFLICT(project, day) DO UPDATE"
                        " SET reports = used.reports + 1, bytes = used.bytes + excluded.bytes",
     [STORE_ADD_BUILD] =
-        "INSERT INTO build(project, name, first_ns, last_ns, reports, recorded)"
-        " VALUES(?1, ?2, ?3, ?3, 1, ?4) ON CONFLICT(project, name) DO UPDATE"
+        "INSERT INTO build(project, name, first_ns, last_ns, reports, recorded, callers)"
+        " VALUES(?1, ?2, ?3, ?3, 1, ?4, ?4) ON CONFLICT(project, name) DO UPDATE"
         " SET first_ns = CASE WHEN excluded.first_ns < build.first_ns THEN excluded.first_ns"
         " ELSE build.first_ns END,"
         " last_ns = CASE WHEN excluded.last_ns > build.last_ns THEN excluded.last_ns"
         " ELSE build.last_ns END, reports = build.reports + 1,"
-        " recorded = build.recorded + excluded.recorded",
+        " recorded = build.recorded + excluded.recorded,"
+        " callers = build.callers + excluded.callers",
     [STORE_ADD_BUILD_SUM] =
         "INSERT INTO build_sum(project, build, cause, rule, api, path, sdk, is_stable, count,"
-        " before_count, given_count, refused_count, over_count, reports, devices) VALUES(?1, ?2,"
-        " ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        " before_count, given_count, refused_count, over_count, reports, devices, direct_count,"
+        " system_count, code) VALUES(?1, ?2,"
+        " ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
         " ON CONFLICT(project, build, cause) DO UPDATE SET rule = excluded.rule,"
         " api = excluded.api, path = excluded.path, sdk = excluded.sdk,"
         " is_stable = excluded.is_stable, count = build_sum.count + excluded.count,"
@@ -61,12 +63,18 @@ const char *const store_texts[STORE_STATEMENTS] = {
         " given_count = build_sum.given_count + excluded.given_count,"
         " refused_count = build_sum.refused_count + excluded.refused_count,"
         " over_count = build_sum.over_count + excluded.over_count,"
+        " direct_count = build_sum.direct_count + excluded.direct_count,"
+        " system_count = build_sum.system_count + excluded.system_count, code = excluded.code,"
         " reports = build_sum.reports + excluded.reports,"
         " devices = build_sum.devices + excluded.devices",
     [STORE_ADD_MACHINE] = "INSERT INTO machine(project, build, cause, id) VALUES(?1, ?2, ?3, ?4)"
                           " ON CONFLICT(project, build, cause, id) DO NOTHING RETURNING cause",
     [STORE_ADD_LISTED] = "INSERT INTO listed(project, build, name) VALUES(?1, ?2, ?3)"
                          " ON CONFLICT(project, build, name) DO NOTHING",
+    [STORE_ADD_API] = "INSERT INTO recorded_api(project, build, name, missed)"
+                      " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(project, build, name) DO UPDATE"
+                      " SET missed = excluded.missed"
+                      " WHERE recorded_api.missed = '' AND excluded.missed <> ''",
     [STORE_FIND_MARK] =
         "SELECT state, state_ns, state_build, until_ns, until_count, count,"
         " coalesce((SELECT first_ns FROM build WHERE project = ?2 AND name = ?3), 0),"
@@ -92,8 +100,8 @@ const char *const store_texts[STORE_STATEMENTS] = {
                        " DO NOTHING",
     [STORE_ADD_PART] =
         "INSERT INTO part(report, number, cause, time_ns, count, total_ns, fatal, before_count,"
-        " given_count, refused_count, over_count, is_summed)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        " given_count, refused_count, over_count, is_summed, direct_count, system_count)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     [STORE_FIND_HOOKS] =
         "SELECT hook.number, events, kinds, secret, project.name,"
         " (SELECT count(*) FROM message WHERE message.hook = hook.number) FROM hook"

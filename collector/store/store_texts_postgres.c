@@ -51,7 +51,8 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
     [STORE_ADD_EVENT] = "COPY event(cause, report, count, total_ns, named, project, day)"
                         " FROM STDIN (FORMAT binary)",
     [STORE_ADD_PART] = "COPY part(report, number, cause, time_ns, count, total_ns, fatal,"
-                       " before_count, given_count, refused_count, over_count, is_summed)"
+                       " before_count, given_count, refused_count, over_count, is_summed,"
+                       " direct_count, system_count)"
                        " FROM STDIN (FORMAT binary)",
     [STORE_ADD_TAG] =
         "INSERT INTO tag(cause, name, value, count) SELECT cause, name,"
@@ -73,25 +74,30 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " AS new(project, day, bytes) GROUP BY project, day ON CONFLICT(project, day) DO UPDATE"
         " SET reports = used.reports + excluded.reports,"
         " bytes = fit(used.bytes::numeric + excluded.bytes)",
-    [STORE_ADD_BUILD] = "INSERT INTO build(project, name, first_ns, last_ns, reports, recorded)"
-                        " SELECT project, name, min(at), max(at), count(*), sum(recorded)::bigint"
+    [STORE_ADD_BUILD] = "INSERT INTO build(project, name, first_ns, last_ns, reports, recorded,"
+                        " callers) SELECT project, name, min(at), max(at), count(*),"
+                        " sum(recorded)::bigint, sum(recorded)::bigint"
                         " FROM unnest(?1::bigint[], ?2::text[], ?3::bigint[], ?4::bigint[])"
                         " AS new(project, name, at, recorded) GROUP BY project, name"
                         " ON CONFLICT(project, name) DO UPDATE"
                         " SET first_ns = least(build.first_ns, excluded.first_ns),"
                         " last_ns = greatest(build.last_ns, excluded.last_ns),"
                         " reports = build.reports + excluded.reports,"
-                        " recorded = build.recorded + excluded.recorded",
+                        " recorded = build.recorded + excluded.recorded,"
+                        " callers = build.callers + excluded.callers",
     [STORE_ADD_BUILD_SUM] =
         "INSERT INTO build_sum(project, build, cause, rule, api, path, sdk, is_stable, count,"
-        " before_count, given_count, refused_count, over_count, reports, devices)"
+        " before_count, given_count, refused_count, over_count, reports, devices, direct_count,"
+        " system_count, code)"
         " SELECT project, build, cause, max(rule), max(api), max(path), max(sdk), min(is_stable),"
         " fit(sum(count)), fit(sum(before)), fit(sum(given)), fit(sum(refused)), fit(sum(over)),"
-        " sum(reports)::bigint, sum(devices)::bigint FROM unnest(?1::bigint[], ?2::text[],"
+        " sum(reports)::bigint, sum(devices)::bigint, fit(sum(direct)), fit(sum(system)),"
+        " max(code) FROM unnest(?1::bigint[], ?2::text[],"
         " ?3::bigint[], ?4::text[], ?5::text[], ?6::text[], ?7::text[], ?8::bigint[],"
         " ?9::bigint[], ?10::bigint[], ?11::bigint[], ?12::bigint[], ?13::bigint[],"
-        " ?14::bigint[], ?15::bigint[]) AS new(project, build, cause, rule, api, path, sdk,"
-        " is_stable, count, before, given, refused, over, reports, devices)"
+        " ?14::bigint[], ?15::bigint[], ?16::bigint[], ?17::bigint[], ?18::text[])"
+        " AS new(project, build, cause, rule, api, path, sdk,"
+        " is_stable, count, before, given, refused, over, reports, devices, direct, system, code)"
         " GROUP BY project, build, cause"
         " ON CONFLICT(project, build, cause) DO UPDATE SET rule = excluded.rule,"
         " api = excluded.api, path = excluded.path, sdk = excluded.sdk,"
@@ -101,6 +107,9 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         " given_count = fit(build_sum.given_count::numeric + excluded.given_count),"
         " refused_count = fit(build_sum.refused_count::numeric + excluded.refused_count),"
         " over_count = fit(build_sum.over_count::numeric + excluded.over_count),"
+        " direct_count = fit(build_sum.direct_count::numeric + excluded.direct_count),"
+        " system_count = fit(build_sum.system_count::numeric + excluded.system_count),"
+        " code = excluded.code,"
         " reports = build_sum.reports + excluded.reports,"
         " devices = build_sum.devices + excluded.devices",
     /* counts the new ones, too: the row may be there before its calls are */
@@ -118,6 +127,12 @@ const char *const store_texts_postgres[STORE_STATEMENTS] = {
         "INSERT INTO listed(project, build, name) SELECT DISTINCT project, build, name"
         " FROM unnest(?1::bigint[], ?2::text[], ?3::text[]) AS new(project, build, name)"
         " ON CONFLICT(project, build, name) DO NOTHING",
+    [STORE_ADD_API] = "INSERT INTO recorded_api(project, build, name, missed)"
+                      " SELECT project, build, name, max(missed)"
+                      " FROM unnest(?1::bigint[], ?2::text[], ?3::text[], ?4::text[])"
+                      " AS new(project, build, name, missed) GROUP BY project, build, name"
+                      " ON CONFLICT(project, build, name) DO UPDATE SET missed = excluded.missed"
+                      " WHERE recorded_api.missed = '' AND excluded.missed <> ''",
     [STORE_ADD_DAY] = "SELECT make_day(?1)",
     [STORE_ADD_FILE] = "INSERT INTO file(hash, bytes) VALUES(?1, ?2) ON CONFLICT(hash) DO NOTHING",
     [STORE_ADD_TO_SIFT] = "UPDATE sift SET reports = reports + ?2::bigint,"

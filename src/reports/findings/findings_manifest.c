@@ -67,6 +67,20 @@ static bool has_function(const struct category *category, const char *function)
     return false;
 }
 
+uint32_t sonde__manifest_categories(const char *function)
+{
+    uint32_t found = 0;
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        found |= (uint32_t)has_function(&categories[c], function) << c;
+    }
+    return found;
+}
+
+const char *sonde__manifest_category(unsigned index)
+{
+    return categories[index].name;
+}
+
 static bool is_declared(const struct sonde__manifest *manifest, const char *category)
 {
     for (uint32_t i = 0; i < manifest->count; i++) {
@@ -88,8 +102,7 @@ static bool has_reason(const struct sonde__manifest *manifest, const char *categ
     return true;
 }
 
-/* Is a category that has the function declared? */
-static bool is_covered(const struct sonde__manifest *manifest, const char *function)
+bool sonde__manifest_covers(const struct sonde__manifest *manifest, const char *function)
 {
     for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
         if (has_function(&categories[c], function) && is_declared(manifest, categories[c].name)) {
@@ -117,38 +130,33 @@ const char *sonde__manifest_framework(const char *path, size_t *ret_size)
     return begin;
 }
 
-static bool is_of(const char *code, const char *path)
+struct sonde__manifest_caller sonde__manifest_caller(const struct sonde__report *report,
+                                                     const struct sonde__report_call *call)
 {
-    size_t size = 0;
-    const char *framework = sonde__manifest_framework(path, &size);
-    return framework == NULL ? code[0] == '\0'
-                             : strlen(code) == size && memcmp(code, framework, size) == 0;
-}
-
-enum caller { CALLER_OWN, CALLER_SYSTEM, CALLER_OTHER };
-
-/* Does the code make the call itself, or by a library of the system? */
-static enum caller caller_of(const struct sonde__report *report,
-                             const struct sonde__report_call *call, const char *code)
-{
+    struct sonde__manifest_caller caller = {.code = ""};
     struct sonde__report_walk walk;
     struct sonde__report_step step;
-    enum caller caller = CALLER_OWN;
-    const char *path = "";
     sonde__report_walk_begin(&walk, report, call->stack);
     while (call->stack != 0 && sonde__report_walk_next(&walk, &step)) {
-        if (sonde__report_frame_is_app(report, step.frame)) {
+        if (!sonde__report_frame_is_app(report, step.frame)) {
+            caller.is_system = true;
+            continue;
+        }
+        if (step.frame->image != 0) {
             const struct sonde__report_image *image =
-                step.frame->image != 0 ? sonde__report_image(report, step.frame->image) : NULL;
-            path = image != NULL ? sonde__report_text(report, image->path) : "";
-            break;
+                sonde__report_image(report, step.frame->image);
+            const char *code = sonde__manifest_framework(sonde__report_text(report, image->path),
+                                                         &caller.code_size);
+            caller.code = code != NULL ? code : "";
         }
-        caller = CALLER_SYSTEM;
-        if (code == NULL) {
-            break;
-        }
+        break;
     }
-    return code == NULL || is_of(code, path) ? caller : CALLER_OTHER;
+    return caller;
+}
+
+static bool is_of(const struct sonde__manifest_caller *caller, const char *code)
+{
+    return strlen(code) == caller->code_size && memcmp(code, caller->code, caller->code_size) == 0;
 }
 
 /* Is a blind spot ("direct calls inside /lib/libc.so.6") one of a library of the system? */
@@ -170,33 +178,50 @@ static bool is_in_system(const struct sonde__report *report, const char *missed)
     return !sonde__image_is_app(path, 0);
 }
 
-static void add_calls(const struct sonde__report *report, const struct sonde__manifest *manifest,
-                      const char *code, const struct category *category,
-                      struct sonde__manifest_line *line)
+bool sonde__manifest_may_miss(const struct sonde__report *report,
+                              const struct sonde__report_call *call)
 {
-    uint64_t most = 0;
-    uint32_t seen = 0, missed = 0;
-    bool declared = is_declared(manifest, category->name);
-    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
-        const struct sonde__report_call *call = sonde__report_call(report, i);
-        const char *function = sonde__report_text(report, call->function);
-        if (!has_function(category, function)) {
-            continue;
-        }
-        line->recorded += seen != call->function;
-        seen = call->function;
-        if (call->missed != 0 && !is_in_system(report, sonde__report_text(report, call->missed))) {
-            line->may_miss += missed != call->function;
-            line->missed = line->missed == 0 ? i + 1 : line->missed;
-            missed = call->function;
-        }
-        enum caller caller = caller_of(report, call, code);
-        if (caller == CALLER_SYSTEM) {
-            line->system_calls += call->count;
-        } else if (caller == CALLER_OWN && (declared || !is_covered(manifest, function))) {
-            line->calls += call->count;
-            line->first = call->count > most ? i + 1 : line->first;
-            most = call->count > most ? call->count : most;
+    return call->missed != 0 && !is_in_system(report, sonde__report_text(report, call->missed));
+}
+
+static uint64_t sum_of(uint64_t one, uint64_t other)
+{
+    return one <= UINT64_MAX - other ? one + other : UINT64_MAX;
+}
+
+static void add_to_line(const struct sonde__manifest *manifest,
+                        const struct sonde__manifest_use *use, struct sonde__manifest_line *line)
+{
+    line->recorded += line->last != use->id;
+    line->last = use->id;
+    if (use->may_miss) {
+        line->may_miss += line->last_missed != use->id;
+        line->missed = line->missed == 0 ? use->record : line->missed;
+        line->last_missed = use->id;
+    }
+    line->system_calls = sum_of(line->system_calls, use->system_calls);
+    if (is_declared(manifest, line->category) || !sonde__manifest_covers(manifest, use->function)) {
+        line->calls = sum_of(line->calls, use->calls);
+        line->first = use->calls > line->most ? use->record : line->first;
+        line->most = use->calls > line->most ? use->calls : line->most;
+    }
+}
+
+void sonde__manifest_begin(struct sonde__manifest_result *ret_result)
+{
+    *ret_result = (struct sonde__manifest_result){.count = SONDE__MANIFEST_CATEGORIES};
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        ret_result->lines[c].category = categories[c].name;
+    }
+}
+
+void sonde__manifest_add(const struct sonde__manifest *manifest,
+                         const struct sonde__manifest_use *use,
+                         struct sonde__manifest_result *result)
+{
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        if (has_function(&categories[c], use->function)) {
+            add_to_line(manifest, use, &result->lines[c]);
         }
     }
 }
@@ -247,29 +272,49 @@ static int by_state(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->category, b->category);
 }
 
-void sonde__manifest_compare(const struct sonde__manifest *manifest, const char *code,
-                             const struct sonde__report *report,
-                             struct sonde__manifest_result *ret_result)
+void sonde__manifest_end(const struct sonde__manifest *manifest,
+                         struct sonde__manifest_result *result)
 {
-    *ret_result = (struct sonde__manifest_result){0};
     for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
-        struct sonde__manifest_line *line = &ret_result->lines[ret_result->count++];
-        line->category = categories[c].name;
-        add_calls(report, manifest, code, &categories[c], line);
-        line->rules = count_rules(report, line->category);
-        line->state = judge(manifest, line);
+        result->lines[c].state = judge(manifest, &result->lines[c]);
     }
     for (uint32_t i = 0; i < manifest->count; i++) {
         if (!is_known(manifest->entries[i].category)) {
-            ret_result->lines[ret_result->count++] =
+            result->lines[result->count++] =
                 (struct sonde__manifest_line){.category = manifest->entries[i].category,
                                               .state = SONDE__MANIFEST_UNKNOWN_CATEGORY};
         }
     }
-    qsort(ret_result->lines, ret_result->count, sizeof *ret_result->lines, by_state);
-    for (uint32_t i = 0; i < ret_result->count; i++) {
-        ret_result->states[ret_result->lines[i].state]++;
+    qsort(result->lines, result->count, sizeof *result->lines, by_state);
+    for (uint32_t i = 0; i < result->count; i++) {
+        result->states[result->lines[i].state]++;
     }
+}
+
+void sonde__manifest_compare(const struct sonde__manifest *manifest, const char *code,
+                             const struct sonde__report *report,
+                             struct sonde__manifest_result *ret_result)
+{
+    sonde__manifest_begin(ret_result);
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        struct sonde__manifest_use use = {.function = sonde__report_text(report, call->function),
+                                          .id = call->function,
+                                          .record = i + 1};
+        if (sonde__manifest_categories(use.function) == 0) {
+            continue;
+        }
+        use.may_miss = sonde__manifest_may_miss(report, call);
+        const struct sonde__manifest_caller caller = sonde__manifest_caller(report, call);
+        if (code == NULL || is_of(&caller, code)) {
+            *(caller.is_system ? &use.system_calls : &use.calls) = call->count;
+        }
+        sonde__manifest_add(manifest, &use, ret_result);
+    }
+    for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
+        ret_result->lines[c].rules = count_rules(report, categories[c].name);
+    }
+    sonde__manifest_end(manifest, ret_result);
 }
 
 const char *sonde__manifest_state_text(enum sonde__manifest_state state)

@@ -59,6 +59,8 @@ struct sonde__manifest_line {
     uint32_t may_miss;     /* functions with calls by the program's own code that may be missing */
     uint32_t missed;       /* index + 1 of the record that says so of the first of them; 0: none */
     uint32_t first;        /* index + 1 of the own call with the largest count; 0: none */
+    uint64_t most;         /* that count */
+    uint32_t last, last_missed; /* of sonde__manifest_add(): the functions that were counted last */
 };
 
 struct sonde__manifest_result {
@@ -73,6 +75,43 @@ struct sonde__manifest_result {
 void sonde__manifest_compare(const struct sonde__manifest *manifest, const char *code,
                              const struct sonde__report *report,
                              struct sonde__manifest_result *ret_result);
+
+/* --- a comparison in parts, also of sums that were kept of many reports --- */
+
+/* Who makes a call: the innermost code that is no library of the system, itself or by a library of
+ * the system. code: the name of its framework, of code_size bytes; none: 0. */
+struct sonde__manifest_caller {
+    bool is_system;
+    const char *code;
+    size_t code_size;
+};
+struct sonde__manifest_caller sonde__manifest_caller(const struct sonde__report *report,
+                                                     const struct sonde__report_call *call);
+/* May calls of its function by the program's own code be missing? `missed` of the call says why. */
+bool sonde__manifest_may_miss(const struct sonde__report *report,
+                              const struct sonde__report_call *call);
+/* The categories that have a function: bits 1 << index. */
+uint32_t sonde__manifest_categories(const char *function);
+/* Is one of them declared? */
+bool sonde__manifest_covers(const struct sonde__manifest *manifest, const char *function);
+/* The name of one, 0 to CATEGORIES - 1. */
+const char *sonde__manifest_category(unsigned index);
+
+/* What is known of calls of one function, by the code that is compared. */
+struct sonde__manifest_use {
+    const char *function;
+    uint32_t id; /* not 0; of the function: equal ones in a row are counted as one function */
+    uint64_t calls, system_calls;
+    bool may_miss;
+    uint32_t record; /* for `first` and `missed` of a line: index + 1 */
+};
+/* Begin, add what is known, and end: the same as sonde__manifest_compare() of it. */
+void sonde__manifest_begin(struct sonde__manifest_result *ret_result);
+void sonde__manifest_add(const struct sonde__manifest *manifest,
+                         const struct sonde__manifest_use *use,
+                         struct sonde__manifest_result *result);
+void sonde__manifest_end(const struct sonde__manifest *manifest,
+                         struct sonde__manifest_result *result);
 
 /* The framework that has the image of this path: its folder's name, not ended by a 0 but of
  * *ret_size bytes. Null: none. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program that asks for the machine's name: asked STEP...
+/* A program that asks for the machine's name, and for room on its disk: asked STEP...
  *   consent      begins the phase in which consent is given
- *   FUNCTION:N   N times from this function: identify, old_way, stat_send */
+ *   FUNCTION:N   N times from this function: identify, old_way, stat_send; measure (the disk) */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <sonde/note.h>
@@ -23,12 +24,25 @@ ASKS(identify)
 ASKS(old_way)
 ASKS(stat_send)
 
+__attribute__((noinline)) void measure(unsigned times);
+void measure(unsigned times)
+{
+    struct statvfs disk;
+    for (unsigned i = 0; i < times; i++) {
+        (void)statvfs("/", &disk);
+    }
+    __asm__ volatile("");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*ask)(unsigned times);
-    } functions[] = {{"identify:", identify}, {"old_way:", old_way}, {"stat_send:", stat_send}};
+    } functions[] = {{"identify:", identify},
+                     {"old_way:", old_way},
+                     {"stat_send:", stat_send},
+                     {"measure:", measure}};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "consent") == 0) {
             sonde_watch_phase("asked", SONDE_CONSENT_GIVEN);

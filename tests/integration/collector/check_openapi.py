@@ -11,6 +11,7 @@ import http.client
 import http.server
 import json
 import os
+import plistlib
 import re
 import subprocess
 import sys
@@ -224,8 +225,12 @@ second = record("sleep", os.path.abspath("bare"), "--build", "2")  # nothing has
 first = record("sleep", LOOP, "--build", "1", "--tag", "a=b")
 third, audit = record("burn", LOOP), record("sleep", LOOP, "--audit", "rules.ini", "--build", "audited")
 other_audit = record("burn", LOOP, "--audit", "rules.ini", "--build", "other")
+run("cp", "/usr/bin/df", "measures")  # a program of the user's, not of the system; Linux has no methods of Objective-C
+open("list", "w").write("statvfs\n-[NSURL getResourceValue:forKey:error:]\n")
+run(SONDE, "run", "-q", "-o", "report", "--record", "list", "--build", "measured", "--", "./measures", "/")
+measured = open("report", "rb").read()
 BUILD_ID = re.search(r"Build ID: (\w+)", run("readelf", "-n", "bare"))[1]
-PARTS = {"project": "default", "group": 1, "report": "0" * 32, "id": BUILD_ID, "build": "audited"}
+PARTS = {"project": "default", "group": 1, "report": "0" * 32, "id": BUILD_ID, "build": "audited", "manifest": "App.app"}
 ARGUMENTS = {"base": "other"}
 REPORT, FORM = "application/x-sonde-report", "application/x-www-form-urlencoded"
 at = operations.__getitem__
@@ -252,7 +257,7 @@ def waiting():
 
 kept = at("addReport").ask(201, body=first, kind=REPORT)
 PARTS["report"] = kept["id"]
-for body in second, third, audit, other_audit:
+for body in second, third, audit, other_audit, measured:
     at("addReport").ask(201, body=body, kind=REPORT)
 for number in range(8):
     at("addReport").ask(201, body=first, kind=REPORT, headers={"Idempotency-Key": '"%032x"' % (number + 1)})
@@ -313,11 +318,42 @@ for form in "build=", "x=y":
 at("setBaseline").ask(404, body="build=none", kind=FORM)
 if not at("setBaseline").ask(200, body="build=other", kind=FORM)["is_baseline"]:
     fault("the baseline is none")
-for operation in [o for o in operations.values() if "{build}" in o.path]:
+for operation in [o for o in operations.values() if "{build}" in o.path and o.id != "addManifest"]:
     operation.ask(404, build="none")
 if at("diff").ask(200)["base"] != "other":
     fault("the baseline is not the base")
 at("diff").ask(404, query="?base=1")  # none of its calls were recorded
+
+# --- privacy manifests ---
+
+PLIST = {"NSPrivacyAccessedAPITypes": [{"NSPrivacyAccessedAPIType": "NSPrivacyAccessedAPICategoryDiskSpace",
+                                        "NSPrivacyAccessedAPITypeReasons": ["E174.1"]}]}
+given = plistlib.dumps(PLIST)
+if at("undeclared").ask(200)["has_manifest"]:
+    fault("a build has a manifest that was not given")
+if at("addManifest").ask(201, body=given, kind=BYTES)["categories"] != ["NSPrivacyAccessedAPICategoryDiskSpace"]:
+    fault("the manifest declares something else")
+at("addManifest").ask(200, body=plistlib.dumps(PLIST, fmt=plistlib.FMT_BINARY), kind=BYTES)
+at("addManifest").ask(200, body=given, kind=BYTES)
+at("addManifest").ask(422, body=given[:200], kind=BYTES)
+at("addManifest").ask(413, body=b"x" * 131073, kind=BYTES)
+at("addManifest").ask(413, kind=BYTES, body=b"x", headers={"Content-Length": str(30 << 20)})
+at("addManifest").ask(400, body=given, kind=BYTES, manifest="a%01")
+at("addManifest").ask(404, body=given, kind=BYTES, manifest="x" * 128)
+for count in range(63):
+    at("addManifest").ask(201, body=given, kind=BYTES, manifest="Sdk%%20%d.framework" % count)
+at("addManifest").ask(409, body=given, kind=BYTES, manifest="one%20more")
+at("removeManifest").ask(404, manifest="one%20more")
+at("removeManifest").ask(200, manifest="Sdk%200.framework")
+if at("manifest").ask(200) != given or len(at("manifests").ask(200)["manifests"]) != 63:
+    fault("the manifests are other ones")
+compared = at("undeclared").ask(200, build="measured")
+if [c["declared"] for c in compared["calls"]] != ["unknown"] or compared["has_manifest"]:
+    fault("without a manifest something is declared")
+at("addManifest").ask(201, body=plistlib.dumps({}), kind=BYTES, build="measured")
+compared = at("undeclared").ask(200, build="measured")
+if compared["undeclared"] != 1 or [c["declared"] for c in compared["calls"]] != ["no"]:
+    fault("what is called is declared")
 
 # --- what reads: each argument, at its bounds and beyond ---
 

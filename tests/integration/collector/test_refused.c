@@ -26,7 +26,9 @@ TEST_TIMEOUT(nobody_gets_in, 90)
         "/api/projects/default/reports "
         "/api/projects/default/reports/00112233445566778899aabbccddeeff "
         "/api/projects/default/builds /api/projects/default/builds/1/calls "
-        "/api/projects/default/builds/1/diff /projects/default/builds/1 "
+        "/api/projects/default/builds/1/diff /api/projects/default/builds/1/undeclared "
+        "/api/projects/default/builds/1/manifests /api/projects/default/builds/1/manifests/a "
+        "/projects/default/builds/1 "
         "/projects/default /projects/default/groups/1 /metrics /; do "
         "for key in '' snt_wrong $INGEST $GONE $OTHER; do "
         "curl -s -o answer -w '%{http_code} ' -H \"Authorization: Bearer $key\" $URL$path; done; "
@@ -38,6 +40,9 @@ TEST_TIMEOUT(nobody_gets_in, 90)
         "401 401 403 401 404 /api/projects/default/builds\n"
         "401 401 403 401 404 /api/projects/default/builds/1/calls\n"
         "401 401 403 401 404 /api/projects/default/builds/1/diff\n"
+        "401 401 403 401 404 /api/projects/default/builds/1/undeclared\n"
+        "401 401 403 401 404 /api/projects/default/builds/1/manifests\n"
+        "401 401 403 401 404 /api/projects/default/builds/1/manifests/a\n"
         "401 401 403 401 404 /projects/default/builds/1\n"
         "401 401 403 401 404 /projects/default\n"
         "401 401 403 401 404 /projects/default/groups/1\n"
@@ -64,6 +69,23 @@ TEST_TIMEOUT(nobody_gets_in, 90)
                  "401 401 403 403 404 401 /projects/default/groups/1\n"
                  "401 401 403 403 404 401 /projects/default/groups/1/join\n"
                  "401 401 403 403 404 401 /projects/default/groups/1/leave\n");
+    /* manifests: the same; the one that was given before stays */
+    check_script(
+        &run,
+        "echo '<plist><dict/></plist>' >m; WRITE=$($COLLECTOR key --data data add --role "
+        "write); READ=$($COLLECTOR key --data data add --role read); "
+        "OTHER=$($COLLECTOR key --data data add --project other --role write); "
+        "GONE=$($COLLECTOR key --data data add --role write); "
+        "$COLLECTOR key --data data revoke $($COLLECTOR key --data data list | tail -1 | "
+        "cut -d' ' -f1); give() { curl -s -o answer -w '%{http_code} ' "
+        "-H \"Authorization: Bearer $1\" -X $2 --data-binary @m "
+        "$URL/api/projects/default/builds/1/manifests/$3; }; give $WRITE POST a; "
+        "for how in 'POST b' 'POST a' 'DELETE a'; do "
+        "for key in none snt_wrong $INGEST $READ $OTHER $GONE; do "
+        "give $key $how; done; echo $how; done; "
+        "get /api/projects/default/builds/1/manifests | grep -c name; give $WRITE DELETE a",
+        "201 401 401 403 403 404 401 POST b\n401 401 403 403 404 401 POST a\n"
+        "401 401 403 403 404 401 DELETE a\n1\n200 ");
     /* filters: no key, a wrong one, ingest, write, admin of another project, revoked */
     check_script(&run,
                  "WRITE=$($COLLECTOR key --data data add --role write); "

@@ -161,3 +161,83 @@ TEST(recording_lists_functions_and_cuts_paths)
     digest_done(&digest);
     sonde__report_destroy(report);
 }
+
+/* --- who makes calls --- */
+
+/* A stack of frames of these images, outermost first; "/lib" ones are of the system. */
+static uint32_t add_path(struct sonde__report *report, const char *const *paths)
+{
+    uint32_t node = 0;
+    for (unsigned i = 0; paths[i] != NULL; i++) {
+        bool is_app = strncmp(paths[i], "/lib", 4) != 0;
+        const struct sonde__report_image image = {.path = sonde__report_string(report, paths[i]),
+                                                  .flags = is_app ? SONDE__REPORT_IMAGE_APP : 0};
+        const struct sonde__report_frame frame = {
+            .image = sonde__report_add_image(report, &image),
+            .offset = 0x1000u * (i + 1),
+            .name = sonde__report_string(report, is_app ? "own" : "of_system"),
+            .name_source = SONDE__REPORT_NAME_SYMTAB};
+        node = sonde__report_add_node(report, node, sonde__report_add_frame(report, &frame));
+    }
+    return node;
+}
+
+#define APP       "/opt/Foo.app/Foo"
+#define FRAMEWORK "/opt/Foo.app/Frameworks/Stat.framework/Stat"
+
+TEST(calls_are_of_the_code_that_makes_them)
+{
+    struct sonde__report *report = make_report(SONDE__REPORT_CALLS);
+    const struct {
+        const char *function;
+        const char *const *path;
+        uint64_t count;
+    } calls[] = {
+        {"statvfs", (const char *const[]){APP, NULL}, 1},
+        {"statvfs", (const char *const[]){APP, "/lib/libfoundation.so", NULL}, 2},
+        {"statvfs", (const char *const[]){APP, FRAMEWORK, NULL}, 4},
+        {"statvfs", (const char *const[]){FRAMEWORK, APP, NULL}, 8},
+        {"gethostname", (const char *const[]){APP, NULL}, 16},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const struct sonde__report_call call = {.function =
+                                                    sonde__report_string(report, calls[i].function),
+                                                .stack = add_path(report, calls[i].path),
+                                                .count = calls[i].count};
+        sonde__report_add_call(report, &call);
+    }
+    struct digest digest = read_calls(report);
+    char text[400] = "";
+    for (uint32_t i = 0; i < digest.event_count; i++) {
+        const struct digest_call *call = digest.events[i].call;
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s '%s' %d: %d %d;", call->api,
+                 call->code, (int)digest.events[i].count, (int)call->direct, (int)call->system);
+    }
+    /* the keys are of names alone: what comes of another framework to one key is counted for nobody
+     */
+    CHECK_STR(text, "statvfs '' 15: 9 2;gethostname '' 16: 0 0;");
+    digest_done(&digest);
+    sonde__report_destroy(report);
+}
+
+TEST(functions_that_need_reasons_are_noted_once)
+{
+    struct sonde__report *report = make_report(SONDE__REPORT_CALLS);
+    const char *const names[] = {"stat", "stat", "open", "statvfs", "stat"};
+    const char *const missed[] = {NULL, "direct calls inside /lib/libc.so.6",
+                                  "direct calls inside /opt/a", NULL, "direct calls inside /opt/a"};
+    for (unsigned i = 0; i < 5; i++) {
+        const struct sonde__report_call call = {
+            .function = sonde__report_string(report, names[i]),
+            .missed = missed[i] != NULL ? sonde__report_string(report, missed[i]) : 0};
+        sonde__report_add_call(report, &call);
+    }
+    struct digest digest = read_calls(report);
+    CHECK_EQ(digest.api_count, 2);
+    CHECK_STR(digest.apis[0].name, "stat");
+    CHECK_STR(digest.apis[0].missed, "direct calls inside /opt/a");
+    CHECK_STR(digest.apis[1].name, "statvfs");
+    CHECK(digest.apis[1].missed == NULL);
+    digest_done(&digest);
+    sonde__report_destroy(report);
+}

@@ -281,12 +281,14 @@ TEST_TIMEOUT(older_shared_database_is_brought_forward, 90)
     run_sql("DROP TABLE case1.hook, case1.message");
     run_sql("DROP INDEX case1.cause_impact, case1.report_newest");
     run_sql("ALTER TABLE case1.cause DROP COLUMN spike_ns");
-    run_sql("DROP TABLE case1.machine, case1.build_sum, case1.listed, case1.sift, case1.sifted");
+    run_sql("DROP TABLE case1.machine, case1.build_sum, case1.listed, case1.sift, case1.sifted,"
+            " case1.manifest, case1.recorded_api");
     run_sql("ALTER TABLE case1.build DROP COLUMN last_ns, DROP COLUMN reports,"
-            " DROP COLUMN recorded");
+            " DROP COLUMN recorded, DROP COLUMN callers");
     run_sql("ALTER TABLE case1.project DROP COLUMN baseline");
     run_sql("ALTER TABLE case1.part DROP COLUMN before_count, DROP COLUMN given_count,"
-            " DROP COLUMN refused_count, DROP COLUMN over_count, DROP COLUMN is_summed");
+            " DROP COLUMN refused_count, DROP COLUMN over_count, DROP COLUMN is_summed,"
+            " DROP COLUMN direct_count, DROP COLUMN system_count");
     run_sql("UPDATE case1.sonde_version SET number = 2");
     store = stores_open();
     CHECK_EQ(store_add_hook(store, &me, &hook, &number), STORE_OK);
