@@ -21,6 +21,7 @@ struct reading {
     const struct sonde__cli_command *command;
     struct sonde__cli_bundle *bundle;
     size_t root; /* bytes of the bundle's path, with the slash */
+    size_t part; /* the same of the part's folder */
     int exit_code;
 };
 
@@ -48,6 +49,10 @@ static void add_manifest(struct reading *reading, size_t part, const char *folde
     snprintf(to->files + used, sizeof to->files - used, "%s%s", used != 0 ? ", " : "",
              path + reading->root);
     reading->exit_code = sonde__cli_manifest_add(reading->command, path, &to->manifest);
+    if (reading->exit_code == SONDE__CLI_OK && reading->bundle->on_file != NULL) {
+        const char *inside = strlen(folder) > reading->part ? folder + reading->part : "";
+        reading->bundle->on_file(reading->bundle->ctx, to->name, inside, path);
+    }
 }
 
 static int by_name(const void *left, const void *right)
@@ -97,6 +102,7 @@ static void add_folder(struct reading *reading, size_t part, const char *folder,
                        const char *resources)
 {
     char inner[PATH_BYTES];
+    reading->part = strlen(folder) + 1;
     add_manifest(reading, part, folder);
     each_entry(reading, part, folder, ".bundle", add_resources);
     if (join(inner, folder, resources) && sonde__cli_is_folder(inner)) {
@@ -136,7 +142,8 @@ int sonde__cli_bundle_read(const struct sonde__cli_command *command, const char 
     char folder[PATH_BYTES], inner[PATH_BYTES];
     struct reading reading = {.command = command, .bundle = ret_bundle};
     size_t size = strlen(path);
-    *ret_bundle = (struct sonde__cli_bundle){.parts = NULL};
+    *ret_bundle =
+        (struct sonde__cli_bundle){.on_file = ret_bundle->on_file, .ctx = ret_bundle->ctx};
     while (size > 1 && path[size - 1] == '/') {
         size--;
     }

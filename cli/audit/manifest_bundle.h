@@ -8,9 +8,16 @@
 #include "cli.h"
 #include "findings_manifest.h"
 
+/* Called with each manifest that was read. path: of the file; inside: its folder below that of the
+ * part, "Kit.bundle" or "". */
+typedef void sonde__cli_bundle_file(void *ctx, const char *part, const char *inside,
+                                    const char *path);
+
 struct sonde__cli_bundle {
     struct sonde__manifest_part *parts; /* the app's own code comes first */
     size_t count, capacity;
+    sonde__cli_bundle_file *on_file; /* set before reading; null: none */
+    void *ctx;
 };
 
 /* Is it the path of a folder? */

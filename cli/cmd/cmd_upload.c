@@ -20,6 +20,7 @@
 #include "host_clock.h"
 #include "host_writer.h"
 #include "report_read.h"
+#include "send_manifests.h"
 #include "upload_sender.h"
 #include "watch_spooled.h"
 
@@ -30,7 +31,8 @@
 struct request {
     struct sonde__cli_upload upload;
     uint64_t wait_ns;
-    bool keep, quiet, background, symbols;
+    bool keep, quiet, background, symbols, manifests;
+    const char *project, *build;
 };
 
 static const struct sonde__cli_option options[] = {
@@ -44,6 +46,13 @@ static const struct sonde__cli_option options[] = {
      "send symbols instead of reports: programs, debug files, dSYMs and index files, or folders "
      "with them; only what the collector lacks",
      sonde__cli_take_flag, offsetof(struct request, symbols)},
+    {"manifests", 0, NULL,
+     "send the privacy manifests of a build instead: apps (App.app), or single ones",
+     sonde__cli_take_flag, offsetof(struct request, manifests)},
+    {"project", 0, "NAME", "the project of --manifests", sonde__cli_take_text,
+     offsetof(struct request, project)},
+    {"build", 0, "NAME", "the build of --manifests", sonde__cli_take_text,
+     offsetof(struct request, build)},
     {"keep", 'k', NULL, "do not remove reports that were stored; they are not sent again",
      sonde__cli_take_flag, offsetof(struct request, keep)},
     {"plain-http", 0, NULL, "allow http:// to another machine: reports can be read on the way",
@@ -278,6 +287,35 @@ static int send_one(struct job *job, const char *operand)
     return exit_code == SONDE__CLI_OK ? send_folder(job, folder) : exit_code;
 }
 
+/* Null, or what is wrong. */
+static const char *wrong_with(const struct request *request,
+                              const struct sonde__cli_operands *operands)
+{
+    if (request->symbols && request->manifests) {
+        return "--symbols and --manifests exclude each other";
+    }
+    if (!request->manifests && (request->project != NULL || request->build != NULL)) {
+        return "--project and --build are for --manifests";
+    }
+    if (request->manifests && (request->project == NULL || request->build == NULL)) {
+        return "--manifests: --project and --build are needed";
+    }
+    if (operands->count == 0 && (request->symbols || request->manifests)) {
+        return request->symbols ? "--symbols: which files or folders?"
+                                : "--manifests: which apps or manifests?";
+    }
+    return NULL;
+}
+
+static int send_files(const struct sonde__cli_command *command, const struct request *request,
+                      const struct sonde_upload_options *how,
+                      const struct sonde__cli_operands *operands)
+{
+    return request->symbols ? sonde__cli_send_symbols(command, how, operands, request->quiet)
+                            : sonde__cli_send_manifests(command, how, request->project,
+                                                        request->build, operands, request->quiet);
+}
+
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {0};
@@ -288,15 +326,17 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
+    const char *wrong = wrong_with(&request, &operands);
+    if (wrong != NULL) {
+        return sonde__cli_usage_error(command, "%s", wrong);
+    }
     sonde__cli_fit_output();
     exit_code = sonde__cli_upload_options(command, &request.upload, &how);
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    if (request.symbols) {
-        return operands.count != 0
-                   ? sonde__cli_send_symbols(command, &how, &operands, request.quiet)
-                   : sonde__cli_usage_error(command, "--symbols: which files or folders?");
+    if (request.symbols || request.manifests) {
+        return send_files(command, &request, &how, &operands);
     }
     if (request.background) {
         (void)!nice(10); /* nobody is waiting */
@@ -324,7 +364,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 const struct sonde__cli_command sonde__cmd_upload = {
     .name = "upload",
     .summary = "send reports to a collector, or to Sentry",
-    .usage = "--to ADDRESS [OPTION...] [FILE|DIR]...\n--to ADDRESS --symbols FILE|DIR...",
+    .usage = "--to ADDRESS [OPTION...] [FILE|DIR]...\n--to ADDRESS --symbols FILE|DIR...\n"
+             "--to ADDRESS --manifests --project NAME --build NAME APP...",
     .about = "Sends the reports of a spool folder (sonde run --spool), or single files.\n"
              "ADDRESS is the URL of a collector (https://collector.example/), or a Sentry\n"
              "DSN (https://KEY@host/PROJECT), which gets an event for each stall. Without\n"
@@ -346,11 +387,17 @@ const struct sonde__cli_command sonde__cmd_upload = {
              "(sonde index). It is asked first which build-ids it lacks. The key needs the\n"
              "role write.\n"
              "\n"
+             "With --manifests, privacy manifests are sent to a collector, which then says\n"
+             "what the build calls and does not declare: those of an app (App.app) and of\n"
+             "each framework in it, as for sonde privacy. The key needs the role write.\n"
+             "\n"
              "Reports have names of functions and files: see PRIVACY in sonde-upload(1).",
     .options = options,
     .examples = "  sonde upload --to https://collector.example/ --key-file key\n"
                 "  sonde upload --to https://KEY@sentry.example/3 stalls.sonde\n"
                 "  sonde upload --to https://collector.example/ --wait 5m auto\n"
-                "  sonde upload --to https://collector.example/ --key-file key --symbols build/\n",
+                "  sonde upload --to https://collector.example/ --key-file key --symbols build/\n"
+                "  sonde upload --to https://collector.example/ --key-file key --manifests \\\n"
+                "    --project web --build 1.10 App.app\n",
     .run = run,
 };

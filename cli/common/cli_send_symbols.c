@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli_collector.h"
 #include "cli_print.h"
 #include "host_file.h"
 #include "mem_heap.h"
@@ -13,9 +14,6 @@
 #include "symfile_kept.h"
 #include "symindex.h"
 #include "upload_json.h"
-#include "upload_sender.h"
-
-#define REPORTS_PATH "/api/reports"
 
 enum {
     DEPTH_MAX = 16,
@@ -23,9 +21,6 @@ enum {
     ASK_MAX = 200 /* an answer is read up to 64 KiB */,
     PATH_BYTES = 4096
 };
-/* The server converts a large file for minutes. */
-#define TIMEOUT_NS ((uint64_t)1800 * 1000000000u)
-
 struct file {
     char *path;
     bool is_named; /* by the user, not found in a folder */
@@ -36,12 +31,11 @@ struct file {
 
 struct sending {
     const struct sonde__cli_command *command;
-    struct sonde__upload_sender sender;
+    struct sonde__cli_collector collector;
     struct file *files;
     unsigned count;
     bool is_quiet;
     int exit_code;
-    char base[SONDE__UPLOAD_URL_MAX + 64]; /* of the collector, without a path of its own */
 };
 
 static void fail_with(struct sending *s, int exit_code)
@@ -145,59 +139,6 @@ static void add_path(struct sending *s, const char *path)
     }
 }
 
-/* --- requests --- */
-
-/* POST a body; the answer is in the sender's reply. */
-static void post(struct sending *s, const char *path, const char *type, const void *body,
-                 size_t size)
-{
-    char url[sizeof s->base + 64], key[SONDE__UPLOAD_KEY_MAX + 32], content[96];
-    const char *headers[4] = {content, "Accept: application/json", NULL, NULL};
-    snprintf(url, sizeof url, "%s%s", s->base, path);
-    snprintf(content, sizeof content, "Content-Type: %s", type);
-    snprintf(key, sizeof key, "Authorization: Bearer %s", s->sender.address.key);
-    if (s->sender.address.key[0] != '\0') {
-        headers[2] = key;
-    }
-    const struct sonde_upload_request request = {.struct_bytes = sizeof request,
-                                                 .url = url,
-                                                 .headers = headers,
-                                                 .body = body,
-                                                 .body_bytes = size,
-                                                 .timeout_ns = TIMEOUT_NS};
-    sonde__upload_reply_clear(s->sender.reply, &s->sender.limit);
-    s->sender.transport.send(s->sender.transport.ctx, &request, &s->sender.reply->to);
-}
-
-/* Texts of an answer: why it was refused, and the first part that was left out. */
-struct words {
-    char error[SONDE__UPLOAD_WHY], left_out[SONDE__UPLOAD_WHY];
-};
-
-static void take_word(void *ctx, const char *key, const char *text)
-{
-    struct words *words = ctx;
-    if (strcmp(key, "error") == 0) {
-        snprintf(words->error, sizeof words->error, "%s", text);
-    } else if (strcmp(key, "left_out") == 0 && words->left_out[0] == '\0') {
-        snprintf(words->left_out, sizeof words->left_out, "%s", text);
-    }
-}
-
-static struct words words_of(const struct sending *s)
-{
-    const struct sonde__upload_reply *reply = s->sender.reply;
-    struct words words = {"", ""};
-    if (reply->status == 0) {
-        snprintf(words.error, sizeof words.error, "%s",
-                 reply->why[0] != '\0' ? reply->why : "the server does not answer");
-    } else if (!sonde__upload_json_read(reply->body, reply->body_bytes, take_word, &words) ||
-               words.error[0] == '\0') {
-        snprintf(words.error, sizeof words.error, "the server answers %d", reply->status);
-    }
-    return words;
-}
-
 /* --- which of them --- */
 
 static void mark_lacking(void *ctx, const char *key, const char *text)
@@ -226,9 +167,10 @@ static bool ask_about(struct sending *s, unsigned first, unsigned count)
             size += (size_t)sprintf(body + size, "%s\n", s->files[i].ids[id]);
         }
     }
-    post(s, "/api/symbols/lacking", "text/plain", body, size);
+    (void)sonde__cli_collector_post(&s->collector, "/api/symbols/lacking", "text/plain", body,
+                                    size);
     free(body);
-    const struct sonde__upload_reply *reply = s->sender.reply;
+    const struct sonde__upload_reply *reply = s->collector.sender.reply;
     return reply->status == 200 &&
            sonde__upload_json_read(reply->body, reply->body_bytes, mark_lacking, s);
 }
@@ -238,9 +180,10 @@ static bool ask(struct sending *s)
     for (unsigned first = 0; first < s->count; first += ASK_MAX) {
         unsigned left = s->count - first;
         if (!ask_about(s, first, left < ASK_MAX ? left : ASK_MAX)) {
-            const struct words words = words_of(s);
+            const struct sonde__cli_collector_words words =
+                sonde__cli_collector_words(&s->collector);
             sonde__cli_error(s->command, "%s: which symbols it lacks is not known: %s",
-                             s->sender.address.shown, words.error);
+                             s->collector.sender.address.shown, words.error);
             fail_with(s, SONDE__CLI_FAILED);
             return false;
         }
@@ -268,15 +211,16 @@ static void send_one(struct sending *s, const struct file *file)
         fail_with(s, sonde__cli_fail(s->command, file->path, status, &error));
         return;
     }
-    post(s, "/api/symbols", "application/octet-stream", bytes.data, bytes.size);
+    int answer = sonde__cli_collector_post(&s->collector, "/api/symbols",
+                                           "application/octet-stream", bytes.data, bytes.size);
     sonde__host_file_unmap(&bytes);
-    if (s->sender.reply->status == 201) {
+    if (answer == 201) {
         print_line(s, file, "stored");
         return;
     }
-    const struct words words = words_of(s);
+    const struct sonde__cli_collector_words words = sonde__cli_collector_words(&s->collector);
     const char *why = words.left_out[0] != '\0' ? words.left_out : words.error;
-    if (s->sender.reply->status == 422 && !file->is_named) {
+    if (answer == 422 && !file->is_named) {
         print_line(s, file, why); /* of a folder, what has no symbols is no failure */
         return;
     }
@@ -304,30 +248,20 @@ int sonde__cli_send_symbols(const struct sonde__cli_command *command,
                             const struct sonde__cli_operands *paths, bool is_quiet)
 {
     struct sending s = {.command = command, .is_quiet = is_quiet, .exit_code = SONDE__CLI_OK};
-    struct sonde_error error = {0};
-    enum sonde_status status =
-        sonde__upload_sender_make(how, &sonde__upload_real_env, &s.sender, &error);
-    if (status != SONDE_OK) {
-        return sonde__cli_fail(command, how->to, status, &error);
+    int exit_code = sonde__cli_collector_make(command, how, "symbols", &s.collector);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
     }
-    size_t size = strlen(s.sender.address.url), tail = strlen(REPORTS_PATH);
-    if (s.sender.address.protocol != SONDE__UPLOAD_COLLECTOR || size < tail) {
-        sonde__cli_error(command, "%s: symbols can be sent to a collector of sonde only",
-                         s.sender.address.shown);
-        s.exit_code = SONDE__CLI_USAGE;
-    } else {
-        snprintf(s.base, sizeof s.base, "%.*s", (int)(size - tail), s.sender.address.url);
-        for (unsigned i = 0; i < paths->count; i++) {
-            add_path(&s, paths->list[i]);
-        }
-        if (s.count != 0 && ask(&s)) {
-            send_all(&s);
-        }
+    for (unsigned i = 0; i < paths->count; i++) {
+        add_path(&s, paths->list[i]);
+    }
+    if (s.count != 0 && ask(&s)) {
+        send_all(&s);
     }
     for (unsigned i = 0; i < s.count; i++) {
         sonde__mem_free(s.files[i].path);
     }
     free(s.files);
-    sonde__upload_sender_done(&s.sender);
+    sonde__cli_collector_done(&s.collector);
     return s.exit_code;
 }

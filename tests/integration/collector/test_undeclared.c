@@ -117,6 +117,43 @@ TEST_TIMEOUT(undeclared_calls_of_a_build_are_listed, 120)
     collector_stop(&run);
 }
 
+/* `sonde upload` sends what an app's bundle has, each part under its name, again in place of the
+ * former; nothing if one cannot be read. */
+TEST_TIMEOUT(manifests_of_a_bundle_are_uploaded, 120)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(
+        &run,
+        MANIFESTS
+        "F='My App.app/Frameworks'; mkdir -p $F/Stat.framework/Resources $F/Bare.framework "
+        "'My App.app/Kit.bundle' X.framework 2>/dev/null; mkdir -p \"$F/Stat.framework/Resources\" "
+        "\"$F/Bare.framework\"; manifest XML DiskSpace=E174.1; cp m 'My "
+        "App.app/PrivacyInfo.xcprivacy'; "
+        "cp m \"$F/Stat.framework/Resources/PrivacyInfo.xcprivacy\"; "
+        "cp m X.framework/PrivacyInfo.xcprivacy; manifest BINARY FileTimestamp=C617.1; "
+        "cp m 'My App.app/Kit.bundle/PrivacyInfo.xcprivacy'; "
+        "send() { $SONDE upload --to $URL --key-file write --manifests --project default --build "
+        "\"$@\" >sent 2>&1; echo \"exit $?\" >>sent; sed \"s|$URL|URL|\" sent; }; "
+        "send '2 x' 'My App.app/'; get /api/projects/default/builds/2%20x/manifests | "
+        "grep -o '\"\\(name\\|code\\)\": \"[^\"]*\"'; send 3 X.framework/PrivacyInfo.xcprivacy m; "
+        "send 4 m m; echo no >no; send 5 m no; send '../x' m; "
+        "api $URL/api/projects/default/builds/5/manifests; echo bad >write; send 6 m; "
+        "$SONDE upload --to $URL --manifests --build 1 m 2>&1 | grep -c 'project and --build are'",
+        "My App.app  stored\nMy App.app:Kit.bundle  stored\nStat.framework:Resources  stored\n"
+        "Bare.framework  stored: no manifest, so it declares nothing\nexit 0\n"
+        "\"name\": \"Bare.framework\"\n\"code\": \"Bare.framework\"\n"
+        "\"name\": \"My App.app\"\n\"code\": \"\"\n"
+        "\"name\": \"My App.app:Kit.bundle\"\n\"code\": \"\"\n"
+        "\"name\": \"Stat.framework:Resources\"\n\"code\": \"Stat.framework\"\n"
+        "X.framework  stored\nm  stored\nexit 0\n"
+        "sonde upload: m: there are two manifests of this name\nexit 2\n"
+        "sonde upload: no: line 1: not a property list: <plist> is expected\nexit 5\n"
+        "sonde upload: the names of a project and a build have 1 to 127 bytes, and no slash "
+        "(see sonde upload --help)\nexit 2\n404\n"
+        "sonde upload: m: not stored: a key is needed: Authorization: Bearer KEY\nexit 1\n1\n");
+    collector_stop(&run);
+}
+
 /* What is dropped by a filter cannot be said never to be called. */
 TEST_TIMEOUT(filters_make_never_called_unknown, 120)
 {
