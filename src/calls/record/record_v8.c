@@ -204,6 +204,21 @@ static unsigned put_frames(struct walk *walk, const struct sonde__memo *stack, u
 
 /* --- calls --- */
 
+/* Is code of V8 on a native stack? Reads all its nodes: only where its functions are not read. */
+static bool has_v8(const struct sonde__depot *depot, uint32_t native)
+{
+    enum { NODES_MAX = 1 << 16 };
+    uint64_t word = 0;
+    uint32_t id = native;
+    for (uint32_t i = 0; i < NODES_MAX && sonde__depot_node(depot, id, &word, &id); i++) {
+        bool is_frame = (word & (SONDE__DEPOT_LABEL | SONDE__DEPOT_GAP)) == 0;
+        if (is_frame && sonde__capture_keeps_record((word & SONDE__DEPOT_PC) - 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static unsigned add_frames(struct sonde__record *record, struct sonde__script_page *page,
                            struct memo *memo, const struct sonde__regs *caller, uint32_t native,
                            uint32_t *ret_node)
@@ -213,7 +228,8 @@ static unsigned add_frames(struct sonde__record *record, struct sonde__script_pa
     uint32_t now = atomic_load_explicit(&age, memory_order_relaxed);
     struct sonde__memo *stack = sonde__capture_renew(caller, &first);
     if (stack == NULL) {
-        return memo->count != 0 ? SONDE__SCRIPT_ENDLESS : (unsigned)PYTHON_OWN_READ;
+        bool has_any = memo->count != 0 || has_v8(depot, native);
+        return has_any ? SONDE__SCRIPT_ENDLESS : (unsigned)PYTHON_OWN_READ;
     }
     if (!memo->is_used || memo->age != now) {
         sonde__record_v8_namer_init(&memo->namer, &layout);
@@ -270,6 +286,8 @@ uint32_t sonde__record_v8_stack(struct sonde__record *record, struct sonde__scri
         result = add_frames(record, page, memo, caller, native, &node);
         atomic_signal_fence(memory_order_seq_cst);
         atomic_store_explicit(&memo->is_busy, false, memory_order_release);
+    } else if (has_v8(sonde__record_depot(record), native)) {
+        result = SONDE__SCRIPT_BUSY;
     }
     if (result != PYTHON_OWN_READ) {
         atomic_fetch_add_explicit(&page->missing[result], 1, memory_order_relaxed);

@@ -4,6 +4,7 @@
  * another one's; what cannot be read is counted. */
 #include "record_v8.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -368,5 +369,58 @@ TEST(functions_of_javascript_that_cannot_be_read_are_counted)
     set(calls[1].shared, MEMBER_1, make_text("new"));
     CHECK_EQ(record_call(), native);
     CHECK_EQ(page->missing[SONDE__SCRIPT_FULL], 1);
+    stop();
+}
+
+/* A native stack with code of V8. */
+static uint32_t native_of_v8(void)
+{
+    const uint8_t *code;
+    memcpy(&code, &interpreted, sizeof code);
+    uint32_t outer = sonde__depot_child(sonde__record_depot(record), native,
+                                        (uint64_t)(uintptr_t)(code + LOADS_AT));
+    return sonde__depot_child(sonde__record_depot(record), outer, 0x2000);
+}
+
+static void *record_once(void *ret_node)
+{
+    *(uint32_t *)ret_node = record_call();
+    return NULL;
+}
+
+/* A thread that has no memo, as where there are too many of them. */
+TEST(functions_of_javascript_without_a_memo_are_counted)
+{
+    start();
+    pthread_t thread;
+    uint32_t got = 0;
+    CHECK_EQ(pthread_create(&thread, NULL, record_once, &got), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(got, native); /* no code of V8 is on this native stack */
+    CHECK_EQ(page->missing[SONDE__SCRIPT_BUSY], 0);
+    native = native_of_v8();
+    CHECK_EQ(pthread_create(&thread, NULL, record_once, &got), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(got, native);
+    CHECK_EQ(page->missing[SONDE__SCRIPT_BUSY], 1);
+    stop();
+}
+
+static __attribute__((noinline)) uint32_t record_deep(volatile unsigned calls_left)
+{
+    uint32_t got = calls_left == 0 ? record_call() : record_deep(calls_left - 1);
+    calls_left = 0;
+    return got;
+}
+
+/* Also those of the first call of a thread. */
+TEST(functions_of_javascript_on_a_deep_stack_are_counted)
+{
+    start();
+    CHECK_EQ(record_deep(400), native); /* no code of V8 is on this native stack */
+    CHECK_EQ(page->missing[SONDE__SCRIPT_ENDLESS], 0);
+    native = native_of_v8();
+    CHECK_EQ(record_deep(400), native);
+    CHECK_EQ(page->missing[SONDE__SCRIPT_ENDLESS], 1);
     stop();
 }
