@@ -18,6 +18,14 @@ static void lose_turn(struct sonde__probe_slot *slot)
     }
 }
 
+/* Did a wait hide the rest of a turn that was long? It may have been the loop's own. */
+static void end_hidden(struct sonde__probe_slot *slot, uint64_t now_ns)
+{
+    bool is_long = slot->hidden_ns != 0 && (int64_t)(now_ns - slot->hidden_ns) >= slot->long_ns;
+    slot->early_unsure += is_long;
+    slot->hidden_ns = 0;
+}
+
 /* The thread is in no early turn. */
 static void end_turn(struct sonde__probe_slot *slot)
 {
@@ -36,6 +44,8 @@ bool sonde__probe_early_enter(struct sonde__probe_slot *slot, const struct sonde
         slot->early_caller != wait->caller ||
         !sonde__probe_is_within(slot->early_sp, wait->sp, SONDE__PROBE_EARLY_BYTES)) {
         end_turn(slot);
+        slot->hidden_ns = 0;
+        slot->early_unsure = 0;
         slot->early = early;
         slot->early_object = wait->object;
         slot->early_caller = wait->caller;
@@ -45,6 +55,7 @@ bool sonde__probe_early_enter(struct sonde__probe_slot *slot, const struct sonde
         return true;
     }
     sonde__probe_keep_long(slot, wait->now_ns);
+    end_hidden(slot, wait->now_ns);
     if (!wait->instant) {
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
     }
@@ -58,6 +69,9 @@ void sonde__probe_early_interrupt(struct sonde__probe_slot *slot,
         slot->early != 0 ? &slot->candidates[slot->early - 1] : NULL;
     if (c == NULL || sonde__probe_is_level(c, wait->sp, wait->level) ||
         (wait->learn && !sonde__probe_is_weak(wait->kind))) {
+        bool hides = (atomic_load_explicit(&slot->beat, memory_order_relaxed) &
+                      SONDE__PROBE_STATE_MASK) == SONDE__PROBE_EARLY;
+        slot->hidden_ns = hides ? wait->now_ns : slot->hidden_ns;
         end_turn(slot);
     }
 }
@@ -76,7 +90,9 @@ void sonde__probe_early_decide(struct sonde__probe_slot *slot,
         return;
     }
     slot->early = 0;
-    if (!proved) {
+    if (proved) {
+        atomic_fetch_add_explicit(&slot->unsure_turns, slot->early_unsure, memory_order_relaxed);
+    } else {
         lose_turn(slot);
     }
     atomic_store_explicit(&slot->early_proved_ns, proved ? slot->early_since_ns : UINT64_MAX,
@@ -93,7 +109,7 @@ void sonde__probe_early_forget(struct sonde__probe_slot *slot, uint32_t index)
 
 void sonde__probe_early_reset(struct sonde__probe_slot *slot)
 {
-    slot->early = 0;
+    slot->early = slot->early_unsure = 0;
     slot->early_object = slot->early_caller = slot->early_sp = slot->early_since_ns = 0;
     atomic_store_explicit(&slot->early_lost, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->early_proved_ns, 0, memory_order_relaxed);

@@ -133,6 +133,7 @@ struct sonde__probe_slot {
     uint64_t candidates_lost;
     uint32_t early; /* 1 + index of the candidate that may be the loop; 0: none */
     uint64_t early_object, early_caller, early_sp; /* of its waits */
+    uint32_t early_unsure;       /* turns since then that a wait may have hidden, and were long */
     uint64_t early_since_ns;     /* the first one, since when there was no break */
     _Atomic uint64_t early_lost; /* `beat` of the last early turn that has no end */
     /* early_since_ns of what proved to be the loop; UINT64_MAX: another wait did; 0: not known */

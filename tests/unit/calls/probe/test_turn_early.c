@@ -259,6 +259,30 @@ TEST(a_candidate_that_is_dropped_has_no_early_turn)
     CHECK_EQ(state(), SONDE__PROBE_IDLE);
 }
 
+/* The answer to a request of the first callback may be what the loop waits for. That is said, if it
+ * proves to be a loop. */
+TEST(a_long_first_turn_that_a_wait_hides_is_counted)
+{
+    page.long_ns = 250 * MS;
+    for (unsigned long_ms = 249; long_ms < 251; long_ms++) {
+        begin();
+        (void)turn_of(3);
+        now_ns += 10 * MS;
+        struct sonde__probe_wait wait = wait_of(POLL, 9, LEVEL - 800);
+        wait.caller = CALLER + 0x1000;
+        CHECK_EQ(make(&wait), SONDE__PROBE_NESTED);
+        now_ns += (long_ms - 1) * MS;
+        (void)turn_of(3);
+        CHECK_EQ(atomic_load(&slot->unsure_turns), 0);
+        (void)turn_of(3);
+        CHECK(knows_loop());
+        CHECK_EQ(atomic_load(&slot->unsure_turns), long_ms - 249);
+        (void)turn_of(3);
+        CHECK_EQ(atomic_load(&slot->unsure_turns), long_ms - 249);
+    }
+    page.long_ns = 0;
+}
+
 /* A watch that is late finds it among the long turns. */
 TEST(long_early_turns_are_kept)
 {
