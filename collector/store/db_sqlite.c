@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db_sqlite.h"
 
+#include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "schema.h"
 
@@ -204,12 +208,34 @@ static const struct db_kind kind = {.prepare = prepare,
                                     .bound = bound,
                                     .close = close_it};
 
+/* It has hashes of keys, and hooks with their secrets. Earlier versions let others read it, and
+ * SQLite makes its other files as this one is. A file of another user stays as it is. */
+static bool make_private(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    char name[4096];
+    struct stat file;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        if (stat(name, &file) == 0 && (file.st_mode & 077) != 0 &&
+            chmod(name, file.st_mode & 0700) != 0 && errno != EPERM) {
+            (void)db_fail("%s: others may read it: %s", name, strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
 struct db *db_sqlite_open(const char *path, uint32_t cache_kb)
 {
     char set[160];
     struct sqlite *sqlite = calloc(1, sizeof *sqlite);
     if (sqlite == NULL) {
         (void)db_fail("no memory");
+        return NULL;
+    }
+    if (!make_private(path)) {
+        free(sqlite);
         return NULL;
     }
     sqlite->db.kind = &kind;

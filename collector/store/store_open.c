@@ -52,9 +52,26 @@ static enum store_status find_number(struct store *store, const char *folder)
                               : status;
 }
 
+/* libpq takes the URI of another database for a database's name, and asks the local server for it.
+ * The text may have a password: only its scheme is shown. */
+static enum store_status check_uri(const char *where)
+{
+    static const char schemes[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
+    size_t size = strspn(where, schemes);
+    bool is_ours =
+        strncmp(where, "postgresql:", size + 1) == 0 || strncmp(where, "postgres:", size + 1) == 0;
+    if (strncmp(where + size, "://", 3) != 0 || is_ours) {
+        return STORE_OK;
+    }
+    return db_fail("%.*s:// is no database of this program: expected is"
+                   " postgresql://USER@HOST/NAME or 'host=HOST user=USER dbname=NAME'",
+                   (int)(size < 20 ? size : 20), where);
+}
+
 static enum store_status open_all(struct store *store, const char *folder)
 {
-    enum store_status status = store->is_shared ? STORE_OK : identity_of_own(folder);
+    enum store_status status = store->is_shared ? check_uri(store->where) : identity_of_own(folder);
     store->writer = status == STORE_OK ? connect_to(store, WRITER_CACHE_KB) : NULL;
     if (store->writer == NULL) {
         return STORE_FAILED;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "blob.h"
@@ -284,6 +285,51 @@ TEST(a_newer_database_is_refused)
     CHECK_EQ(system(command), 0);
     CHECK_EQ(store_open(test_folder(), NULL, &store, &error), STORE_FAILED);
     CHECK_CONTAINS(error.what, "version 99");
+}
+
+/* The URI of another database is refused before anybody is asked, and its password is not shown. */
+TEST(databases_of_other_kinds_are_refused)
+{
+    static const char *const others[] = {"mysql://u:secret@127.0.0.1/x", "sqlite:///secret",
+                                         "POSTGRESQL://u:secret@127.0.0.1:1/x",
+                                         "postgresqls://secret", "://secret"};
+    static const char *const ours[] = {"postgresql://u@127.0.0.1:1/x", "postgres://u@127.0.0.1:1/x",
+                                       "host=127.0.0.1 port=1 dbname='a://b'"};
+    struct store *store;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct sonde_error error = {.what = ""};
+        CHECK_EQ(store_open(NULL, others[i], &store, &error), STORE_FAILED);
+        CHECK_CONTAINS(error.what, ":// is no database of this program: expected is "
+                                   "postgresql://USER@HOST/NAME or 'host=HOST");
+        CHECK(strstr(error.what, "secret") == NULL);
+    }
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        struct sonde_error error = {.what = ""};
+        CHECK_EQ(store_open(NULL, ours[i], &store, &error), STORE_FAILED);
+        CHECK(strstr(error.what, "is no database of this program") == NULL);
+    }
+}
+
+/* Earlier versions let others read the database. */
+TEST(database_is_its_users_alone)
+{
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    char path[512];
+    struct stat file;
+    struct store *store = stores_open(), *other = NULL;
+    struct sonde_error error;
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/collector.db%s", test_folder(), endings[i]);
+        CHECK_EQ(chmod(path, 0644), 0);
+    }
+    CHECK_EQ(store_open(test_folder(), NULL, &other, &error), STORE_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/collector.db%s", test_folder(), endings[i]);
+        CHECK_EQ(stat(path, &file), 0);
+        CHECK_EQ(file.st_mode & 0777, 0600);
+    }
+    store_close(other);
+    store_close(store);
 }
 
 TEST(file_is_given_back_or_found_damaged)
