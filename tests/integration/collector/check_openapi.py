@@ -225,9 +225,9 @@ second = record("sleep", os.path.abspath("bare"), "--build", "2")  # nothing has
 first = record("sleep", LOOP, "--build", "1", "--tag", "a=b")
 third, audit = record("burn", LOOP), record("sleep", LOOP, "--audit", "rules.ini", "--build", "audited")
 other_audit = record("burn", LOOP, "--audit", "rules.ini", "--build", "other")
-run("cp", "/usr/bin/df", "measures")  # a program of the user's, not of the system; Linux has no methods of Objective-C
-open("list", "w").write("statvfs\n-[NSURL getResourceValue:forKey:error:]\n")
-run(SONDE, "run", "-q", "-o", "report", "--record", "list", "--build", "measured", "--", "./measures", "/")
+# Linux has no methods of Objective-C
+open("list", "w").write("fstatat\n-[NSURL getResourceValue:forKey:error:]\n")
+run(SONDE, "run", "-q", "-o", "report", "--record", "list", "--build", "measured", "--", LOOP, "20", "file:1")
 measured = open("report", "rb").read()
 BUILD_ID = re.search(r"Build ID: (\w+)", run("readelf", "-n", "bare"))[1]
 PARTS = {"project": "default", "group": 1, "report": "0" * 32, "id": BUILD_ID, "build": "audited", "manifest": "App.app"}

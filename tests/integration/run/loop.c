@@ -7,8 +7,10 @@
  *   thread does nothing while a second thread burns
  *   leave, crash, kill  sleep, and then end the program by _exit(), SIGSEGV or SIGKILL
  *   exit   does nothing; the program will sleep that long when it ends
+ *   file   asks so many times when a file was changed
  *   start  sleeps before the first turn of the loop; only as the first argument
  * It prints what it did, so that a test sees it unchanged. */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,11 +91,21 @@ static void sleep_at_exit(void)
     stall_sleep(exit_ms);
 }
 
+static void ask_file(int times)
+{
+    struct stat file;
+    for (int i = 0; i < times; i++) {
+        (void)fstatat(AT_FDCWD, "/", &file, 0);
+    }
+}
+
 static void take_turn(const char *kind, int ms)
 {
     pthread_t thread;
     if (strcmp(kind, "idle") == 0) {
         wait_in_loop(ms);
+    } else if (strcmp(kind, "file") == 0) {
+        ask_file(ms);
     } else if (strcmp(kind, "burn") == 0) {
         stall_burn(ms);
     } else if (strcmp(kind, "sleep") == 0) {
