@@ -34,44 +34,65 @@ static const struct category {
      (const char *const[]){"-[NSUserDefaults *", "+[NSUserDefaults *", NULL}},
 };
 
-/* Is `name` the C function or one of its variants: glibc's stat64 and __xstat, Darwin's
- * stat$INODE64, a version after @? */
-static bool is_variant(const char *name, const char *function)
+/* A function, and its name without what makes it a variant: glibc's stat64 and __xstat, Darwin's
+ * stat$INODE64, a version after @. Methods have no variants. */
+struct called {
+    const char *name;
+    const char *plain; /* not ended by a 0 */
+    size_t size;
+};
+
+static bool is_method(const char *name)
 {
-    size_t size = strcspn(name, "$@");
-    const char *current = sonde__base_old_stat(name, size);
-    if (current != NULL) {
-        return strcmp(current, function) == 0;
-    }
-    size -= size > 2 && memcmp(name + size - 2, "64", 2) == 0 ? 2 : 0;
-    return strlen(function) == size && memcmp(name, function, size) == 0;
+    return *name == '-' || *name == '+';
 }
 
-static bool is_same(const char *name, const char *function)
+static struct called called_of(const char *name)
 {
+    size_t size = is_method(name) ? strlen(name) : strcspn(name, "$@");
+    const char *current = is_method(name) ? NULL : sonde__base_old_stat(name, size);
+    if (current != NULL) {
+        return (struct called){name, current, strlen(current)};
+    }
+    bool has_bits = !is_method(name) && size > 2 && memcmp(name + size - 2, "64", 2) == 0;
+    return (struct called){name, name, has_bits ? size - 2 : size};
+}
+
+/* The first characters of most differ. */
+static bool is_same(const struct called *called, const char *function)
+{
+    if (*function != *called->plain) {
+        return false;
+    }
     size_t size = strlen(function);
     if (function[size - 1] == '*') {
-        return strncmp(name, function, size - 1) == 0;
+        return strncmp(called->name, function, size - 1) == 0;
     }
-    return *function == '-' || *function == '+' ? strcmp(name, function) == 0
-                                                : is_variant(name, function);
+    return size == called->size && memcmp(called->plain, function, size) == 0;
 }
 
-static bool has_function(const struct category *category, const char *function)
+static bool has_called(const struct category *category, const struct called *called)
 {
     for (const char *const *f = category->functions; *f != NULL; f++) {
-        if (is_same(function, *f)) {
+        if (is_same(called, *f)) {
             return true;
         }
     }
     return false;
 }
 
+static bool has_function(const struct category *category, const char *function)
+{
+    const struct called called = called_of(function);
+    return has_called(category, &called);
+}
+
 uint32_t sonde__manifest_categories(const char *function)
 {
     uint32_t found = 0;
+    const struct called called = called_of(function);
     for (unsigned c = 0; c < SONDE__MANIFEST_CATEGORIES; c++) {
-        found |= (uint32_t)has_function(&categories[c], function) << c;
+        found |= (uint32_t)has_called(&categories[c], &called) << c;
     }
     return found;
 }
