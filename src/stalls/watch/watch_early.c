@@ -47,6 +47,7 @@ bool sonde__watch_early_rests(const struct sonde__watch_loop *loop, uint64_t bea
 void sonde__watch_early_begin(struct sonde__watch_loop *loop, bool early)
 {
     loop->early.is_turn = early;
+    loop->early.is_told = false;
 }
 
 bool sonde__watch_early_has_end(const struct sonde__watch_loop *loop)
@@ -54,6 +55,20 @@ bool sonde__watch_early_has_end(const struct sonde__watch_loop *loop)
     return atomic_load_explicit(&loop->slot->ended_ns, memory_order_acquire) != 0 &&
            atomic_load_explicit(&loop->slot->early_lost, memory_order_acquire) !=
                sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_EARLY);
+}
+
+void sonde__watch_early_tell(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                             uint64_t duration_ns)
+{
+    uint64_t beat = sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_EARLY);
+    if (atomic_load_explicit(&loop->slot->beat, memory_order_acquire) != beat) {
+        return;
+    }
+    loop->early.is_told = true;
+    sonde__watch_print(s->writer,
+                       "thread %llu: it waited for an epoll descriptor, and has not come back for "
+                       "%llu ms; if it has an event loop, that is a stall, which is not reported",
+                       (unsigned long long)loop->tid, (unsigned long long)(duration_ns / MS));
 }
 
 void sonde__watch_early_keep(struct sonde__watch_session *s, struct sonde__watch_loop *loop,

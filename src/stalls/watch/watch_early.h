@@ -4,8 +4,8 @@
  * An early turn is sampled like every other one. If it was a stall, it is kept until the probe
  * knows the loop, and reported if the wait at both of its ends has proved to be the loop's; else it
  * is forgotten. It is in no live file, and a program that does not come back from it has no stall:
- * what waits once on an epoll descriptor and then works, is no loop. Context: the thread that
- * samples. */
+ * what waits once on an epoll descriptor and then works, is no loop. That is only said. Context:
+ * the thread that samples. */
 #ifndef SONDE_WATCH_EARLY_H
 #define SONDE_WATCH_EARLY_H
 
@@ -29,6 +29,10 @@ bool sonde__watch_early_rests(const struct sonde__watch_loop *loop, uint64_t bea
 void sonde__watch_early_begin(struct sonde__watch_loop *loop, bool early);
 /* Has the early turn ended at a wait of its own kind? */
 bool sonde__watch_early_has_end(const struct sonde__watch_loop *loop);
+/* The thread has not come back for duration_ns, and is watched no more: say so. Nothing is said if
+ * the turn has ended elsewhere. */
+void sonde__watch_early_tell(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
+                             uint64_t duration_ns);
 /* The turn since since_ns was a stall. most_ns: it may have lasted so long. Ownership: takes over
  * what `stall` holds, leaving it empty, and ended->images. */
 void sonde__watch_early_keep(struct sonde__watch_session *session, struct sonde__watch_loop *loop,

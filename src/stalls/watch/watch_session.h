@@ -26,6 +26,7 @@ struct sonde__watch_early_stall; /* watch_early.c */
 /* Turns before the loop is known (watch_early.h). */
 struct sonde__watch_early {
     bool is_turn;                          /* the turn that was looked at last is one */
+    bool is_told;                          /* its thread has not come back, which was said */
     struct sonde__watch_early_stall *kept; /* null: none was */
     uint32_t count;
 };

@@ -216,6 +216,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     bool replaced = loop->slot->loop_changes != loop->loop_changes;
     bool early = loop->early.is_turn;
     if (early && (open || !sonde__watch_early_has_end(loop))) {
+        sonde__watch_early_tell(s, loop, duration_ns);
         sonde__watch_stall_done(stall);
         return;
     }

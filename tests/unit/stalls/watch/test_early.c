@@ -170,6 +170,7 @@ TEST(a_turn_that_does_not_end_at_its_own_wait_is_no_stall)
             turn();
             look();
         }
+        CHECK(!loop->early.is_told);
         CHECK_EQ(slot->loop.kind, SONDE__PROBE_EPOLL);
         CHECK_EQ(end(), 0);
     }
@@ -240,9 +241,21 @@ TEST(a_thread_that_does_not_come_back_is_watched_no_more)
     look();
     CHECK(!busy);
     CHECK(sonde__watch_early_rests(loop, atomic_load(&slot->beat), now_ns));
+    CHECK(loop->early.is_told);
     turn();
     turn();
     look();
+    CHECK_EQ(end(), 0);
+}
+
+TEST(a_program_that_ends_in_its_first_turn_is_told)
+{
+    begin();
+    turn();
+    work(500);
+    CHECK(!loop->early.is_told);
+    sonde__watch_loop_finish(s, loop);
+    CHECK(loop->early.is_told);
     CHECK_EQ(end(), 0);
 }
 
