@@ -17,7 +17,7 @@ uint64_t sonde__watch_account_look(struct sonde__watch_account *a, uint64_t sinc
              runqueue = sonde__base_minus(reading->runqueue_ns, a->runqueue_ns);
     uint64_t ran = a->at_ns != 0 ? cpu + runqueue : 0;
     uint64_t room_ns = inside_ns + a->open_ns;
-    cpu = sonde__base_min(cpu, inside_ns);
+    cpu = sonde__base_min(cpu, room_ns);
     runqueue = sonde__base_min(runqueue, room_ns - cpu);
     a->turn_cpu_ns += cpu;
     a->turn_runqueue_ns += runqueue;

@@ -3,8 +3,8 @@
  *
  * The CPU time between two readings is credited to the turn, up to the time that the interval and
  * the turn have in common. So time between readings is accounted for, too. The kernel counts a wait
- * for a CPU when it ends, so one that readings fell into is credited to the intervals before them,
- * too. A pure function.
+ * for a CPU when it ends, and running time at its ticks (each 1 to 10 ms), so what readings fell
+ * into is credited to the intervals before them, too. A pure function.
  * Context: any thread. */
 #ifndef SONDE_WATCH_ACCOUNT_H
 #define SONDE_WATCH_ACCOUNT_H
