@@ -47,20 +47,9 @@ static struct changing begin(struct store *store, uint32_t project)
     return c;
 }
 
-/* All or nothing, with a line in the list of actions; it is on the disk then. */
 static enum store_status end(struct changing *c, const struct store_actor *actor, const char *what)
 {
-    if (c->status == STORE_OK) {
-        c->status = store_add_action(c->store, actor, c->project, what);
-    }
-    if (c->status == STORE_OK) {
-        c->status = c->db->kind->commit(c->db);
-        c->status = c->status == STORE_OK ? c->db->kind->sync(c->db) : c->status;
-    } else {
-        c->db->kind->roll_back(c->db);
-    }
-    pthread_mutex_unlock(&c->store->writing);
-    return c->status;
+    return store_end_change(c->store, c->status, actor, c->project, what);
 }
 
 /* --- what there is --- */

@@ -47,13 +47,7 @@ static struct db_statement *prepare(struct changing *c, const char *text)
 
 static struct changing begin(struct store *store)
 {
-    struct changing c = {store, store->writer, STORE_OK};
-    pthread_mutex_lock(&store->writing);
-    c.status = c.db->kind->begin(c.db);
-    if (c.status != STORE_OK) {
-        pthread_mutex_unlock(&store->writing);
-    }
-    return c;
+    return (struct changing){store, store->writer, store_begin_change(store)};
 }
 
 /* All or nothing. */
@@ -72,11 +66,7 @@ static enum store_status end(struct changing *c)
 static enum store_status end_action(struct changing *c, const struct store_actor *actor,
                                     uint32_t project, const char *what)
 {
-    if (c->status == STORE_OK) {
-        c->status = store_add_action(c->store, actor, project, what);
-    }
-    enum store_status status = end(c);
-    return status == STORE_OK ? store_sync(c->store) : status;
+    return store_end_change(c->store, c->status, actor, project, what);
 }
 
 /* --- hooks --- */

@@ -35,24 +35,12 @@ static enum store_status run(struct changing *c, int64_t *ret_number)
     return status;
 }
 
-/* End the change; what: its line in the list of actions. Both or none are done, and they are on the
- * disk then. */
+/* End the change; what: its line in the list of actions. */
 static enum store_status finish(struct changing *c, enum store_status status, uint64_t now_ns,
                                 uint32_t project, const char *what)
 {
-    struct db *db = c->store->writer;
     const struct store_actor command = {.now_ns = now_ns};
-    if (status == STORE_OK) {
-        status = store_add_action(c->store, &command, project, what);
-    }
-    if (status == STORE_OK) {
-        status = db->kind->commit(db);
-        status = status == STORE_OK ? db->kind->sync(db) : status;
-    } else {
-        db->kind->roll_back(db);
-    }
-    pthread_mutex_unlock(&c->store->writing);
-    return status;
+    return store_end_change(c->store, status, &command, project, what);
 }
 
 static enum store_status end(struct changing *c, uint64_t now_ns, uint32_t project,

@@ -42,33 +42,6 @@ static struct db_statement *prepare(struct store *store, const char *text)
     return store->writer->kind->prepare(store->writer, text, false);
 }
 
-/* All or nothing, with a line in the list of actions; it is on the disk then. */
-static enum store_status end(struct store *store, enum store_status status,
-                             const struct store_actor *actor, uint32_t project, const char *what)
-{
-    struct db *db = store->writer;
-    if (status == STORE_OK) {
-        status = store_add_action(store, actor, project, what);
-    }
-    if (status == STORE_OK) {
-        status = db->kind->commit(db);
-    } else {
-        db->kind->roll_back(db);
-    }
-    pthread_mutex_unlock(&store->writing);
-    return status == STORE_OK ? store_sync(store) : status;
-}
-
-static enum store_status begin(struct store *store)
-{
-    pthread_mutex_lock(&store->writing);
-    enum store_status status = store->writer->kind->begin(store->writer);
-    if (status != STORE_OK) {
-        pthread_mutex_unlock(&store->writing);
-    }
-    return status;
-}
-
 /* How many manifests the build has, without that of the name. */
 static enum store_status count_others(struct store *store, uint32_t project, const char *build,
                                       const char *name, int64_t *ret_count)
@@ -116,7 +89,7 @@ enum store_status store_set_manifest(struct store *store, const struct store_act
 {
     char what[400];
     int64_t others = 0;
-    enum store_status status = begin(store);
+    enum store_status status = store_begin_change(store);
     if (status != STORE_OK) {
         return status;
     }
@@ -133,18 +106,18 @@ enum store_status store_set_manifest(struct store *store, const struct store_act
         status = add_one(store, actor, project, build, manifest);
     }
     snprintf(what, sizeof what, "build %.128s: manifest %.128s given", build, manifest->name);
-    return end(store, status, actor, project, what);
+    return store_end_change(store, status, actor, project, what);
 }
 
 enum store_status store_remove_manifest(struct store *store, const struct store_actor *actor,
                                         uint32_t project, const char *build, const char *name)
 {
     char what[400];
-    enum store_status status = begin(store);
+    enum store_status status = store_begin_change(store);
     if (status != STORE_OK) {
         return status;
     }
     status = remove_one(store, project, build, name);
     snprintf(what, sizeof what, "build %.128s: manifest %.128s removed", build, name);
-    return end(store, status, actor, project, what);
+    return store_end_change(store, status, actor, project, what);
 }

@@ -101,6 +101,14 @@ enum store_status store_write_row(struct store *store, struct gather_cause *caus
 enum store_status store_add_action(struct store *store, const struct store_actor *actor,
                                    uint32_t project, const char *what);
 
+/* Begin a change beside the writer's transactions. FAILED: it has not begun. */
+enum store_status store_begin_change(struct store *store);
+/* End it, all or nothing by `status`, with a line in the list of actions; it is on the disk then.
+ * Returns `status`, or why it is not done. */
+enum store_status store_end_change(struct store *store, enum store_status status,
+                                   const struct store_actor *actor, uint32_t project,
+                                   const char *what);
+
 /* Count a report for its build, which is then known. time_ns: when it was. */
 enum store_status store_add_build(struct store *store, const struct store_report *report,
                                   uint64_t time_ns);

@@ -16,39 +16,12 @@
         db_end(statement_);                                                                        \
     } while (0)
 
-static enum store_status begin(struct store *store)
-{
-    pthread_mutex_lock(&store->writing);
-    enum store_status status = store->writer->kind->begin(store->writer);
-    if (status != STORE_OK) {
-        pthread_mutex_unlock(&store->writing);
-    }
-    return status;
-}
-
-/* All or nothing, with a line in the list of actions; it is on the disk then. */
-static enum store_status end(struct store *store, enum store_status status,
-                             const struct store_actor *actor, uint32_t project, const char *what)
-{
-    struct db *db = store->writer;
-    if (status == STORE_OK) {
-        status = store_add_action(store, actor, project, what);
-    }
-    if (status == STORE_OK) {
-        status = db->kind->commit(db);
-    } else {
-        db->kind->roll_back(db);
-    }
-    pthread_mutex_unlock(&store->writing);
-    return status == STORE_OK ? store_sync(store) : status;
-}
-
 enum store_status store_add_sift(struct store *store, const struct store_actor *actor,
                                  uint32_t project, const struct sift *sift, int64_t *ret_number)
 {
     char text[SIFT_TEXT], what[SIFT_TEXT + 64];
     int64_t count = 0;
-    enum store_status status = begin(store);
+    enum store_status status = store_begin_change(store);
     if (status != STORE_OK) {
         return status;
     }
@@ -67,7 +40,7 @@ enum store_status store_add_sift(struct store *store, const struct store_actor *
     sift_text(sift, text);
     snprintf(what, sizeof what, "filter %lld: added, %s",
              status == STORE_OK ? (long long)*ret_number : 0, text);
-    return end(store, status, actor, project, what);
+    return store_end_change(store, status, actor, project, what);
 }
 
 enum store_status store_remove_sift(struct store *store, const struct store_actor *actor,
@@ -75,7 +48,7 @@ enum store_status store_remove_sift(struct store *store, const struct store_acto
 {
     char what[64];
     int64_t owner = 0;
-    enum store_status status = begin(store);
+    enum store_status status = store_begin_change(store);
     if (status != STORE_OK) {
         return status;
     }
@@ -83,7 +56,7 @@ enum store_status store_remove_sift(struct store *store, const struct store_acto
               "DELETE FROM sift WHERE number = ?1 AND (?2 = 0 OR project = ?2) RETURNING project",
               "iu", number, (uint64_t)project);
     snprintf(what, sizeof what, "filter %lld: removed", (long long)number);
-    return end(store, status, actor, (uint32_t)owner, what);
+    return store_end_change(store, status, actor, (uint32_t)owner, what);
 }
 
 enum store_status store_sifts(struct store *store, uint32_t project, store_each_sift *each,

@@ -436,3 +436,30 @@ enum store_status store_add_action(struct store *store, const struct store_actor
     db_bind(statement, "uiut", actor->now_ns, actor->secret, (uint64_t)project, what);
     return db_run(statement);
 }
+
+enum store_status store_begin_change(struct store *store)
+{
+    pthread_mutex_lock(&store->writing);
+    enum store_status status = store->writer->kind->begin(store->writer);
+    if (status != STORE_OK) {
+        pthread_mutex_unlock(&store->writing);
+    }
+    return status;
+}
+
+enum store_status store_end_change(struct store *store, enum store_status status,
+                                   const struct store_actor *actor, uint32_t project,
+                                   const char *what)
+{
+    struct db *db = store->writer;
+    if (status == STORE_OK) {
+        status = store_add_action(store, actor, project, what);
+    }
+    if (status == STORE_OK) {
+        status = db->kind->commit(db);
+    } else {
+        db->kind->roll_back(db);
+    }
+    pthread_mutex_unlock(&store->writing);
+    return status == STORE_OK ? store_sync(store) : status;
+}
