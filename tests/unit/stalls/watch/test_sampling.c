@@ -21,13 +21,16 @@
 
 #define MS 1000000ull
 
-enum { STEP_NS = 10000000, LOOKS = 8 };
+#define PYTHON "/usr/bin/python3"
+
+enum { STEP_NS = 10000000, LOOKS = 8, START_MS = 200 };
 
 struct burner {
     pid_t pid;
     volatile int *waits;     /* shared: 1: it may wait now */
     volatile unsigned *sink; /* likewise */
     int pipe[2];
+    bool is_script; /* it burns in Python */
     struct sonde__watch_session *session;
     struct sonde__watch_loop *loop;
 };
@@ -59,6 +62,10 @@ static void burn_or_wait(const struct burner *b)
 {
     char c;
     unsigned path = 1;
+    if (b->is_script) {
+        execl(PYTHON, PYTHON, "-c", "n = 0\nwhile True: n += 1", (char *)NULL);
+        _exit(1);
+    }
     while (*b->waits == 0) {
         path = path * 1103515245u + 12345u;
         *b->sink = burn(path >> 8, 10);
@@ -235,6 +242,46 @@ TEST(the_wait_of_a_thread_that_was_met_is_sampled)
         end_burner(&b);
     }
     CHECK(found);
+}
+
+/* --- scripts --- */
+
+static void start_python(struct burner *b)
+{
+    if (access(PYTHON, X_OK) != 0) {
+        SKIP("no " PYTHON);
+    }
+    b->is_script = true;
+    start_burner(b);
+    while (cpu_ns(b) < START_MS * MS) { /* the interpreter starts */
+        usleep(1000);
+    }
+}
+
+/* The kernel takes its sample before the look, when the functions of the script cannot be read. */
+TEST(a_sample_with_its_script_takes_the_place_of_one_without)
+{
+    struct burner b = {0};
+    unsigned read = 0;
+    start_python(&b);
+    if (!take_first(&b) ||
+        !sonde__target_has_script(sonde__watch_sampler_target(b.session->sampler))) {
+        end_burner(&b);
+        SKIP("the child cannot be read, or perf events are refused");
+    }
+    const struct sonde__watch_stall *stall = &b.loop->stall;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        uint32_t count = stall->count;
+        sonde__watch_expect(b.session->sampler, b.loop->tid, MS, 1);
+        let_burn(&b);
+        (void)take(&b);
+        const struct sonde__sample *last = &stall->samples[stall->count - 1].sample;
+        bool is_read = last->script.script.state == SONDE__SCRIPT_READ;
+        CHECK(!is_read || stall->count <= count + 1);
+        read += is_read;
+    }
+    CHECK(read > 0);
+    end_burner(&b);
 }
 
 /* --- looks by the scheduler's records --- */
