@@ -17,7 +17,7 @@ enum { AT_ONCE = 16, LOOK_MS = 1000 };
 /* A message that was claimed is due again so long after the time that its try may take. */
 #define LEASE_SECONDS 60u
 #define SECOND_NS     ((uint64_t)1000000000u)
-_Static_assert(2 * SCHEDULE_WAIT_MAX * SECOND_NS <= STORE_MESSAGE_WAIT_MAX_NS,
+_Static_assert(2 * SECOND_NS * SCHEDULE_WAIT_MAX <= STORE_MESSAGE_WAIT_MAX_NS,
                "a message that waits is not taken for one of a clock that was set back");
 
 struct sender {
