@@ -2,9 +2,9 @@
 """Stop a Python program at arbitrary instants, and compare the script frames that sonde reads with
 those that the interpreter's own faulthandler writes when it goes on. The signal that asks for them
 goes to a thread that ran; the others are held (ptrace) until its handler has returned. Where no
-thread ran, or faulthandler did not return from a frame that was being made, the stop does not
-count. About one in 5,000 stacks of faulthandler is wrong so: after a difference there are MORE
-stops, of which one in 100 stacks may differ.
+thread ran, or faulthandler did not return from a frame that was being made, or took the thread for
+a freed one (3.14), the stop does not count. About one in 5,000 stacks of faulthandler is wrong:
+after a difference there are MORE stops, of which one in 100 stacks may differ.
 
 equals_faulthandler.py SONDE PYTHON STOPS PROGRAM [ARGUMENT...]
 """
