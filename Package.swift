@@ -39,6 +39,9 @@ let modules = [
     "src/reports/upload",
     "src/stacks/depot",
     "src/stacks/unwind",
+    "src/stalls/decide",
+    "src/stalls/entry",
+    "src/stalls/sampler",
     "src/stalls/watch"
 ]
 
@@ -65,9 +68,9 @@ let excluded = [
     "src/reports/report/report_style.c",
     "src/reports/scrub/scrub_rules.c",
     "src/reports/spool/spool_list.c",
+    "src/stalls/sampler/sampler_cause.c",
+    "src/stalls/sampler/sampler_child.c",
     "src/stalls/watch/watch_attend.c",
-    "src/stalls/watch/watch_cause.c",
-    "src/stalls/watch/watch_child.c",
     "src/stalls/watch/watch_family.c",
     "src/stalls/watch/watch_follow.c",
     "src/stalls/watch/watch_launch.c",

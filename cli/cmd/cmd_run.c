@@ -15,11 +15,11 @@
 #include "cli_symbols.h"
 #include "cli_upload.h"
 #include "cmd.h"
+#include "entry_equal.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_self.h"
 #include "run_record.h"
-#include "watch_equal.h"
 #include "watch_options.h"
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
@@ -324,7 +324,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {.watch = {.threshold_ns = 250000000u,
                                         .report_fd = -1,
-                                        .equal_max = SONDE__WATCH_EQUAL_DEFAULT}};
+                                        .equal_max = SONDE__ENTRY_EQUAL_DEFAULT}};
     struct sonde__watch_options *o = &request.watch;
     struct sonde__cli_operands operands;
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);

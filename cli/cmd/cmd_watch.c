@@ -11,8 +11,8 @@
 #include "cli_spool.h"
 #include "cli_symbols.h"
 #include "cmd.h"
+#include "entry_equal.h"
 #include "watch_each.h"
-#include "watch_equal.h"
 #include "watch_options.h"
 
 struct request {
@@ -157,7 +157,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {.watch = {.threshold_ns = 250000000u,
                                         .report_fd = -1,
-                                        .equal_max = SONDE__WATCH_EQUAL_DEFAULT}};
+                                        .equal_max = SONDE__ENTRY_EQUAL_DEFAULT}};
     struct sonde__watch_options *o = &request.watch;
     struct sonde__cli_operands operands;
     static struct sonde__cli_symbols symbols;

@@ -119,7 +119,7 @@ static bool add_text(void *ctx, const char *bytes, size_t size)
 }
 
 static void call(struct sonde_watch *watch, sonde_watch_stall callback,
-                 const struct sonde__watch_ended *ended)
+                 const struct sonde__entry_ended *ended)
 {
     const struct sonde_stall stall = {
         .tid = ended->tid,
@@ -137,7 +137,7 @@ static void call(struct sonde_watch *watch, sonde_watch_stall callback,
     atomic_store(&watch->notifier, 0);
 }
 
-static void notify_stall(void *ctx, const struct sonde__watch_ended *ended,
+static void notify_stall(void *ctx, const struct sonde__entry_ended *ended,
                          const struct sonde__report *report, const struct sonde__report_view *view,
                          uint32_t index)
 {
@@ -151,7 +151,7 @@ static void notify_stall(void *ctx, const struct sonde__watch_ended *ended,
     }
 }
 
-static void notify_begin(void *ctx, const struct sonde__watch_ended *ended,
+static void notify_begin(void *ctx, const struct sonde__entry_ended *ended,
                          const struct sonde__report *report)
 {
     struct sonde_watch *watch = ctx;
@@ -201,8 +201,8 @@ static enum sonde_status open_session(struct sonde_watch *watch)
 {
     struct sonde__watch_session *session = &watch->session;
     const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
-    SONDE_TRY(sonde__watch_sampler_open(watch->pid, &passive, &session->sampler, &watch->error));
-    sonde__watch_sampler_use_own_process(session->sampler, sonde__os_tid(), ask_thread);
+    SONDE_TRY(sonde__sampler_open(watch->pid, &passive, &session->sampler, &watch->error));
+    sonde__sampler_use_own_process(session->sampler, sonde__os_tid(), ask_thread);
     enum sonde_status status = SONDE_OK;
     if (session->options.spool != NULL && sonde__host_is_secure()) {
         status = sonde__base_fail(&watch->error, SONDE_DENIED,
@@ -218,7 +218,7 @@ static enum sonde_status open_session(struct sonde_watch *watch)
         sonde__watch_spool_begin(session);
     } else {
         sonde__watch_spool_end(session);
-        sonde__watch_sampler_close(session->sampler);
+        sonde__sampler_close(session->sampler);
     }
     return status;
 }

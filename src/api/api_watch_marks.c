@@ -11,11 +11,11 @@
 #include <errno.h>
 
 #include "api_watch.h"
+#include "decide.h"
 #include "host_clock.h"
 #include "host_run.h"
 #include "os.h"
 #include "probe_turn.h"
-#include "watch_decide.h"
 
 struct lease {
     struct sonde__probe_slot *slot; /* null: there was no room */
@@ -216,7 +216,7 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
     }
     sonde__probe_reset_scopes(&sonde__api_marks.scopes, forked);
     atomic_store(&sonde__api_marks.scopes.short_ns,
-                 (int64_t)(2 * sonde__watch_idle_period(threshold_ns)));
+                 (int64_t)(2 * sonde__decide_idle_period(threshold_ns)));
     if (forked) {
         atomic_fetch_add(&sonde__api_marks.epoch, 1);
     }

@@ -16,9 +16,9 @@
 #include "record_inside.h"
 
 #define WORD_BYTES  sizeof(uint64_t)
-#define VALUE_WORDS (SONDE__WATCH_NOTE_VALUE_BYTES / WORD_BYTES)
-#define KEY_WORDS   (SONDE__WATCH_NOTE_KEY_BYTES / WORD_BYTES)
-#define PHASE_WORDS (SONDE__WATCH_PHASE_BYTES / WORD_BYTES)
+#define VALUE_WORDS (SONDE__SAMPLER_NOTE_VALUE_BYTES / WORD_BYTES)
+#define KEY_WORDS   (SONDE__SAMPLER_NOTE_KEY_BYTES / WORD_BYTES)
+#define PHASE_WORDS (SONDE__SAMPLER_PHASE_BYTES / WORD_BYTES)
 /* A change takes some ns, unless the writer is interrupted. */
 #define READ_TRIES 1000
 
@@ -29,7 +29,7 @@ struct note {
 
 static struct {
     _Atomic uint32_t writing; /* 1: a thread is writing */
-    struct note notes[SONDE__WATCH_NOTES_MAX];
+    struct note notes[SONDE__SAMPLER_NOTES_MAX];
     _Atomic uint32_t phase_version;
     _Atomic uint64_t phase[PHASE_WORDS];
     _Atomic uint32_t consent;
@@ -51,7 +51,7 @@ static void end_writing(void)
 /* A longer text is cut before a UTF-8 character. */
 static void put_text(_Atomic uint64_t *words, size_t count, const char *text)
 {
-    char bytes[SONDE__WATCH_NOTE_VALUE_BYTES] = {0};
+    char bytes[SONDE__SAMPLER_NOTE_VALUE_BYTES] = {0};
     uint64_t word;
     size_t size = strnlen(text, count * WORD_BYTES);
     if (size == count * WORD_BYTES) {
@@ -93,8 +93,8 @@ static void end_change(_Atomic uint32_t *version)
 static struct note *find_note(const char *key)
 {
     struct note *found = NULL;
-    for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
-        char other[SONDE__WATCH_NOTE_KEY_BYTES];
+    for (uint32_t i = 0; i < SONDE__SAMPLER_NOTES_MAX; i++) {
+        char other[SONDE__SAMPLER_NOTE_KEY_BYTES];
         get_text(all.notes[i].key, KEY_WORDS, other);
         if (strcmp(other, key) == 0) {
             return &all.notes[i];
@@ -107,7 +107,7 @@ static struct note *find_note(const char *key)
 enum sonde_status sonde_watch_note(const char *key, const char *value)
 {
     if (key == NULL || key[0] == '\0' ||
-        strnlen(key, SONDE__WATCH_NOTE_KEY_BYTES) >= SONDE__WATCH_NOTE_KEY_BYTES) {
+        strnlen(key, SONDE__SAMPLER_NOTE_KEY_BYTES) >= SONDE__SAMPLER_NOTE_KEY_BYTES) {
         return SONDE_USAGE;
     }
     begin_writing();
@@ -150,7 +150,7 @@ static bool has_read(const _Atomic uint32_t *version, uint32_t before)
     return atomic_load_explicit(version, memory_order_relaxed) == before;
 }
 
-static bool read_note(const struct note *note, struct sonde__watch_note *ret_note)
+static bool read_note(const struct note *note, struct sonde__sampler_note *ret_note)
 {
     for (uint32_t i = 0, version; i < READ_TRIES; i++) {
         if (begin_reading(&note->version, &version)) {
@@ -164,7 +164,7 @@ static bool read_note(const struct note *note, struct sonde__watch_note *ret_not
     return false;
 }
 
-static bool read_phase(struct sonde__watch_notes *notes)
+static bool read_phase(struct sonde__sampler_notes *notes)
 {
     for (uint32_t i = 0, version; i < READ_TRIES; i++) {
         if (begin_reading(&all.phase_version, &version)) {
@@ -182,19 +182,19 @@ static bool read_phase(struct sonde__watch_notes *notes)
 }
 
 /* Null: "". */
-static void copy_text(const char *text, char ret_copy[SONDE__WATCH_PHASE_BYTES])
+static void copy_text(const char *text, char ret_copy[SONDE__SAMPLER_PHASE_BYTES])
 {
-    snprintf(ret_copy, SONDE__WATCH_PHASE_BYTES, "%s", text != NULL ? text : "");
+    snprintf(ret_copy, SONDE__SAMPLER_PHASE_BYTES, "%s", text != NULL ? text : "");
 }
 
 bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
-                           struct sonde__watch_notes *ret_notes)
+                           struct sonde__sampler_notes *ret_notes)
 {
     uint64_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
     const char *text = (const char *)(uintptr_t)phase;
     bool any = read_phase(ret_notes);
     ret_notes->count = 0;
-    for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
+    for (uint32_t i = 0; i < SONDE__SAMPLER_NOTES_MAX; i++) {
         ret_notes->count += read_note(&all.notes[i], &ret_notes->notes[ret_notes->count]);
     }
     copy_text(text, ret_notes->loop_phase);
@@ -207,7 +207,7 @@ bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
 
 void sonde__api_notes_after_fork(void)
 {
-    for (uint32_t i = 0; i < SONDE__WATCH_NOTES_MAX; i++) {
+    for (uint32_t i = 0; i < SONDE__SAMPLER_NOTES_MAX; i++) {
         struct note *note = &all.notes[i];
         if (atomic_load(&note->version) % 2 != 0) {
             put_text(note->key, KEY_WORDS, "");

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 
 #include "probe_page.h"
-#include "watch_note.h"
+#include "sampler_note.h"
 
 /* Copy the current notes and a loop's phase. False: none. Context: the watch's thread. */
 bool sonde__api_notes_read(const struct sonde__probe_slot *slot,
-                           struct sonde__watch_notes *ret_notes);
+                           struct sonde__sampler_notes *ret_notes);
 /* In a fork child: the writing thread may be gone. Context: pthread_atfork. */
 void sonde__api_notes_after_fork(void);
 

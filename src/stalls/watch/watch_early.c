@@ -5,16 +5,16 @@
 
 #include "host_clock.h"
 #include "probe_turn.h"
+#include "sampler_stall.h"
 #include "target.h"
 #include "watch_most.h"
 #include "watch_shared.h"
-#include "watch_stall.h"
 
 #define MS 1000000ull
 
 struct sonde__watch_early_stall {
-    struct sonde__watch_stall stall;
-    struct sonde__watch_ended ended;
+    struct sonde__sampler_stall stall;
+    struct sonde__entry_ended ended;
     uint64_t since_ns, most_ns;
 };
 
@@ -72,8 +72,8 @@ void sonde__watch_early_tell(struct sonde__watch_session *s, struct sonde__watch
 }
 
 void sonde__watch_early_keep(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                             struct sonde__watch_stall *stall,
-                             const struct sonde__watch_ended *ended, uint64_t since_ns,
+                             struct sonde__sampler_stall *stall,
+                             const struct sonde__entry_ended *ended, uint64_t since_ns,
                              uint64_t most_ns)
 {
     struct sonde__watch_early *early = &loop->early;
@@ -82,7 +82,7 @@ void sonde__watch_early_keep(struct sonde__watch_session *s, struct sonde__watch
     }
     if (early->kept == NULL || early->count == SONDE__WATCH_EARLY_STALLS) {
         sonde__watch_count_unsure(s, ended->duration_ns);
-        sonde__watch_stall_done(stall);
+        sonde__sampler_stall_done(stall);
         sonde__target_close(ended->images);
         return;
     }
@@ -91,12 +91,12 @@ void sonde__watch_early_keep(struct sonde__watch_session *s, struct sonde__watch
     kept->ended = *ended;
     kept->since_ns = since_ns;
     kept->most_ns = most_ns;
-    sonde__watch_stall_init(stall);
+    sonde__sampler_stall_init(stall);
 }
 
 static void drop(struct sonde__watch_early_stall *kept)
 {
-    sonde__watch_stall_done(&kept->stall);
+    sonde__sampler_stall_done(&kept->stall);
     sonde__target_close(kept->ended.images);
 }
 
@@ -109,7 +109,7 @@ static void report(struct sonde__watch_session *s, struct sonde__watch_loop *loo
         .kind = wait->kind, .object = wait->object, .caller = wait->caller};
     s->stalls++;
     s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
-    sonde__watch_turns_add(&s->turns, duration_ns);
+    sonde__decide_turns_add(&s->turns, duration_ns);
     sonde__watch_writer_stall(s->writer, &kept->stall, &kept->ended);
     sonde__watch_print_most(s, kept->ended.tid, duration_ns, kept->most_ns);
 }
@@ -147,7 +147,7 @@ void sonde__watch_early_finish(struct sonde__watch_session *s, struct sonde__wat
 {
     sonde__watch_early_settle(s, loop);
     for (uint32_t i = 0; i < loop->early.count; i++) {
-        const struct sonde__watch_ended *ended = &loop->early.kept[i].ended;
+        const struct sonde__entry_ended *ended = &loop->early.kept[i].ended;
         sonde__watch_print(s->writer,
                            "thread %llu: it waited too rarely to show that it has a loop; what "
                            "looked like a stall of %llu ms may have been one, and is not reported",

@@ -9,7 +9,7 @@
 #ifndef SONDE_WATCH_EARLY_H
 #define SONDE_WATCH_EARLY_H
 
-#include "watch_record.h"
+#include "entry_record.h"
 #include "watch_session.h"
 
 /* Stalls kept of one thread: a loop is known after three waits. Later ones are counted only. */
@@ -36,8 +36,8 @@ void sonde__watch_early_tell(struct sonde__watch_session *session, struct sonde_
 /* The turn since since_ns was a stall. most_ns: it may have lasted so long. Ownership: takes over
  * what `stall` holds, leaving it empty, and ended->images. */
 void sonde__watch_early_keep(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
-                             struct sonde__watch_stall *stall,
-                             const struct sonde__watch_ended *ended, uint64_t since_ns,
+                             struct sonde__sampler_stall *stall,
+                             const struct sonde__entry_ended *ended, uint64_t since_ns,
                              uint64_t most_ns);
 /* Report what is kept, or forget it, if it is known what the loop is. */
 void sonde__watch_early_settle(struct sonde__watch_session *session,

@@ -7,7 +7,7 @@
 
 #include "host_process.h"
 #include "host_wait.h"
-#include "watch_child.h"
+#include "sampler_child.h"
 #include "watch_writer.h"
 
 struct family {
@@ -49,12 +49,12 @@ static void find_family(struct family *family, int32_t program)
 
 static void show(struct sonde__watch_session *s, int32_t pid, const char *why)
 {
-    struct sonde__watch_stall all;
+    struct sonde__sampler_stall all;
     struct sonde_error error = {.status = SONDE_OK};
     char command[256] = "";
     bool perf = s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
                 s->options.sampler == SONDE__WATCH_SAMPLER_PERF;
-    struct sonde__watch_child *child = sonde__watch_child_take(pid, perf, &error);
+    struct sonde__sampler_child *child = sonde__sampler_child_take(pid, perf, &error);
     (void)sonde__host_command_read(pid, command, sizeof command);
     if (child == NULL) {
         sonde__watch_print(s->writer, "process %d (%.60s) could not be read: %s", (int)pid, command,
@@ -65,7 +65,7 @@ static void show(struct sonde__watch_session *s, int32_t pid, const char *why)
         sonde__watch_print(s->writer, "process %d (%.60s): %u of its %u threads follow", (int)pid,
                            command, (unsigned)child->thread_count, (unsigned)child->thread_total);
     }
-    sonde__watch_stall_init(&all);
+    sonde__sampler_stall_init(&all);
     all.child = child;
     sonde__watch_writer_stacks(s->writer, &all, NULL, why);
 }

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "entry_equal.h"
 #include "report_model.h"
-#include "watch_equal.h"
 
 const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none", NULL};
 
@@ -69,7 +69,7 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
     if (o->fps != 0) {
         add(&w, "--fps=%u", (unsigned)o->fps);
     }
-    if (o->equal_max != SONDE__WATCH_EQUAL_DEFAULT) {
+    if (o->equal_max != SONDE__ENTRY_EQUAL_DEFAULT) {
         add(&w, "--equal=%u", (unsigned)o->equal_max);
     }
     if (o->verbose) {

@@ -26,8 +26,8 @@ void sonde__watch_launch_begin(struct sonde__watch_session *s)
 void sonde__watch_launch_drop(struct sonde__watch_session *s)
 {
     sonde__watch_live_take_back(s, &s->launch);
-    sonde__watch_stall_done(&s->launch.stall);
-    sonde__watch_clock_close(&s->launch.clock);
+    sonde__sampler_stall_done(&s->launch.stall);
+    sonde__sampler_clock_close(&s->launch.clock);
     s->launches = false;
 }
 

@@ -5,12 +5,12 @@
 
 #include "cause.h"
 #include "drain_stack.h"
+#include "entry_report.h"
 #include "host_life.h"
 #include "report_write.h"
+#include "sampler_note.h"
 #include "spool_session.h"
 #include "target.h"
-#include "watch_note.h"
-#include "watch_report.h"
 #include "watch_scopes.h"
 
 /* For durations of stalls whose samples no longer fit: some hundred parts. */
@@ -111,19 +111,20 @@ static uint32_t stack_of(struct sonde__watch_session *s, const struct sonde__sam
 {
     *ret_script_stack = 0;
     return s->live->drain != NULL
-               ? sonde__drain_sample(s->live->drain, sonde__watch_sampler_images(s->sampler),
-                                     sample, ret_script_stack)
+               ? sonde__drain_sample(s->live->drain, sonde__sampler_images(s->sampler), sample,
+                                     ret_script_stack)
                : 0;
 }
 
 /* Convert the samples from `first` on. */
-static struct sonde__report_sample *
-make_samples(struct sonde__watch_session *s, const struct sonde__watch_stall *stall, uint32_t first)
+static struct sonde__report_sample *make_samples(struct sonde__watch_session *s,
+                                                 const struct sonde__sampler_stall *stall,
+                                                 uint32_t first)
 {
     struct sonde__report_sample *samples = calloc(stall->count - first + 1u, sizeof *samples);
     for (uint32_t i = first; samples != NULL && i < stall->count; i++) {
-        const struct sonde__watch_sample *from = &stall->samples[i];
-        sonde__watch_to_sample(from, &samples[i - first]);
+        const struct sonde__sampler_sample *from = &stall->samples[i];
+        sonde__entry_to_sample(from, &samples[i - first]);
         samples[i - first].stack = stack_of(s, &from->sample, &samples[i - first].script_stack);
         samples[i - first].detail = text_id(s->live, from->sample.capture.waits_for);
         samples[i - first].queue = text_id(s->live, from->sample.thread.queue);
@@ -139,7 +140,7 @@ static void make_thread(struct sonde__drain *drain, struct sonde__target *images
 }
 
 /* Convert the threads of the child that the thread waits for. Returns their number. */
-static uint32_t make_child(struct sonde__watch_live *live, const struct sonde__watch_child *child,
+static uint32_t make_child(struct sonde__watch_live *live, const struct sonde__sampler_child *child,
                            struct sonde__report_thread *threads)
 {
     const struct sonde__report_process process = {.pid = child->pid, .parent = 1};
@@ -162,10 +163,10 @@ static uint32_t make_child(struct sonde__watch_live *live, const struct sonde__w
 
 /* Convert the threads of the program and of the child. */
 static struct sonde__report_thread *make_threads(struct sonde__watch_session *s,
-                                                 const struct sonde__watch_stall *stall,
+                                                 const struct sonde__sampler_stall *stall,
                                                  uint32_t *ret_count)
 {
-    struct sonde__target *target = sonde__watch_sampler_target(s->sampler);
+    struct sonde__target *target = sonde__sampler_target(s->sampler);
     uint32_t more = stall->child != NULL ? stall->child->thread_count : 0;
     struct sonde__report_thread *threads = calloc(stall->thread_count + more + 1u, sizeof *threads);
     *ret_count = threads != NULL ? stall->thread_count : 0;
@@ -179,7 +180,7 @@ static struct sonde__report_thread *make_threads(struct sonde__watch_session *s,
 }
 
 static struct sonde__report_wait *make_waits(struct sonde__watch_session *s,
-                                             const struct sonde__watch_stall *stall,
+                                             const struct sonde__sampler_stall *stall,
                                              uint32_t *ret_count)
 {
     struct sonde__report_wait *waits = calloc(stall->cause_count + 1u, sizeof *waits);
@@ -207,7 +208,7 @@ static struct sonde__report_stall part_of(const struct sonde__watch_session *s,
                                           const struct sonde__watch_loop *loop,
                                           uint64_t duration_ns)
 {
-    const struct sonde__watch_decision *d = &loop->decision;
+    const struct sonde__decision *d = &loop->decision;
     return (struct sonde__report_stall){
         .begin_ns = d->since_ns > s->begin_ns ? d->since_ns - s->begin_ns : 0,
         .duration_ns = duration_ns,
@@ -243,9 +244,9 @@ static bool has_room(struct sonde__watch_session *s)
 static void write_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                           struct sonde__report_stall *part)
 {
-    const struct sonde__watch_stall *stall = &loop->stall;
+    const struct sonde__sampler_stall *stall = &loop->stall;
     struct sonde__report_sample *samples = NULL;
-    struct sonde__report_uncovered uncovered[SONDE__WATCH_UNCOVERED_MAX];
+    struct sonde__report_uncovered uncovered[SONDE__SAMPLER_UNCOVERED_MAX];
     if (has_room(s)) {
         uint32_t first = loop->live_samples > 0 ? loop->live_samples - 1 : 0;
         first = first < stall->count ? first : stall->count;
@@ -253,7 +254,7 @@ static void write_samples(struct sonde__watch_session *s, struct sonde__watch_lo
         part->samples = samples;
         part->sample_count = samples != NULL ? stall->count - first : 0;
         if (stall->uncovered_count != loop->live_uncovered || !part->open) {
-            sonde__watch_to_uncovered(stall, s->live->report, uncovered);
+            sonde__entry_to_uncovered(stall, s->live->report, uncovered);
             part->uncovered = uncovered;
             part->uncovered_count = stall->uncovered_count;
         }
@@ -275,12 +276,12 @@ static bool is_off(const struct sonde__watch_session *s)
 
 void sonde__watch_live_begin(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
-    struct sonde__watch_stall *stall = &loop->stall;
+    struct sonde__sampler_stall *stall = &loop->stall;
     if (is_off(s)) {
         return;
     }
     struct sonde__watch_live *live = s->live;
-    struct sonde__target *target = sonde__watch_sampler_target(s->sampler);
+    struct sonde__target *target = sonde__sampler_target(s->sampler);
     if (live->drain == NULL && target != NULL &&
         sonde__drain_create(live->report, target, NULL, &live->drain) != SONDE_OK) {
         live->drain = NULL;
@@ -297,13 +298,13 @@ void sonde__watch_live_begin(struct sonde__watch_session *s, struct sonde__watch
     part.loop_detail = text_id(live, loop->scope);
     part.loop_turns = loop->turns > 0 ? loop->turns - 1 : 0;
     part.main = sonde__watch_is_main(s, loop->tid);
-    part.sampler = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0;
+    part.sampler = s->sampler != NULL ? sonde__sampler_way(s->sampler) : 0;
     if (stall->count > 0) {
         part.sampler =
-            sonde__watch_way_of((uint8_t)part.sampler, &stall->samples[stall->count - 1].sample);
+            sonde__sampler_way_of((uint8_t)part.sampler, &stall->samples[stall->count - 1].sample);
     }
-    struct sonde__report_annotation annotations[SONDE__WATCH_NOTES_MAX];
-    sonde__watch_to_notes(stall->notes, s->begin_ns, live->report, annotations, &part);
+    struct sonde__report_annotation annotations[SONDE__SAMPLER_NOTES_MAX];
+    sonde__sampler_to_notes(stall->notes, s->begin_ns, live->report, annotations, &part);
     loop->is_live = true;
     loop->live_samples = loop->live_uncovered = loop->live_doubts = 0;
     write_samples(s, loop, &part);

@@ -25,7 +25,7 @@
  * read the output of a child to its end, or closed its event loop. A stall right after such a close
  * is missed; the alternative is to report programs that only let time pass. */
 static bool is_over(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                    const struct sonde__watch_look *look)
+                    const struct sonde__decide_look *look)
 {
     const volatile struct sonde__probe_candidate *wait = sonde__watch_early_wait(loop->slot);
     bool epoll = wait->kind == SONDE__PROBE_EPOLL;
@@ -44,7 +44,7 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
 static bool has_not_run(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__os_schedstat before = loop->clock.stat;
-    return s->waiter != NULL && sonde__watch_clock_read(&loop->clock, s->pid, loop->tid) &&
+    return s->waiter != NULL && sonde__sampler_clock_read(&loop->clock, s->pid, loop->tid) &&
            sonde__os_schedstat_is_same(&before, &loop->clock.stat);
 }
 
@@ -58,8 +58,8 @@ static bool look_by_trace(struct sonde__watch_session *s, struct sonde__watch_lo
     struct sonde__host_moves moves;
     if (s->waiter == NULL || s->sampler == NULL || now_ns - loop->status_ns >= loop->threshold_ns ||
         loop->latest.tracer != 0 || loop->stall.count == 0 || !loop->clock.is_open ||
-        !sonde__watch_trace_peek(&s->trace, loop, &moves) ||
-        (!moves.runs && !sonde__watch_find(s->sampler, loop->tid, &loop->found))) {
+        !sonde__sampler_trace_peek(&s->trace, loop, &moves) ||
+        (!moves.runs && !sonde__sampler_find(s->sampler, loop->tid, &loop->found))) {
         return false;
     }
     char letter = moves.runs ? 'R' : loop->found.letter;
@@ -83,12 +83,12 @@ static bool read_status(struct sonde__watch_session *s, struct sonde__watch_loop
 {
     loop->status_ns = now_ns;
     if (s->waiter != NULL && loop->clock.is_open &&
-        sonde__watch_clock_look(&loop->clock, s->pid, loop->tid, ret)) {
+        sonde__sampler_clock_look(&loop->clock, s->pid, loop->tid, ret)) {
         return true;
     }
     if (loop->clock.is_open) {
-        sonde__watch_clock_close(&loop->clock);
-        sonde__watch_trace_forget(&s->trace, loop->tid);
+        sonde__sampler_clock_close(&loop->clock);
+        sonde__sampler_trace_forget(&s->trace, loop->tid);
     }
     return sonde__host_look_thread(s->pid, loop->tid, ret);
 }
@@ -107,11 +107,11 @@ static void tell_of_debugger(struct sonde__watch_session *s,
 /* Look at the loop's thread, unless it has been idle since the last look. False: nothing is
  * known. */
 static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                           struct sonde__watch_look *look, struct sonde__host_thread_look *ret)
+                           struct sonde__decide_look *look, struct sonde__host_thread_look *ret)
 {
     uint64_t turns = atomic_load_explicit(&loop->slot->turns, memory_order_relaxed);
     uint64_t tid = loop->tid;
-    if (!look->busy && loop->decision.phase == SONDE__WATCH_IDLE && turns == loop->turns_seen) {
+    if (!look->busy && loop->decision.phase == SONDE__DECIDE_IDLE && turns == loop->turns_seen) {
         return false;
     }
     loop->turns_seen = turns;
@@ -123,7 +123,7 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
         look->still = s->trace.who == loop;
         return true;
     }
-    if (!look->busy && loop->decision.phase == SONDE__WATCH_IDLE && loop->clock.is_open &&
+    if (!look->busy && loop->decision.phase == SONDE__DECIDE_IDLE && loop->clock.is_open &&
         loop->latest.state != '\0') {
         *ret = loop->latest; /* it turns, so only its time matters, which has_not_run() has read */
         ret->cpu_ns = loop->clock.stat.cpu_ns;
@@ -154,30 +154,30 @@ static bool look_at_thread(struct sonde__watch_session *s, struct sonde__watch_l
  * loop. Where the machine may have stood still, it may have been a stall. */
 static void count_turn(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
-    const struct sonde__watch_decision *d = &loop->decision;
+    const struct sonde__decision *d = &loop->decision;
     if (loop->slot->loop_changes != loop->loop_changes || loop->early.is_turn) {
         return;
     }
-    if (d->counted_ns < d->threshold_ns && sonde__watch_decide_most(d) >= d->threshold_ns) {
-        sonde__watch_count_unsure(s, sonde__watch_decide_most(d));
+    if (d->counted_ns < d->threshold_ns && sonde__decide_most(d) >= d->threshold_ns) {
+        sonde__watch_count_unsure(s, sonde__decide_most(d));
     }
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
-        sonde__watch_turns_add(&s->turns, d->counted_ns);
+        sonde__decide_turns_add(&s->turns, d->counted_ns);
         s->longest_ns = sonde__base_max(s->longest_ns, d->counted_ns);
     }
 }
 
 /* Inspect the current turn, which may begin with this look. thread: null: not known. */
 static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                         struct sonde__watch_look *look,
+                         struct sonde__decide_look *look,
                          const struct sonde__host_thread_look *thread)
 {
-    struct sonde__watch_decision *d = &loop->decision;
-    bool begins = d->phase == SONDE__WATCH_IDLE && look->busy;
+    struct sonde__decision *d = &loop->decision;
+    bool begins = d->phase == SONDE__DECIDE_IDLE && look->busy;
     bool lasts = look->busy && (begins || (look->since_ns == d->since_ns && look->ended_ns == 0));
     uint64_t since_ns = begins ? look->since_ns : d->since_ns;
-    uint64_t until_ns = lasts ? look->now_ns : d->phase == SONDE__WATCH_IDLE ? 0 : d->tick_ns;
-    if (!lasts && d->phase != SONDE__WATCH_IDLE && look->ended_ns > until_ns) {
+    uint64_t until_ns = lasts ? look->now_ns : d->phase == SONDE__DECIDE_IDLE ? 0 : d->tick_ns;
+    if (!lasts && d->phase != SONDE__DECIDE_IDLE && look->ended_ns > until_ns) {
         until_ns = look->ended_ns < look->now_ns ? look->ended_ns : look->now_ns;
     }
     if (begins && loop->kind == SONDE__REPORT_STALL_SCOPE &&
@@ -186,14 +186,14 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
         return;
     }
     if (begins) {
-        sonde__watch_account_begin(&loop->account);
+        sonde__decide_account_begin(&loop->account);
     }
     if (thread != NULL) {
-        const struct sonde__watch_reading reading = {.now_ns = look->now_ns,
-                                                     .cpu_ns = thread->cpu_ns,
-                                                     .runqueue_ns = thread->runqueue_ns,
-                                                     .ready = thread->state == 'R'};
-        look->ran_ns = sonde__watch_account_look(&loop->account, since_ns, until_ns, &reading);
+        const struct sonde__decide_reading reading = {.now_ns = look->now_ns,
+                                                      .cpu_ns = thread->cpu_ns,
+                                                      .runqueue_ns = thread->runqueue_ns,
+                                                      .ready = thread->state == 'R'};
+        look->ran_ns = sonde__decide_account_look(&loop->account, since_ns, until_ns, &reading);
         look->ran_ns = thread->tracer != 0 ? 0 : look->ran_ns;
         loop->look = lasts ? *thread : loop->look;
     }
@@ -203,8 +203,8 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
         sonde__watch_early_begin(loop, look->early);
         sonde__watch_begin_turn(s, loop);
     }
-    bool ended = d->phase != SONDE__WATCH_IDLE && !lasts && look->ended_ns != 0;
-    enum sonde__watch_action action = sonde__watch_decide(d, look);
+    bool ended = d->phase != SONDE__DECIDE_IDLE && !lasts && look->ended_ns != 0;
+    enum sonde__decide_action action = sonde__decide(d, look);
     if (ended) {
         count_turn(s, loop);
     }
@@ -214,7 +214,7 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
 
 static void give_up(struct sonde__watch_loop *loop)
 {
-    if (loop->decision.phase == SONDE__WATCH_STALL && loop->decision.counted_ns > ABANDON_NS &&
+    if (loop->decision.phase == SONDE__DECIDE_STALL && loop->decision.counted_ns > ABANDON_NS &&
         atomic_load(&loop->slot->nested) - loop->nested >= ABANDON_WAITS) {
         atomic_store(&loop->slot->abandon, 1);
     }
@@ -222,7 +222,7 @@ static void give_up(struct sonde__watch_loop *loop)
 
 /* Does this turn not count, because the loop is over or other threads attend to it? */
 static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                       const struct sonde__watch_look *look)
+                       const struct sonde__decide_look *look)
 {
     bool is_due = look->now_ns >= look->since_ns + s->options.threshold_ns / 2;
     loop->over_ns = is_over(s, loop, look) ? look->since_ns : 0;
@@ -250,7 +250,7 @@ static void check_loop(struct sonde__watch_session *s, struct sonde__watch_loop 
  * stopped. An editor's loop waits in poll() for what happens at once, and in read() for its user. A
  * scope was promised to end; who waits in it is not asked. */
 static bool awaits_user(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                        const struct sonde__watch_look *look)
+                        const struct sonde__decide_look *look)
 {
     bool rests = look->slept || (s->waiter == NULL && loop->latest.state == 'S');
     if (!look->busy || !rests || loop->kind != SONDE__REPORT_STALL_LOOP ||
@@ -263,8 +263,8 @@ static bool awaits_user(struct sonde__watch_session *s, struct sonde__watch_loop
         loop->at_user = sonde__host_awaits_terminal(s->pid, loop->tid);
     }
     if (loop->at_user) {
-        const struct sonde__watch_decision *d = &loop->decision;
-        bool begun = d->phase != SONDE__WATCH_IDLE && d->since_ns == look->since_ns;
+        const struct sonde__decision *d = &loop->decision;
+        bool begun = d->phase != SONDE__DECIDE_IDLE && d->since_ns == look->since_ns;
         s->users_ns += sonde__base_minus(look->now_ns, begun ? d->tick_ns : look->since_ns);
     }
     return loop->at_user;
@@ -289,11 +289,11 @@ static void change_thread(struct sonde__watch_session *s, struct sonde__watch_lo
     sonde__watch_live_take_back(s, loop);
     sonde__watch_early_settle(s, loop);
     sonde__watch_early_drop(loop);
-    sonde__watch_stall_done(&loop->stall);
-    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
-    sonde__watch_trace_forget(&s->trace, loop->tid);
-    loop->account = (struct sonde__watch_account){0};
-    sonde__watch_clock_close(&loop->clock);
+    sonde__sampler_stall_done(&loop->stall);
+    sonde__decide_init(&loop->decision, loop->threshold_ns);
+    sonde__sampler_trace_forget(&s->trace, loop->tid);
+    loop->account = (struct sonde__decide_account){0};
+    sonde__sampler_clock_close(&loop->clock);
     loop->latest.state = '\0';
     loop->tid = tid;
     loop->longs_seen = loop->unsure_seen = 0;
@@ -304,7 +304,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
                                    uint64_t now_ns, bool *ret_busy)
 {
     struct sonde__probe_slot *slot = loop->slot;
-    struct sonde__watch_decision *d = &loop->decision;
+    struct sonde__decision *d = &loop->decision;
     struct sonde__host_thread_look thread;
     const uint64_t former_ns = d->since_ns;
     uint64_t tid = atomic_load_explicit(&slot->tid, memory_order_acquire);
@@ -320,7 +320,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     if (ended_ns != 0) { /* the turn that was seen has ended by now */
         beat = atomic_load_explicit(&slot->beat, memory_order_acquire);
     }
-    struct sonde__watch_look look = {
+    struct sonde__decide_look look = {
         .now_ns = now_ns,
         .busy = (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_IDLE,
         .early = (beat & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_EARLY,
@@ -333,7 +333,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     };
     const struct sonde__host_thread_look *seen =
         look_at_thread(s, loop, &look, &thread) ? &thread : NULL;
-    const struct sonde__watch_account before = loop->account;
+    const struct sonde__decide_account before = loop->account;
     if (look.busy && s->checks) {
         check_loop(s, loop, &look);
     }
@@ -342,7 +342,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
                 !sonde__watch_is_paused(s, look.since_ns);
     look.held = awaits_user(s, loop, &look) || look.held;
     inspect_turn(s, loop, &look, seen);
-    if (look.busy && d->phase == SONDE__WATCH_IDLE) {
+    if (look.busy && d->phase == SONDE__DECIDE_IDLE) {
         loop->account = before; /* one turn has ended and the next has begun */
         inspect_turn(s, loop, &look, seen);
     }
@@ -351,7 +351,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
     sonde__watch_await_turn(s, loop, now_ns);
     give_up(loop);
     *ret_busy = *ret_busy || look.busy;
-    return sonde__watch_next_tick(d, sonde__host_monotonic_ns());
+    return sonde__decide_next_tick(d, sonde__host_monotonic_ns());
 }
 
 /* A turn in which the program exits lasts until then: the last look may be long ago. Of one that
@@ -360,7 +360,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
 static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                            uint64_t now_ns)
 {
-    struct sonde__watch_decision *d = &loop->decision;
+    struct sonde__decision *d = &loop->decision;
     uint64_t exited_ns = sonde__base_min(atomic_load(&s->page->exited_ns), now_ns);
     uint64_t beat = atomic_load(&loop->slot->beat);
     uint64_t since_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK;
@@ -369,18 +369,17 @@ static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_l
         sonde__probe_is_weak(loop->slot->loop.kind) || sonde__watch_is_paused(s, since_ns)) {
         return;
     }
-    const struct sonde__watch_look look = {
+    const struct sonde__decide_look look = {
         .now_ns = exited_ns,
         .busy = true,
         .since_ns = since_ns,
         .halted_ns = sonde__watch_halted_in(s, d->since_ns, exited_ns, 0)};
-    bool is_seen = d->phase != SONDE__WATCH_IDLE && since_ns == d->since_ns;
+    bool is_seen = d->phase != SONDE__DECIDE_IDLE && since_ns == d->since_ns;
     if (is_seen && exited_ns > d->tick_ns) {
-        sonde__watch_decide_exit(d, &look);
+        sonde__decide_exit(d, &look);
     }
-    uint64_t most_ns =
-        is_seen ? sonde__watch_decide_most(d) : sonde__base_minus(exited_ns, since_ns);
-    if (most_ns >= loop->threshold_ns && !(is_seen && d->phase == SONDE__WATCH_STALL)) {
+    uint64_t most_ns = is_seen ? sonde__decide_most(d) : sonde__base_minus(exited_ns, since_ns);
+    if (most_ns >= loop->threshold_ns && !(is_seen && d->phase == SONDE__DECIDE_STALL)) {
         sonde__watch_count_unsure(s, most_ns);
     }
 }
@@ -388,10 +387,10 @@ static void finish_at_exit(struct sonde__watch_session *s, struct sonde__watch_l
 /* The thread may have come back to its wait after the last look. */
 static void finish_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
-    struct sonde__watch_decision *d = &loop->decision;
+    struct sonde__decision *d = &loop->decision;
     uint64_t ended_ns = atomic_load(&loop->slot->ended_ns);
     uint64_t now_ns = sonde__host_monotonic_ns();
-    const struct sonde__watch_look over = {
+    const struct sonde__decide_look over = {
         .now_ns = now_ns,
         .ended_ns = ended_ns,
         .halted_ns = sonde__watch_halted_in(s, d->since_ns, ended_ns != 0 ? ended_ns : now_ns, 0)};
@@ -399,14 +398,14 @@ static void finish_turn(struct sonde__watch_session *s, struct sonde__watch_loop
         sonde__watch_find_missed(s, loop, d->since_ns, &loop->account, over.now_ns);
         finish_at_exit(s, loop, now_ns);
     }
-    if (d->phase == SONDE__WATCH_IDLE) {
+    if (d->phase == SONDE__DECIDE_IDLE) {
         return;
     }
     if (ended_ns != 0) {
-        enum sonde__watch_action action = sonde__watch_decide(d, &over);
+        enum sonde__decide_action action = sonde__decide(d, &over);
         count_turn(s, loop);
         sonde__watch_act(s, loop, action, over.now_ns);
-    } else if (d->phase == SONDE__WATCH_STALL) {
+    } else if (d->phase == SONDE__DECIDE_STALL) {
         sonde__watch_report_open(s, loop);
     }
 }

@@ -23,12 +23,12 @@ uint64_t sonde__watch_halted_in(const struct sonde__watch_session *s, uint64_t s
     uint64_t from_ns = sonde__base_max(s->rested_ns, s->due_ns != 0 ? since_ns : due_ns);
     uint64_t to_ns = sonde__base_min(until_ns, s->woken_ns);
     uint64_t halted_ns =
-        sonde__watch_halted(from_ns, due_ns, to_ns, s->own_ns, threshold_ns, s->was_stopped);
+        sonde__decide_halted(from_ns, due_ns, to_ns, s->own_ns, threshold_ns, s->was_stopped);
     uint64_t worked_ns = sonde__base_minus(sonde__base_min(until_ns, s->rested_ns),
                                            sonde__base_max(s->before_ns, since_ns)) +
                          sonde__base_minus(until_ns, sonde__base_max(s->woken_ns, since_ns));
     worked_ns = sonde__base_minus(worked_ns, ran_ns + s->own_ns);
-    return halted_ns + (worked_ns > sonde__watch_long_ns(threshold_ns) ? worked_ns : 0);
+    return halted_ns + (worked_ns > sonde__decide_long_ns(threshold_ns) ? worked_ns : 0);
 }
 
 /* The program may write here at any time: copy, then check. False: it was overwritten meanwhile, or
@@ -51,10 +51,10 @@ static bool copy_long(const struct sonde__probe_slot *slot, uint64_t number,
 }
 
 static void judge(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                  const struct sonde__probe_long *turn, struct sonde__watch_spent *left,
+                  const struct sonde__probe_long *turn, struct sonde__decide_spent *left,
                   uint64_t now_ns)
 {
-    const struct sonde__watch_missed missed = {
+    const struct sonde__decide_missed missed = {
         .begin_ns = turn->begin_ns,
         .end_ns = turn->end_ns,
         .due_ns = s->due_ns,
@@ -68,12 +68,12 @@ static void judge(struct sonde__watch_session *s, struct sonde__watch_loop *loop
     }
     uint64_t threshold_ns =
         loop->kind == SONDE__REPORT_STALL_SCOPE ? (uint64_t)turn->long_ns : s->options.threshold_ns;
-    uint64_t lasted_ns = sonde__watch_missed_time(&missed, threshold_ns);
+    uint64_t lasted_ns = sonde__decide_missed_time(&missed, threshold_ns);
     if (turn->changes != loop->slot->loop_changes) {
         return; /* another wait proved to be the loop, so this was no turn */
     }
     if (lasted_ns >= threshold_ns) {
-        const struct sonde__watch_spent spent = sonde__watch_account_take(left, lasted_ns);
+        const struct sonde__decide_spent spent = sonde__decide_account_take(left, lasted_ns);
         sonde__watch_report_missed(s, loop, turn, lasted_ns, &spent);
         if (!turn->early) { /* else it is kept (watch_early.h) */
             sonde__watch_print_most(s, loop->tid, lasted_ns, turn->end_ns - turn->begin_ns);
@@ -84,7 +84,7 @@ static void judge(struct sonde__watch_session *s, struct sonde__watch_loop *loop
 }
 
 void sonde__watch_find_missed(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                              uint64_t former_ns, const struct sonde__watch_account *before,
+                              uint64_t former_ns, const struct sonde__decide_account *before,
                               uint64_t now_ns)
 {
     const struct sonde__probe_slot *slot = loop->slot;
@@ -106,9 +106,9 @@ void sonde__watch_find_missed(struct sonde__watch_session *s, struct sonde__watc
         s->unsure_count += count - loop->longs_seen - (SONDE__PROBE_LONGS - 1);
         loop->longs_seen = count - (SONDE__PROBE_LONGS - 1);
     }
-    bool is_busy = loop->decision.phase != SONDE__WATCH_IDLE;
-    struct sonde__watch_spent left =
-        sonde__watch_account_since(&loop->account, before, is_busy ? loop->decision.since_ns : 0);
+    bool is_busy = loop->decision.phase != SONDE__DECIDE_IDLE;
+    struct sonde__decide_spent left =
+        sonde__decide_account_since(&loop->account, before, is_busy ? loop->decision.since_ns : 0);
     for (; loop->longs_seen < count; loop->longs_seen++) {
         bool is_whole = copy_long(slot, loop->longs_seen, &turn);
         if (is_whole && turn.end_ns > now_ns) {

@@ -20,7 +20,7 @@ uint64_t sonde__watch_halted_in(const struct sonde__watch_session *session, uint
 /* Call it after the loop was inspected at now_ns; turns that ended later are left for the next
  * call. former_ns: begin of the turn that was known before; before: the loop's account then. */
 void sonde__watch_find_missed(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
-                              uint64_t former_ns, const struct sonde__watch_account *before,
+                              uint64_t former_ns, const struct sonde__decide_account *before,
                               uint64_t now_ns);
 
 #endif

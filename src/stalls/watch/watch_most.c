@@ -28,14 +28,14 @@ void sonde__watch_print_most(struct sonde__watch_session *s, uint64_t tid, uint6
 void sonde__watch_tell_of_lost(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < s->used; i++) {
-        const struct sonde__watch_decision *d = &s->loops[i].decision;
-        if (d->phase == SONDE__WATCH_STALL && !s->loops[i].early.is_turn) {
-            sonde__watch_count_unsure(s, sonde__watch_decide_most(d));
+        const struct sonde__decision *d = &s->loops[i].decision;
+        if (d->phase == SONDE__DECIDE_STALL && !s->loops[i].early.is_turn) {
+            sonde__watch_count_unsure(s, sonde__decide_most(d));
             sonde__watch_print(s->writer,
                                "thread %llu had not been back in its loop for up to %llu ms when "
                                "the program executed another one: this stall has no stacks",
                                (unsigned long long)s->loops[i].tid,
-                               (unsigned long long)(sonde__watch_decide_most(d) / MS));
+                               (unsigned long long)(sonde__decide_most(d) / MS));
         }
     }
 }

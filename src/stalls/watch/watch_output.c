@@ -10,6 +10,9 @@
 #include "arch_regs.h"
 #include "base_text.h"
 #include "drain_origin.h"
+#include "entry_equal.h"
+#include "entry_names.h"
+#include "entry_record.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_self.h"
@@ -18,16 +21,13 @@
 #include "report_fit.h"
 #include "report_view.h"
 #include "report_write.h"
+#include "sampler_child.h"
 #include "target.h"
-#include "watch_child.h"
-#include "watch_equal.h"
-#include "watch_names.h"
-#include "watch_record.h"
 #include "watch_spooled.h"
 
 struct sonde__watch_output {
     struct sonde__report *report; /* stalls and dictionaries of the whole watch */
-    struct sonde__watch_names *names;
+    struct sonde__entry_names *names;
     const struct sonde__watch_options *options;
     struct sonde__report_writer *writer; /* the file; null: none */
     struct sonde__report_writer *spool;  /* the report in the spool folder; null: none */
@@ -36,7 +36,7 @@ struct sonde__watch_output {
     int32_t parent_pid;
     uint64_t stalls;
     uint64_t written; /* those reported one by one */
-    struct sonde__watch_equals equals;
+    struct sonde__entry_equals equals;
     uint32_t forgotten;           /* stalls in reports before this one */
     bool stacks;                  /* stacks were written, too */
     int write_error;              /* of the report: errno */
@@ -205,18 +205,18 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
                                              int32_t pid, struct sonde__watch_output **ret_output)
 {
     struct sonde__watch_output *output = calloc(1, sizeof *output);
-    if (output == NULL || sonde__watch_names_create(options->symbols, &output->names) != SONDE_OK) {
+    if (output == NULL || sonde__entry_names_create(options->symbols, &output->names) != SONDE_OK) {
         free(output);
         return SONDE_MEMORY;
     }
     if (sonde__report_create(&output->report) != SONDE_OK) {
-        sonde__watch_names_destroy(output->names);
+        sonde__entry_names_destroy(output->names);
         free(output);
         return SONDE_MEMORY;
     }
     output->options = options;
     output->journal = sonde__host_is_journal(2);
-    sonde__watch_equals_init(&output->equals, options->equal_max);
+    sonde__entry_equals_init(&output->equals, options->equal_max);
     output->parent_pid = sonde__host_parent(pid);
     fill_who(output, pid);
     fill_header(output, pid, options->plugin != NULL ? options->plugin->kind : SONDE__REPORT_WATCH);
@@ -271,7 +271,7 @@ static void renew_report(struct sonde__watch_output *output)
 }
 
 /* Show the stall that was added last: to the caller, or as text. */
-static void show_stall(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
+static void show_stall(struct sonde__watch_output *output, const struct sonde__entry_ended *ended)
 {
     const struct sonde__report_view view = {.color = output->options->color,
                                             .stall_first = output->forgotten};
@@ -290,7 +290,7 @@ static void show_stall(struct sonde__watch_output *output, const struct sonde__w
 }
 
 /* Print a line for a stall that is only counted. */
-static void show_again(struct sonde__watch_output *output, const struct sonde__watch_equal *equal,
+static void show_again(struct sonde__watch_output *output, const struct sonde__entry_equal *equal,
                        uint64_t duration_ns)
 {
     char line[512];
@@ -304,7 +304,7 @@ static void show_again(struct sonde__watch_output *output, const struct sonde__w
 }
 
 /* Add a message of the stalls of this fingerprint that were counted since the last one. */
-static void add_count(struct sonde__watch_output *output, struct sonde__watch_equal *equal)
+static void add_count(struct sonde__watch_output *output, struct sonde__entry_equal *equal)
 {
     if (equal->open.count == 0 || output->options->report_fd < 0) {
         return;
@@ -318,7 +318,7 @@ static void add_count(struct sonde__watch_output *output, struct sonde__watch_eq
         .last_ns = equal->open.last_ns,
     };
     sonde__report_add_stall_count(output->report, &count);
-    sonde__watch_equal_written(equal);
+    sonde__entry_equal_written(equal);
 }
 
 /* In the spool folder counts are always exact, as long as there is room for them. */
@@ -330,45 +330,45 @@ static bool counts_at_once(const struct sonde__watch_output *output)
 
 /* Count the stall if it is one of many equal ones, and not the last. Its names go into a scratch
  * report, so a program that stalls for days needs no more memory. */
-static bool is_counted(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
+static bool is_counted(struct sonde__watch_output *output, const struct sonde__entry_ended *ended)
 {
     struct sonde__report *scratch;
-    struct sonde__watch_record record;
+    struct sonde__entry_record record;
     struct sonde__report_fingerprint fingerprint;
     bool counted = false;
-    if (ended->killed || ended->open || !sonde__watch_equals_may_count(&output->equals) ||
+    if (ended->killed || ended->open || !sonde__entry_equals_may_count(&output->equals) ||
         sonde__report_create(&scratch) != SONDE_OK) {
         return false;
     }
     set_header(output, scratch);
-    sonde__watch_record_make(output->names, ended, scratch, &record);
+    sonde__entry_record_make(output->names, ended, scratch, &record);
     if (sonde__report_fingerprint(scratch, &record.stall, &fingerprint) == SONDE_OK) {
-        struct sonde__watch_equal *equal = sonde__watch_equals_count(
+        struct sonde__entry_equal *equal = sonde__entry_equals_count(
             &output->equals, fingerprint.id, ended->begin_ns, ended->duration_ns);
         counted = equal != NULL;
         if (counted) {
             show_again(output, equal, ended->duration_ns);
         }
-        if (counted && (sonde__watch_equal_is_due(equal) || counts_at_once(output))) {
+        if (counted && (sonde__entry_equal_is_due(equal) || counts_at_once(output))) {
             add_count(output, equal);
             flush_report(output);
         }
         sonde__report_fingerprint_done(&fingerprint);
     }
-    sonde__watch_record_done(&record);
+    sonde__entry_record_done(&record);
     sonde__report_destroy(scratch);
     return counted;
 }
 
 void sonde__watch_output_stall(struct sonde__watch_output *output,
-                               const struct sonde__watch_ended *ended)
+                               const struct sonde__entry_ended *ended)
 {
-    struct sonde__watch_record record;
+    struct sonde__entry_record record;
     output->stalls++;
     if (is_counted(output, ended)) {
         return;
     }
-    sonde__watch_record_make(output->names, ended, output->report, &record);
+    sonde__entry_record_make(output->names, ended, output->report, &record);
     if (ended->stall->thread_total > ended->stall->thread_count) {
         sonde__watch_output_print(
             output, "%u of %u other threads were left out of a stall",
@@ -380,11 +380,11 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     bool is_kept = sonde__report_stall_count(output->report) > before;
     output->written++;
     if (output->options->on_stall == NULL) {
-        sonde__watch_equals_add(&output->equals,
+        sonde__entry_equals_add(&output->equals,
                                 sonde__report_text(output->report, record.stall.fingerprint),
                                 output->written, ended->duration_ns);
     }
-    sonde__watch_record_done(&record);
+    sonde__entry_record_done(&record);
     if (is_kept) {
         show_stall(output, ended);
     } else {
@@ -401,12 +401,12 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
 }
 
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
-                                const struct sonde__watch_stall *threads,
+                                const struct sonde__sampler_stall *threads,
                                 struct sonde__target *images, const char *why)
 {
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = fitted_stderr(output);
-    const struct sonde__watch_child *child = threads->child;
+    const struct sonde__sampler_child *child = threads->child;
     struct sonde__report *report;
     images = child != NULL ? child->images : images;
     output->stacks = true;
@@ -423,18 +423,18 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
         sonde__report_set_header(report, &header);
     }
     sonde__report_add_note(report, why);
-    sonde__watch_record_threads(output->names, threads, images, report);
+    sonde__entry_record_threads(output->names, threads, images, report);
     sonde__report_text_view(report, &view, to_stderr);
     if (output->options->report_fd >= 0) {
-        sonde__watch_record_threads(output->names, threads, images, output->report);
+        sonde__entry_record_threads(output->names, threads, images, output->report);
         flush_report(output);
     }
     sonde__report_destroy(report);
 }
 
 void sonde__watch_output_begin(struct sonde__watch_output *output,
-                               const struct sonde__watch_stall *threads,
-                               const struct sonde__watch_ended *ended)
+                               const struct sonde__sampler_stall *threads,
+                               const struct sonde__entry_ended *ended)
 {
     struct sonde__report *report;
     if (sonde__report_create(&report) != SONDE_OK) {
@@ -444,7 +444,7 @@ void sonde__watch_output_begin(struct sonde__watch_output *output,
     header.kind = SONDE__REPORT_STACKS;
     sonde__report_set_header(report, &header);
     if (ended->images != NULL) {
-        sonde__watch_record_threads(output->names, threads, ended->images, report);
+        sonde__entry_record_threads(output->names, threads, ended->images, report);
     }
     output->options->on_begin(output->options->ctx, ended, report);
     sonde__report_destroy(report);
@@ -556,15 +556,15 @@ static void finish_report(struct sonde__watch_output *output)
 }
 
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
-                                uint64_t watched_ns, const struct sonde__watch_turns *lengths)
+                                uint64_t watched_ns, const struct sonde__decide_turns *lengths)
 {
-    struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
+    struct sonde__report_turn_count counts[SONDE__DECIDE_TURN_BUCKETS];
     struct sonde__report_end end = {
         .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
     for (size_t i = 0; i < output->equals.count; i++) {
         add_count(output, &output->equals.list[i]);
     }
-    sonde__watch_turns_fill(lengths, &end, counts);
+    sonde__decide_turns_fill(lengths, &end, counts);
     sonde__report_set_end(output->report, &end);
     finish_report(output);
     if (output->options->report_path != NULL && output->stalls == 0 && !output->stacks) {
@@ -573,7 +573,7 @@ void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t tur
     sonde__report_writer_destroy(output->writer);
     sonde__report_writer_destroy(output->spool);
     sonde__report_destroy(output->report);
-    sonde__watch_names_destroy(output->names);
-    sonde__watch_equals_done(&output->equals);
+    sonde__entry_names_destroy(output->names);
+    sonde__entry_equals_done(&output->equals);
     free(output);
 }

@@ -5,9 +5,9 @@
 #ifndef SONDE_WATCH_OUTPUT_H
 #define SONDE_WATCH_OUTPUT_H
 
-#include "watch_record.h"
+#include "decide_turns.h"
+#include "entry_record.h"
 #include "watch_run.h"
-#include "watch_turns.h"
 
 struct sonde__watch_output;
 
@@ -21,7 +21,7 @@ sonde__watch_output_create(const struct sonde__watch_options *options, int32_t p
                            struct sonde__watch_output **ret_output);
 /* Write totals and the report's end. Frees the output. */
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
-                                uint64_t watched_ns, const struct sonde__watch_turns *lengths);
+                                uint64_t watched_ns, const struct sonde__decide_turns *lengths);
 
 /* The program has ended: show the plugin's messages and what it recorded. */
 void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory);
@@ -33,14 +33,14 @@ void sonde__watch_output_print(struct sonde__watch_output *output, const char *f
     __attribute__((format(printf, 2, 3)));
 
 void sonde__watch_output_stall(struct sonde__watch_output *output,
-                               const struct sonde__watch_ended *ended);
+                               const struct sonde__entry_ended *ended);
 /* A stall has begun: `threads` has its thread. Calls options.on_begin. */
 void sonde__watch_output_begin(struct sonde__watch_output *output,
-                               const struct sonde__watch_stall *threads,
-                               const struct sonde__watch_ended *ended);
+                               const struct sonde__sampler_stall *threads,
+                               const struct sonde__entry_ended *ended);
 /* Print captured threads. why: a static string. */
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
-                                const struct sonde__watch_stall *threads,
+                                const struct sonde__sampler_stall *threads,
                                 struct sonde__target *images, const char *why);
 
 /* Finish what earlier runs left in the spool folder (watch_spooled.h). */

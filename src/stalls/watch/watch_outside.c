@@ -14,7 +14,7 @@
 #include "host_wait.h"
 #include "mem_heap.h"
 #include "os.h"
-#include "watch_capture.h"
+#include "sampler.h"
 #include "watch_outside_thread.h"
 #include "watch_sampler.h"
 #include "watch_session.h"
@@ -304,7 +304,7 @@ static void leave(const struct sonde__watch_session *s, struct watch_thread *t, 
 static void enter(struct sonde__watch_session *s, struct watch_thread *t, const struct look *look,
                   uint64_t at_ns)
 {
-    struct sonde__target *target = sonde__watch_sampler_target(s->sampler);
+    struct sonde__target *target = sonde__sampler_target(s->sampler);
     struct sonde__probe_wait wait;
     if (!t->held && sonde__watch_outside_is_go(target, &look->wait)) {
         t->held = t->of_go = true;
@@ -443,7 +443,7 @@ static void judge_program(struct sonde__watch_session *s)
         return;
     }
     o->is_judged = true;
-    o->counts.is_go = sonde__watch_outside_is_go_program(sonde__watch_sampler_target(s->sampler));
+    o->counts.is_go = sonde__watch_outside_is_go_program(sonde__sampler_target(s->sampler));
     if (o->counts.is_go) {
         sonde__watch_print(s->writer,
                            "process %d is a Go program, and not watched: goroutines move between "

@@ -10,7 +10,7 @@
 #include "host_process.h"
 #include "host_run.h"
 #include "os.h"
-#include "watch_capture.h"
+#include "sampler.h"
 #include "watch_outside.h"
 #include "watch_rounds.h"
 #include "watch_session.h"
@@ -59,8 +59,8 @@ static enum sonde_status prepare(struct sonde__watch_session *s, struct sonde_er
     s->page->version = SONDE__PROBE_VERSION;
     s->page->slot_count = SONDE__PROBE_SLOTS;
     atomic_store(&s->page->pid, s->pid);
-    SONDE_TRY(sonde__watch_sampler_open(s->pid, &options, &s->sampler, ret_error));
-    sonde__watch_sampler_close(s->sampler); /* the options' sampler is opened later */
+    SONDE_TRY(sonde__sampler_open(s->pid, &options, &s->sampler, ret_error));
+    sonde__sampler_close(s->sampler); /* the options' sampler is opened later */
     s->sampler = NULL;
     sonde__host_heed_terminal();
     s->watchdog_ns = sonde__watch_watchdog_of(s->pid);

@@ -20,7 +20,7 @@
 /* The wait that the stall ended in, if no owner is known; else null. */
 static struct sonde__cause *unowned_cause(const struct sonde__watch_loop *loop)
 {
-    const struct sonde__watch_stall *stall = &loop->stall;
+    const struct sonde__sampler_stall *stall = &loop->stall;
     uint64_t ran_ns = loop->account.turn_cpu_ns + loop->account.turn_runqueue_ns;
     struct sonde__cause *last = NULL;
     for (uint32_t i = 0; i < stall->cause_count; i++) {
@@ -34,7 +34,7 @@ static struct sonde__cause *unowned_cause(const struct sonde__watch_loop *loop)
 
 static struct sonde__watch_span span_of(const struct sonde__watch_loop *loop)
 {
-    const struct sonde__watch_decision *d = &loop->decision;
+    const struct sonde__decision *d = &loop->decision;
     return (struct sonde__watch_span){.begin_ns = d->since_ns,
                                       .end_ns = d->since_ns + d->counted_ns + d->excluded_ns,
                                       .is_released = unowned_cause(loop) != NULL};
@@ -43,7 +43,7 @@ static struct sonde__watch_span span_of(const struct sonde__watch_loop *loop)
 /* The last stall of the loop, which may not be handled yet in this round. */
 static struct sonde__watch_span last_span(const struct sonde__watch_loop *loop)
 {
-    if (loop->decision.phase != SONDE__WATCH_STALL) {
+    if (loop->decision.phase != SONDE__DECIDE_STALL) {
         return loop->last;
     }
     struct sonde__watch_span span = span_of(loop);
@@ -66,7 +66,7 @@ static bool is_with(const struct sonde__watch_span *wait, const struct sonde__wa
            apart(other->end_ns, wait->end_ns) <= most_ns;
 }
 
-static const char *name_of(const struct sonde__watch_stall *stall, uint64_t tid)
+static const char *name_of(const struct sonde__sampler_stall *stall, uint64_t tid)
 {
     for (uint32_t i = 0; i < stall->thread_count; i++) {
         if (stall->threads[i].thread.tid == tid) {
@@ -76,7 +76,7 @@ static const char *name_of(const struct sonde__watch_stall *stall, uint64_t tid)
     return "";
 }
 
-static void put_release(struct sonde__cause *cause, const struct sonde__watch_stall *stall,
+static void put_release(struct sonde__cause *cause, const struct sonde__sampler_stall *stall,
                         uint64_t tid)
 {
     const char *name = name_of(stall, tid);

@@ -51,7 +51,7 @@ static bool settle(struct sonde__watch_session *s)
     bool is_open = !sonde__watch_writer_is_idle(s->writer);
     sonde__watch_live_settle(s, !is_open);
     for (uint32_t i = 0; i < s->used && !is_open; i++) {
-        is_open = s->loops[i].decision.phase == SONDE__WATCH_STALL;
+        is_open = s->loops[i].decision.phase == SONDE__DECIDE_STALL;
     }
     is_open = is_open || sonde__watch_scopes_are_unsettled(s);
     atomic_store(&s->page->unfinished,
@@ -80,7 +80,7 @@ static uint32_t wait_for(struct sonde__watch_session *s, uint64_t wait_ns, bool 
     uint64_t limit_ns = s->planned_ns != UINT64_MAX ? s->planned_ns : 0;
     uint64_t late_ns = sonde__base_minus(s->woken_ns - s->rested_ns, limit_ns);
     s->was_stopped = false;
-    if (late_ns >= s->options.threshold_ns / SONDE__WATCH_HALT_PART) {
+    if (late_ns >= s->options.threshold_ns / SONDE__DECIDE_HALT_PART) {
         const struct sonde__host_waits after = sonde__host_waits();
         s->was_stopped = after.waits > before.waits + 1 && after.disk_faults == before.disk_faults;
     }
@@ -114,9 +114,9 @@ static uint32_t fall_asleep(struct sonde__watch_session *s, uint64_t limit_ns)
     if (sonde__watch_scopes_are_open(s)) {
         return 0;
     }
-    sonde__watch_trace_close(&s->trace);
+    sonde__sampler_trace_close(&s->trace);
     if (s->sampler != NULL) {
-        sonde__watch_sampler_rest(s->sampler);
+        sonde__sampler_rest(s->sampler);
     }
     return wait_for(s, limit_ns, true);
 }
@@ -152,7 +152,7 @@ uint32_t sonde__watch_rest(struct sonde__watch_session *s, uint64_t now_ns, uint
         wait_ns = START_TICK_NS;
     } else if (runs) { /* no other turn wakes us */
         bool alone = s->used == 1 && s->outside == NULL && !sonde__watch_scopes_are_open(s);
-        wait_ns = sonde__watch_turns_pause(&s->turns, s->means, wait_ns, alone);
+        wait_ns = sonde__decide_turns_pause(&s->turns, s->means, wait_ns, alone);
     }
     if (s->outside != NULL) {
         return wait_outside(s, now_ns, wait_ns, limit_ns, idle);

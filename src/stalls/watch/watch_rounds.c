@@ -63,13 +63,13 @@ void sonde__watch_print_doubt(struct sonde__watch_session *s)
 /* Show the current stacks of all threads. */
 static void show_stacks(struct sonde__watch_session *s, const char *why)
 {
-    struct sonde__watch_stall all;
-    sonde__watch_stall_init(&all);
-    sonde__watch_sampler_refresh(s->sampler);
-    sonde__target_want_tasks(sonde__watch_sampler_target(s->sampler), true);
-    sonde__watch_stall_add_threads(&all, s->sampler, 0);
-    sonde__target_want_tasks(sonde__watch_sampler_target(s->sampler), false);
-    sonde__watch_writer_stacks(s->writer, &all, sonde__watch_sampler_freeze(s->sampler), why);
+    struct sonde__sampler_stall all;
+    sonde__sampler_stall_init(&all);
+    sonde__sampler_refresh(s->sampler);
+    sonde__target_want_tasks(sonde__sampler_target(s->sampler), true);
+    sonde__sampler_stall_add_threads(&all, s->sampler, 0);
+    sonde__target_want_tasks(sonde__sampler_target(s->sampler), false);
+    sonde__watch_writer_stacks(s->writer, &all, sonde__sampler_freeze(s->sampler), why);
 }
 
 /* --- the clock of --timeout --- */
@@ -110,8 +110,8 @@ static void watch_watchdog(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < s->used; i++) {
         struct sonde__watch_loop *loop = &s->loops[i];
-        const struct sonde__watch_decision *d = &loop->decision;
-        if (d->phase < SONDE__WATCH_SUSPECT || loop->early.is_turn ||
+        const struct sonde__decision *d = &loop->decision;
+        if (d->phase < SONDE__DECIDE_SUSPECT || loop->early.is_turn ||
             loop->warned_ns == d->since_ns ||
             !sonde__watch_watchdog_is_due(s->watchdog_ns, d->counted_ns)) {
             continue;
@@ -212,9 +212,9 @@ static void forget_stalls(struct sonde__watch_session *s)
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         sonde__watch_live_take_back(s, &s->loops[i]);
         sonde__watch_early_drop(&s->loops[i]);
-        sonde__watch_stall_done(&s->loops[i].stall);
-        sonde__watch_decide_init(&s->loops[i].decision, s->loops[i].threshold_ns);
-        sonde__watch_trace_rest(&s->trace, &s->loops[i]);
+        sonde__sampler_stall_done(&s->loops[i].stall);
+        sonde__decide_init(&s->loops[i].decision, s->loops[i].threshold_ns);
+        sonde__sampler_trace_rest(&s->trace, &s->loops[i]);
     }
 }
 
@@ -259,13 +259,13 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
 }
 
 /* How long a thread of the watch waited for a CPU since the last call. tid 0: this one. */
-static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
+static uint64_t delay_of(struct sonde__sampler_clock *clock, uint64_t tid)
 {
     struct sonde__os_schedstat before = clock->stat;
     if (!clock->is_open && tid == 0) {
         tid = sonde__os_tid();
     }
-    return sonde__watch_clock_read(clock, 0, tid) && clock->stat.runqueue_ns > before.runqueue_ns
+    return sonde__sampler_clock_read(clock, 0, tid) && clock->stat.runqueue_ns > before.runqueue_ns
                ? clock->stat.runqueue_ns - before.runqueue_ns
                : 0;
 }
@@ -289,14 +289,14 @@ static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
     if (s->waiter != NULL && !on_time) { /* it only runs to end a sleep */
         delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
     }
-    s->own_ns = spent_ns + delay_ns + s->waited_ns + sonde__watch_sampler_waited(s->sampler);
+    s->own_ns = spent_ns + delay_ns + s->waited_ns + sonde__sampler_waited(s->sampler);
     s->waited_ns = 0;
     if (!on_time && delay_ns >= CROWD_DELAY_NS) {
         s->crowded_ns = now_ns + CROWDED_NS;
         s->trace.is_crowded = true;
     }
-    s->means = sonde__watch_budget_spend(&s->budget, now_ns, spent_ns);
-    s->spread = sonde__watch_budget_spread(&s->budget);
+    s->means = sonde__decide_budget_spend(&s->budget, now_ns, spent_ns);
+    s->spread = sonde__decide_budget_spread(&s->budget);
     s->cpu_ns = cpu_ns;
 }
 
@@ -305,7 +305,7 @@ static void count_stalled(struct sonde__watch_session *s)
 {
     uint32_t stalled = s->stalled != NULL ? sonde__watch_scopes_stalled(s) : 0;
     for (uint32_t i = 0; s->stalled != NULL && i < s->used; i++) {
-        stalled += s->loops[i].decision.phase == SONDE__WATCH_STALL;
+        stalled += s->loops[i].decision.phase == SONDE__DECIDE_STALL;
     }
     if (s->stalled != NULL) {
         atomic_store(s->stalled, stalled);
@@ -354,7 +354,7 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 /* Samples by signals have side effects, so their number is reported. */
 static void print_signals(struct sonde__watch_session *s)
 {
-    const struct sonde__target_signals n = sonde__watch_sampler_signals(s->sampler);
+    const struct sonde__target_signals n = sonde__sampler_signals(s->sampler);
     if (n.sent + n.refused > 0) {
         sonde__watch_print(s->writer,
                            "running threads were asked by %llu signals (SIGURG): %llu not answered "
@@ -431,10 +431,10 @@ static void finish(struct sonde__watch_session *s)
     sonde__watch_scopes_finish(s);
     forget_stalls(s);
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        sonde__watch_clock_close(&s->loops[i].clock);
+        sonde__sampler_clock_close(&s->loops[i].clock);
     }
-    sonde__watch_clock_close(&s->own);
-    sonde__watch_clock_close(&s->own_waiter);
+    sonde__sampler_clock_close(&s->own);
+    sonde__sampler_clock_close(&s->own_waiter);
     sonde__host_load_close(&s->load_files);
     sonde__host_file_drop(&s->program_file);
     char missed[512];
@@ -468,7 +468,7 @@ static void begin_anew(struct sonde__watch_session *s)
     s->carry = SONDE__WATCH_CARRIES;
     s->program_mark = 0;
     sonde__watch_outside_forget(s);
-    sonde__watch_sampler_close(s->sampler);
+    sonde__sampler_close(s->sampler);
     s->sampler = NULL;
     sonde__watch_print(s->writer, "the process has executed another program, which is watched now");
 }
@@ -565,8 +565,8 @@ void sonde__watch_session_run(struct sonde__watch_session *s)
     }
     s->begin_ns = sonde__host_monotonic_ns();
     s->inspected_ns = s->rested_ns = s->woken_ns = s->begin_ns;
-    sonde__watch_budget_init(&s->budget, s->begin_ns);
-    sonde__watch_turns_init(&s->turns, s->options.threshold_ns, s->options.fps);
+    sonde__decide_budget_init(&s->budget, s->begin_ns);
+    sonde__decide_turns_init(&s->turns, s->options.threshold_ns, s->options.fps);
     s->cpu_ns = s->begin_cpu_ns = sonde__host_cpu_ns();
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         s->loops[i].slot = &s->page->slots[i];
@@ -576,7 +576,7 @@ void sonde__watch_session_run(struct sonde__watch_session *s)
     sonde__watch_launch_begin(s);
     watch(s);
     finish(s);
-    sonde__watch_trace_close(&s->trace);
-    sonde__watch_sampler_close(s->sampler);
+    sonde__sampler_trace_close(&s->trace);
+    sonde__sampler_close(s->sampler);
     s->sampler = NULL;
 }

@@ -34,19 +34,19 @@ extern const char *const sonde__watch_sampler_names[];
 
 struct sonde__report;
 struct sonde__report_tag;  /* report_model.h */
-struct sonde__watch_ended; /* watch_output.h */
+struct sonde__entry_ended; /* watch_output.h */
 
 struct sonde__watch_spooled; /* watch_spooled.h */
 struct sonde__report_view;
 
 /* Called when a stall has ended. index: its number in `report`. The pointers are valid during the
  * call. */
-typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *ended,
+typedef void sonde__watch_on_stall(void *ctx, const struct sonde__entry_ended *ended,
                                    const struct sonde__report *report,
                                    const struct sonde__report_view *view, uint32_t index);
 
 /* Called when a turn has become a stall. report: the stack of its thread. */
-typedef void sonde__watch_on_begin(void *ctx, const struct sonde__watch_ended *ended,
+typedef void sonde__watch_on_begin(void *ctx, const struct sonde__entry_ended *ended,
                                    const struct sonde__report *report);
 
 struct sonde__symfile_options; /* symfile_cache.h */
@@ -91,7 +91,7 @@ struct sonde__watch_options {
     const char *command; /* of sonde, for messages; null: run */
     enum sonde__watch_timeout_action timeout_action;
     enum sonde__watch_sampler_kind sampler;
-    const struct sonde__symfile_options *symbols; /* as of sonde__watch_sampler_open() */
+    const struct sonde__symfile_options *symbols; /* as of sonde__sampler_open() */
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     bool report_json;  /* as one JSON value at the end instead of records as they come */
     bool report_lines; /* the JSON value on one line: others were written before it */

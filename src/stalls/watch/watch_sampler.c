@@ -29,7 +29,7 @@ bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
         .ways = ways[s->options.sampler],
         .sample = &s->page->sample,
     };
-    if (sonde__watch_sampler_open(s->pid, &options, &s->sampler, &error) == SONDE_OK) {
+    if (sonde__sampler_open(s->pid, &options, &s->sampler, &error) == SONDE_OK) {
         return true;
     }
     s->sampler = NULL;

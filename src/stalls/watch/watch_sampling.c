@@ -9,8 +9,8 @@
 #include "image_cfi.h"
 #include "probe_turn.h"
 #include "report_model.h"
+#include "sampler_cause.h"
 #include "target_script.h"
-#include "watch_cause.h"
 #include "watch_outside.h"
 #include "watch_sampler.h"
 
@@ -33,7 +33,7 @@
 void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__probe_slot *slot = loop->slot;
-    sonde__watch_stall_done(&loop->stall);
+    sonde__sampler_stall_done(&loop->stall);
     loop->turns = atomic_load(&slot->turns);
     loop->nested = atomic_load(&slot->nested);
     loop->loop_changes = slot->loop_changes;
@@ -56,17 +56,17 @@ static bool may_trace(const struct sonde__watch_session *s)
 void sonde__watch_await_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                              uint64_t now_ns)
 {
-    bool waits = loop->decision.phase == SONDE__WATCH_IDLE && loop->tid != 0;
+    bool waits = loop->decision.phase == SONDE__DECIDE_IDLE && loop->tid != 0;
     if (now_ns >= s->crowded_ns && waits && s->trace.who == loop) {
-        sonde__watch_trace_rest(&s->trace, loop);
+        sonde__sampler_trace_rest(&s->trace, loop);
         if (s->sampler != NULL) {
-            sonde__watch_sampler_pause(s->sampler);
+            sonde__sampler_pause(s->sampler);
         }
     } else if (now_ns < s->crowded_ns && waits && may_trace(s) && s->sampler != NULL &&
                loop->kind == SONDE__REPORT_STALL_LOOP) {
-        sonde__watch_trace_await(&s->trace, loop, s->pid, loop->tid);
+        sonde__sampler_trace_await(&s->trace, loop, s->pid, loop->tid);
         if (s->trace.who == loop) {
-            sonde__watch_expect(s->sampler, loop->tid, MEET_AFTER_NS, 1);
+            sonde__sampler_expect(s->sampler, loop->tid, MEET_AFTER_NS, 1);
         }
     }
 }
@@ -81,14 +81,14 @@ void sonde__watch_begin_sampling(struct sonde__watch_session *s, struct sonde__w
     struct sonde__host_switches before;
     if (s->trace.who == loop) { /* since before the turn */
         s->trace.awaits = false;
-        (void)sonde__watch_trace_read(&s->trace, loop, loop->decision.since_ns, NULL, &before);
+        (void)sonde__sampler_trace_read(&s->trace, loop, loop->decision.since_ns, NULL, &before);
     } else if (may_trace(s)) {
-        sonde__watch_trace_begin(&s->trace, loop, s->pid, loop->tid, loop->look.state == 'R');
+        sonde__sampler_trace_begin(&s->trace, loop, s->pid, loop->tid, loop->look.state == 'R');
     }
-    sonde__watch_load_begin(&loop->load, s->waiter != NULL ? &s->load_files : NULL, s->pid,
-                            loop->tid, sonde__host_monotonic_ns());
+    sonde__sampler_load_begin(&loop->load, s->waiter != NULL ? &s->load_files : NULL, s->pid,
+                              loop->tid, sonde__host_monotonic_ns());
     if (sonde__watch_open_sampler(s, now_ns)) {
-        sonde__watch_sampler_refresh(s->sampler);
+        sonde__sampler_refresh(s->sampler);
     }
 }
 
@@ -115,23 +115,23 @@ static uint64_t moved_between(const struct sonde__host_thread_look *from,
     return ran_ns > 0 ? ran_ns : 1;
 }
 
-static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
-                                      const struct sonde__watch_loop *loop)
+static struct sonde__sampler_gap gap_of(const struct sonde__watch_session *s,
+                                        const struct sonde__watch_loop *loop)
 {
     uint64_t head_ns = sonde__base_minus(loop->first_ns, loop->decision.since_ns);
-    const struct sonde__watch_head head = {.ns = head_ns,
-                                           .cpu_ns = loop->begun.turn_cpu_ns,
-                                           .runqueue_ns = loop->begun.turn_runqueue_ns,
-                                           .state = loop->first.state};
-    return (struct sonde__watch_gap){
+    const struct sonde__sampler_head head = {.ns = head_ns,
+                                             .cpu_ns = loop->begun.turn_cpu_ns,
+                                             .runqueue_ns = loop->begun.turn_runqueue_ns,
+                                             .state = loop->first.state};
+    return (struct sonde__sampler_gap){
         .step_ns = loop->decision.sample_ns,
         .apart_ns = loop->decision.apart_ns,
         .moved_ns = moved_between(&loop->sampled, &loop->look),
         .still_ns = head_ns,
-        .even = sonde__watch_stall_is_even(&head, loop->decision.sample_ns),
-        .reason = loop->unread                    ? SONDE__REPORT_UNCOVERED_UNREAD
-                  : s->means == SONDE__WATCH_POOR ? SONDE__REPORT_UNCOVERED_BUDGET
-                                                  : SONDE__REPORT_UNCOVERED_LATE,
+        .even = sonde__sampler_stall_is_even(&head, loop->decision.sample_ns),
+        .reason = loop->unread                     ? SONDE__REPORT_UNCOVERED_UNREAD
+                  : s->means == SONDE__DECIDE_POOR ? SONDE__REPORT_UNCOVERED_BUDGET
+                                                   : SONDE__REPORT_UNCOVERED_LATE,
         .cpu_ns = loop->head.turn_cpu_ns,
         .runqueue_ns = loop->head.turn_runqueue_ns,
         .waits = loop->waits,
@@ -146,8 +146,8 @@ static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
     const struct sonde__os_schedstat at_look = loop->clock.stat;
     bool waits = loop->look.state == 'S' || loop->look.state == 'D' ||
                  sample->thread.letter == 'S' || sample->thread.letter == 'D';
-    return s->waiter != NULL && sonde__watch_clock_read(&loop->clock, s->pid, loop->tid)
-               ? sonde__watch_stall_moved(moved_ns, waits, &at_look, &loop->clock.stat)
+    return s->waiter != NULL && sonde__sampler_clock_read(&loop->clock, s->pid, loop->tid)
+               ? sonde__sampler_stall_moved(moved_ns, waits, &at_look, &loop->clock.stat)
                : moved_ns;
 }
 
@@ -156,14 +156,14 @@ static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
 static bool has_only_run(const struct sonde__watch_loop *loop, uint64_t counted_ns,
                          uint64_t step_ns)
 {
-    const struct sonde__watch_account *a = &loop->account;
+    const struct sonde__decide_account *a = &loop->account;
     const struct sonde__os_schedstat *now = &loop->clock.stat;
-    const struct sonde__watch_head head = {
+    const struct sonde__sampler_head head = {
         .ns = counted_ns,
         .cpu_ns = a->turn_cpu_ns + sonde__base_minus(now->cpu_ns, a->cpu_ns),
         .runqueue_ns = a->turn_runqueue_ns + sonde__base_minus(now->runqueue_ns, a->runqueue_ns),
         .state = loop->first.state};
-    return head.state == 'R' && sonde__watch_stall_is_even(&head, step_ns);
+    return head.state == 'R' && sonde__sampler_stall_is_even(&head, step_ns);
 }
 
 /* Where is the function at `pc`? ctx: the images. */
@@ -180,14 +180,14 @@ static bool find_bounds(const void *ctx, uint64_t pc, uint64_t *ret_start, uint6
 }
 
 static void begin_border(const struct sonde__watch_session *s,
-                         const struct sonde__watch_stall *stall, const struct sonde__sample *sample,
-                         struct sonde__watch_border *border)
+                         const struct sonde__sampler_stall *stall,
+                         const struct sonde__sample *sample, struct sonde__sampler_border *border)
 {
     static const struct sonde_stack none;
-    const struct sonde__image_set *images = sonde__watch_sampler_images(s->sampler);
+    const struct sonde__image_set *images = sonde__sampler_images(s->sampler);
     bool known = stall->count > 0 && sample != NULL && images != NULL;
     const struct sonde_stack *from = known ? &stall->samples[stall->count - 1].sample.stack : &none;
-    sonde__watch_border_begin(border, from, known ? &sample->stack : &none, find_bounds, images);
+    sonde__sampler_border_begin(border, from, known ? &sample->stack : &none, find_bounds, images);
 }
 
 static bool is_wait(const struct sonde__sample *sample)
@@ -199,15 +199,15 @@ static bool is_wait(const struct sonde__sample *sample)
  * the stall ends). counted_ns is the decision's time at at_ns. */
 static void find_borders(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
                          const struct sonde__sample *sample, uint64_t at_ns, uint64_t counted_ns,
-                         struct sonde__watch_gap *gap)
+                         struct sonde__sampler_gap *gap)
 {
     struct sonde__host_switches moves;
-    struct sonde__watch_border border;
+    struct sonde__sampler_border border;
     begin_border(s, &loop->stall, sample, &border);
-    if (!sonde__watch_trace_read(&s->trace, loop, at_ns, &border, &moves)) {
+    if (!sonde__sampler_trace_read(&s->trace, loop, at_ns, &border, &moves)) {
         return;
     }
-    const struct sonde__watch_stall *stall = &loop->stall;
+    const struct sonde__sampler_stall *stall = &loop->stall;
     if (moves.count == 0 && sample != NULL && stall->count > 0 && is_wait(sample) &&
         is_wait(&stall->samples[stall->count - 1].sample)) {
         gap->moved_ns = 0; /* the same wait, whatever the thread has done since */
@@ -215,9 +215,9 @@ static void find_borders(struct sonde__watch_session *s, const struct sonde__wat
         gap->left_ns = counted_ns - (at_ns - moves.first_ns);
         gap->came_ns = counted_ns - (at_ns - moves.last_ns);
     } else if (moves.count == 0 &&
-               sonde__watch_border_find(&border,
-                                        at_ns - sonde__base_minus(counted_ns, stall->last_ns),
-                                        at_ns, &moves.first_ns, &moves.last_ns)) {
+               sonde__sampler_border_find(&border,
+                                          at_ns - sonde__base_minus(counted_ns, stall->last_ns),
+                                          at_ns, &moves.first_ns, &moves.last_ns)) {
         uint64_t left_ago_ns = at_ns - moves.first_ns;
         uint64_t came_ago_ns = at_ns - sonde__base_min(moves.last_ns, at_ns);
         gap->left_ns =
@@ -228,9 +228,9 @@ static void find_borders(struct sonde__watch_session *s, const struct sonde__wat
 
 /* The CPU time in which a thread that runs on comes close to its next sample. Few different times,
  * because each change costs a system call. */
-static uint64_t run_on_ns(const struct sonde__watch_decision *d)
+static uint64_t run_on_ns(const struct sonde__decision *d)
 {
-    uint64_t due_ns = sonde__watch_next_sample(d), unit_ns = RUN_ON_UNIT_NS;
+    uint64_t due_ns = sonde__decide_next_sample(d), unit_ns = RUN_ON_UNIT_NS;
     while (unit_ns * 2 * RUN_ON_PARTS <= due_ns) {
         unit_ns *= 2;
     }
@@ -244,15 +244,15 @@ static uint64_t run_on_ns(const struct sonde__watch_decision *d)
  * processor for long. */
 static void expect_move(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
-    const struct sonde__watch_stall *stall = &loop->stall;
+    const struct sonde__sampler_stall *stall = &loop->stall;
     if (s->sampler == NULL || s->trace.who != loop || stall->count == 0) {
         return;
     }
     bool waits = is_wait(&stall->samples[stall->count - 1].sample);
     uint64_t after_ns = waits ? MEET_AFTER_NS : run_on_ns(&loop->decision);
     if (waits || (after_ns > 0 && !s->trace.is_crowded &&
-                  !sonde__target_has_script(sonde__watch_sampler_target(s->sampler)))) {
-        sonde__watch_expect(s->sampler, loop->tid, after_ns, waits ? 1 : RUN_ON_SAMPLES);
+                  !sonde__target_has_script(sonde__sampler_target(s->sampler)))) {
+        sonde__sampler_expect(s->sampler, loop->tid, after_ns, waits ? 1 : RUN_ON_SAMPLES);
     }
 }
 
@@ -261,10 +261,10 @@ static void expect_move(struct sonde__watch_session *s, const struct sonde__watc
 static bool add_met(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                     uint64_t until_ns, uint64_t at_ns, uint64_t counted_ns, bool runs_on)
 {
-    struct sonde__watch_gap gap = gap_of(s, loop);
+    struct sonde__sampler_gap gap = gap_of(s, loop);
     struct sonde__sample sample;
     if (s->sampler == NULL || s->trace.who != loop ||
-        !sonde__watch_take_met(s->sampler, loop->tid, &sample)) {
+        !sonde__sampler_take_met(s->sampler, loop->tid, &sample)) {
         return false;
     }
     uint64_t met_ns = sample.capture.time_ns;
@@ -275,7 +275,7 @@ static bool add_met(struct sonde__watch_session *s, struct sonde__watch_loop *lo
     }
     gap.moved_ns = runs_on ? gap.moved_ns : UINT64_MAX; /* it waited until then */
     find_borders(s, loop, &sample, met_ns, counted_ns - ago_ns, &gap);
-    sonde__watch_stall_add(&loop->stall, &sample, counted_ns - ago_ns, &gap);
+    sonde__sampler_stall_add(&loop->stall, &sample, counted_ns - ago_ns, &gap);
     return true;
 }
 
@@ -294,8 +294,8 @@ static bool has_run(const struct sonde__watch_loop *loop, uint64_t step_ns)
 static bool lacks_processor(const struct sonde__watch_session *s,
                             const struct sonde__watch_loop *loop, uint64_t moved_ns)
 {
-    return loop->look.state == 'R' && moved_ns <= SONDE__WATCH_NEAR_NS &&
-           sonde__watch_trace_is_off(&s->trace, loop);
+    return loop->look.state == 'R' && moved_ns <= SONDE__SAMPLER_NEAR_NS &&
+           sonde__sampler_trace_is_off(&s->trace, loop);
 }
 
 /* The thread has been stopped since the look. Reading it woke it for a moment, so that the next
@@ -317,15 +317,15 @@ static bool lacks_script(const struct sonde__sample *sample)
 void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                               uint64_t now_ns)
 {
-    struct sonde__watch_gap gap = gap_of(s, loop);
-    const struct sonde__watch_mark mark = sonde__watch_stall_mark(&loop->stall);
+    struct sonde__sampler_gap gap = gap_of(s, loop);
+    const struct sonde__sampler_mark mark = sonde__sampler_stall_mark(&loop->stall);
     struct sonde__sample sample;
     bool stays = loop->stall.count > 0 && gap.moved_ns == 0;
     bool runs_on = gap.moved_ns != UINT64_MAX && loop->look.state == 'R' && loop->stall.count > 0;
     bool met = !stays && has_run(loop, gap.step_ns) && sonde__watch_is_still_busy(loop) &&
                add_met(s, loop, now_ns, now_ns, loop->decision.counted_ns, runs_on);
     if (stays || (loop->stall.count > 0 && lacks_processor(s, loop, gap.moved_ns))) {
-        sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
+        sonde__sampler_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
         loop->sampled = stays ? loop->look : loop->sampled;
         expect_move(s, loop);
         return;
@@ -334,7 +334,7 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     const struct sonde__thread *known = met || loop->found.tid == 0 ? NULL : &loop->found;
     gap.moved_ns = met && !runs_on ? UINT64_MAX : gap.moved_ns;
     bool nameless = met && lacks_script(&loop->stall.samples[loop->stall.count - 1].sample);
-    if (!nameless && !sonde__watch_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
+    if (!nameless && !sonde__sampler_stall_wants(&loop->stall, loop->decision.counted_ns, &gap)) {
         if (met) { /* the sample is of just now */
             loop->sampled = loop->look;
             loop->unread = false;
@@ -342,7 +342,7 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
         }
         return;
     }
-    if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, known, &sample)) {
+    if (s->sampler == NULL || !sonde__sampler_take(s->sampler, loop->tid, known, &sample)) {
         loop->unread = true;
         return;
     }
@@ -363,15 +363,15 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
     gap.moved_ns = with_more(gap.moved_ns, s, loop, &sample);
     uint64_t counted_ns = loop->decision.counted_ns + sonde__base_minus(taken_ns, now_ns);
     if (nameless && !lacks_script(&sample)) {
-        sonde__watch_stall_return(&loop->stall, &mark);
+        sonde__sampler_stall_return(&loop->stall, &mark);
     }
     gap.even = gap.even || (loop->stall.count == 0 && has_only_run(loop, counted_ns, gap.step_ns));
     find_borders(s, loop, &sample, taken_ns, counted_ns, &gap);
-    sonde__watch_stall_add(&loop->stall, &sample, counted_ns, &gap);
+    sonde__sampler_stall_add(&loop->stall, &sample, counted_ns, &gap);
     loop->sampled = loop->look;
     loop->unread = false;
     expect_move(s, loop);
-    sonde__watch_cause_change(s->sampler, &loop->stall);
+    sonde__sampler_cause_change(s->sampler, &loop->stall);
 }
 
 /* How long the thread ran since the last sample, at the end of its turn. Where that is long after
@@ -380,7 +380,7 @@ void sonde__watch_take_sample(struct sonde__watch_session *s, struct sonde__watc
 static uint64_t moved_till_end(const struct sonde__watch_loop *loop, uint64_t moved_ns,
                                uint64_t end_ns, uint64_t duration_ns)
 {
-    const struct sonde__watch_account *a = &loop->account;
+    const struct sonde__decide_account *a = &loop->account;
     uint64_t unseen_ns = sonde__base_minus(duration_ns, loop->seen_ns);
     uint64_t since_ns = sonde__base_minus(duration_ns, loop->stall.last_ns);
     uint64_t ran_ns = sonde__base_minus(a->cpu_ns, loop->sampled.cpu_ns);
@@ -396,18 +396,18 @@ static uint64_t moved_till_end(const struct sonde__watch_loop *loop, uint64_t mo
 void sonde__watch_end_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                               uint64_t duration_ns)
 {
-    struct sonde__watch_gap gap = gap_of(s, loop);
+    struct sonde__sampler_gap gap = gap_of(s, loop);
     if (gap.moved_ns == 0 && loop->stall.count > 0) {
-        sonde__watch_stall_stay(
+        sonde__sampler_stall_stay(
             &loop->stall, loop->seen_ns < duration_ns ? loop->seen_ns : duration_ns, gap.step_ns);
         gap.moved_ns = UINT64_MAX;
     }
-    const struct sonde__watch_decision *d = &loop->decision;
+    const struct sonde__decision *d = &loop->decision;
     uint64_t end_ns = d->since_ns + duration_ns + d->excluded_ns;
     gap.moved_ns = moved_till_end(loop, gap.moved_ns, end_ns, duration_ns);
     if (gap.moved_ns != 0 && duration_ns > loop->stall.last_ns + gap.step_ns) {
         (void)add_met(s, loop, end_ns, end_ns, duration_ns, false);
     }
     find_borders(s, loop, NULL, end_ns, duration_ns, &gap);
-    sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
+    sonde__sampler_stall_end(&loop->stall, duration_ns, &gap);
 }

@@ -13,7 +13,7 @@ static void put_scope(struct sonde__text *text, uint64_t label, int64_t limit_ns
 {
     const char *name = (const char *)(uintptr_t)label;
     sonde__base_text_str(text, "\"");
-    for (uint32_t i = 0; name != NULL && name[i] != '\0' && i < SONDE__WATCH_LABEL_BYTES; i++) {
+    for (uint32_t i = 0; name != NULL && name[i] != '\0' && i < SONDE__ENTRY_LABEL_BYTES; i++) {
         sonde__base_text_char(text, name[i]);
     }
     sonde__base_text_str(text, "\", limit ");
@@ -58,7 +58,7 @@ bool sonde__watch_scope_reports(struct sonde__watch_loop *loop, uint64_t duratio
         return false;
     }
     for (struct sonde__watch_loop *o = loop->outer; o != NULL; o = o->outer) {
-        o->inner_ns += o->decision.phase != SONDE__WATCH_IDLE ? duration_ns : 0;
+        o->inner_ns += o->decision.phase != SONDE__DECIDE_IDLE ? duration_ns : 0;
     }
     return true;
 }
@@ -81,7 +81,7 @@ bool sonde__watch_scopes_are_unsettled(const struct sonde__watch_session *s)
         const struct sonde__watch_scoped *thread = s->scope_list->threads[i];
         for (uint32_t level = 0; thread != NULL && level < thread->used; level++) {
             const struct sonde__watch_loop *loop = &thread->levels[level];
-            if (loop->is_live || loop->decision.phase == SONDE__WATCH_STALL) {
+            if (loop->is_live || loop->decision.phase == SONDE__DECIDE_STALL) {
                 return true;
             }
         }
@@ -95,7 +95,7 @@ uint32_t sonde__watch_scopes_stalled(const struct sonde__watch_session *s)
     for (uint32_t i = 0; s->scope_list != NULL && i < s->scope_list->used; i++) {
         const struct sonde__watch_scoped *thread = s->scope_list->threads[i];
         for (uint32_t level = 0; thread != NULL && level < thread->used; level++) {
-            count += thread->levels[level].decision.phase == SONDE__WATCH_STALL;
+            count += thread->levels[level].decision.phase == SONDE__DECIDE_STALL;
         }
     }
     return count;

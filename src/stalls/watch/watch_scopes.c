@@ -20,8 +20,8 @@ static struct sonde__watch_scoped *levels_of(struct sonde__watch_session *s, uin
         loop->slot = &s->scopes->threads[index].levels[i];
         loop->kind = SONDE__REPORT_STALL_SCOPE;
         loop->outer = i > 0 ? &thread->levels[i - 1] : NULL;
-        sonde__watch_stall_init(&loop->stall);
-        sonde__watch_decide_init(&loop->decision, s->options.threshold_ns);
+        sonde__sampler_stall_init(&loop->stall);
+        sonde__decide_init(&loop->decision, s->options.threshold_ns);
     }
     s->scope_list->threads[index] = thread;
     return thread;
@@ -75,8 +75,8 @@ void sonde__watch_scopes_finish(struct sonde__watch_session *s)
             struct sonde__watch_loop *loop = &thread->levels[level];
             sonde__watch_loop_finish(s, loop);
             sonde__watch_live_take_back(s, loop);
-            sonde__watch_stall_done(&loop->stall);
-            sonde__watch_clock_close(&loop->clock);
+            sonde__sampler_stall_done(&loop->stall);
+            sonde__sampler_clock_close(&loop->clock);
         }
         free(thread);
     }

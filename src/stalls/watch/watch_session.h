@@ -3,17 +3,17 @@
 #ifndef SONDE_WATCH_SESSION_H
 #define SONDE_WATCH_SESSION_H
 
+#include "decide.h"
+#include "decide_account.h"
+#include "decide_budget.h"
+#include "decide_turns.h"
 #include "probe_page.h"
-#include "watch_account.h"
-#include "watch_budget.h"
-#include "watch_clock.h"
-#include "watch_decide.h"
-#include "watch_load.h"
+#include "sampler_clock.h"
+#include "sampler_load.h"
+#include "sampler_stall.h"
+#include "sampler_trace.h"
 #include "watch_program.h"
 #include "watch_run.h"
-#include "watch_stall.h"
-#include "watch_trace.h"
-#include "watch_turns.h"
 #include "watch_writer.h"
 
 struct sonde__spool_session; /* spool_session.h */
@@ -40,17 +40,17 @@ struct sonde__watch_span {
 /* An event loop, which is one slot of the page; or a level of nested scopes (watch_scopes.h). */
 struct sonde__watch_loop {
     struct sonde__probe_slot *slot;
-    struct sonde__watch_decision decision;
-    struct sonde__watch_stall stall;
+    struct sonde__decision decision;
+    struct sonde__sampler_stall stall;
     uint32_t kind;         /* enum sonde__report_stall_kind */
     uint64_t threshold_ns; /* of its stalls */
     uint64_t tid;          /* its thread */
     /* when this turn was looked at first: */
     uint64_t first_ns;
     struct sonde__host_thread_look first;
-    struct sonde__watch_account begun; /* up to then */
-    char waits[48];                    /* what the thread waited for then, or "" */
-    uint64_t turns;                    /* including this one */
+    struct sonde__decide_account begun; /* up to then */
+    char waits[48];                     /* what the thread waited for then, or "" */
+    uint64_t turns;                     /* including this one */
     uint64_t nested;
     uint64_t loop_changes;
     /* now: */
@@ -65,24 +65,24 @@ struct sonde__watch_loop {
     uint64_t attended_ns; /* likewise, because another thread attends to the loop */
     uint64_t user_ns;     /* begin of the turn in which it was asked if it waits for its user */
     bool at_user;         /* the answer */
-    struct sonde__watch_clock clock;        /* of its thread */
+    struct sonde__sampler_clock clock;      /* of its thread */
     struct sonde__host_thread_look latest;  /* the last look */
     bool is_old;                            /* the thread has turned since */
     uint64_t status_ns;                     /* when all of its status was read last */
     struct sonde__thread found;             /* it, if this look read it; else tid is 0 */
     struct sonde__host_thread_look look;    /* the last one in this turn */
     struct sonde__host_thread_look sampled; /* the last one before a sample */
-    struct sonde__watch_account account;
-    struct sonde__watch_account head; /* when sampling began */
-    struct sonde__watch_load load;    /* of this turn, once sampling has begun */
-    uint64_t begin_cpu_ns;            /* CPU time of the watch then */
+    struct sonde__decide_account account;
+    struct sonde__decide_account head; /* when sampling began */
+    struct sonde__sampler_load load;   /* of this turn, once sampling has begun */
+    uint64_t begin_cpu_ns;             /* CPU time of the watch then */
     uint64_t warned_ns; /* begin of the turn in which a watchdog was nearly due; 0: none */
     struct sonde__watch_span last; /* its last stall that was reported (watch_release.h) */
     bool unread;                   /* no attempt to sample has worked since the last sample */
     struct sonde__watch_early early;
     /* a scope: */
     struct sonde__watch_loop *outer;      /* the level around it; null: none */
-    char scope[SONDE__WATCH_SCOPE_BYTES]; /* its name and limit */
+    char scope[SONDE__ENTRY_SCOPE_BYTES]; /* its name and limit */
     uint64_t scope_caller;                /* where it was entered */
     uint64_t inner_ns;                    /* time reported for scopes inside it */
     /* in the live file: */
@@ -116,8 +116,8 @@ struct sonde__watch_session {
     bool doubt_printed;                /* the waiter's doubt was reported */
     bool killed;                       /* a signal has ended the program */
     void *ctx;                         /* for another `wait` */
-    struct sonde__watch_sampler *sampler;
-    struct sonde__watch_trace trace;
+    struct sonde__sampler *sampler;
+    struct sonde__sampler_trace trace;
     struct sonde__watch_writer *writer;
     struct sonde__spool_session *spool; /* of options.spool; null: none */
     struct sonde__watch_live *live;     /* null: no spool, or no live file */
@@ -135,7 +135,7 @@ struct sonde__watch_session {
     char replacement[256]; /* its path; "": not known */
     uint64_t stalls;       /* reported */
     uint64_t longest_ns;   /* longest turn that was seen */
-    struct sonde__watch_turns turns;
+    struct sonde__decide_turns turns;
     bool timed_out;
     char unread[160]; /* the last message about why running threads could not be sampled */
     uint64_t kill_at_ns;
@@ -143,10 +143,10 @@ struct sonde__watch_session {
     uint64_t looked_ns;   /* when the plugin was last read */
     uint64_t cpu_ns;      /* CPU time of the supervisor when it was last read */
     /* its live file (watch_kept.h); null: none */
-    struct sonde__report *kept_like;           /* its header */
-    uint64_t kept_ns;                          /* when it was last looked at; 0: never */
-    bool keep_failed;                          /* it could not be written then */
-    struct sonde__watch_clock own, own_waiter; /* of the supervisor's threads */
+    struct sonde__report *kept_like;             /* its header */
+    uint64_t kept_ns;                            /* when it was last looked at; 0: never */
+    bool keep_failed;                            /* it could not be written then */
+    struct sonde__sampler_clock own, own_waiter; /* of the supervisor's threads */
     /* kept open by a supervisor only: */
     struct sonde__host_load_files load_files;
     struct sonde__host_file_kept program_file;
@@ -154,9 +154,9 @@ struct sonde__watch_session {
     uint64_t waited_ns;   /* of it: for threads of a child, which have a sampler of their own */
     uint32_t unaccounted; /* rounds on time since that round */
     uint64_t crowded_ns;  /* until then processors are taken to be short; 0: never were */
-    struct sonde__watch_budget budget;
-    enum sonde__watch_means means;
-    uint32_t spread; /* sonde__watch_budget_spread() */
+    struct sonde__decide_budget budget;
+    enum sonde__decide_means means;
+    uint32_t spread; /* sonde__decide_budget_spread() */
     /* when the last round began, and its planned wait; UINT64_MAX: no limit */
     uint64_t round_ns, planned_ns;
     /* what own_ns explains: from the looks before to these, with work, a wait and work */
@@ -180,7 +180,7 @@ struct sonde__watch_session {
     /* of this process: */
     /* Reads what the program tells about itself and this thread's loop; false: nothing. May be
      * null. */
-    bool (*annotate)(const struct sonde__probe_slot *slot, struct sonde__watch_notes *ret_notes);
+    bool (*annotate)(const struct sonde__probe_slot *slot, struct sonde__sampler_notes *ret_notes);
     _Atomic uint32_t *stalled; /* current stalls, for the program to read; null: not wanted */
     struct sonde__probe_scopes *scopes;         /* null: there are none */
     struct sonde__watch_scope_list *scope_list; /* null: no scope yet */

@@ -12,7 +12,7 @@
 
 #define MS 1000000u
 
-/* Equal stalls are only counted (watch_equal.h). A larger report would take the room of other
+/* Equal stalls are only counted (entry_equal.h). A larger report would take the room of other
  * runs. */
 const struct sonde__report_writer_options sonde__watch_spool_caps = {.bytes_max = (uint64_t)8
                                                                                   << 20};

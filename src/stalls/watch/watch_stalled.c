@@ -11,7 +11,7 @@
 #include "image_cfi.h"
 #include "probe_turn.h"
 #include "report_model.h"
-#include "watch_cause.h"
+#include "sampler_cause.h"
 #include "watch_early.h"
 #include "watch_live.h"
 #include "watch_most.h"
@@ -25,7 +25,7 @@
 #define UNREAD_PART 8u
 
 /* Capture the stacks of the child that the thread waits for. */
-static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_stall *stall)
+static void look_at_child(struct sonde__watch_session *s, struct sonde__sampler_stall *stall)
 {
     bool perf = s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
                 s->options.sampler == SONDE__WATCH_SAMPLER_PERF;
@@ -33,9 +33,8 @@ static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_st
         const struct sonde__cause *cause = &stall->causes[i];
         if (cause->kind == SONDE__CAUSE_CHILD && cause->owner_pid > 0 &&
             cause->owner_pid != s->pid) {
-            stall->child = sonde__watch_child_take(cause->owner_pid, perf, NULL);
-            s->waited_ns +=
-                stall->child != NULL ? sonde__watch_sampler_waited(stall->child->sampler) : 0;
+            stall->child = sonde__sampler_child_take(cause->owner_pid, perf, NULL);
+            s->waited_ns += stall->child != NULL ? sonde__sampler_waited(stall->child->sampler) : 0;
         }
     }
 }
@@ -45,9 +44,9 @@ static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop
 {
     struct sonde__cause_circle circle;
     bool search = s->searched_ns == 0 ||
-                  loop->decision.tick_ns - s->searched_ns >= SONDE__WATCH_CAUSE_SEARCH_PERIOD_NS;
+                  loop->decision.tick_ns - s->searched_ns >= SONDE__SAMPLER_CAUSE_SEARCH_PERIOD_NS;
     s->searched_ns = search ? loop->decision.tick_ns : s->searched_ns;
-    if (sonde__watch_cause_begin(s->sampler, &loop->stall, search, &circle)) {
+    if (sonde__sampler_cause_begin(s->sampler, &loop->stall, search, &circle)) {
         sonde__watch_print(s->writer, "%s", circle.text);
     }
     if (search) {
@@ -59,13 +58,13 @@ static void find_later_causes(struct sonde__watch_session *s, struct sonde__watc
 {
     struct sonde__cause_circle circle;
     if (s->sampler != NULL &&
-        sonde__watch_cause_again(s->sampler, &loop->stall, loop->decision.counted_ns, &circle)) {
+        sonde__sampler_cause_again(s->sampler, &loop->stall, loop->decision.counted_ns, &circle)) {
         sonde__watch_print(s->writer, "%s", circle.text);
     }
 }
 
 /* missed: the turn, if no look saw it; else null. */
-static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
+static struct sonde__entry_ended make_ended(struct sonde__watch_session *s,
                                             const struct sonde__watch_loop *loop,
                                             const struct sonde__probe_long *missed,
                                             uint64_t duration_ns, bool open)
@@ -75,9 +74,9 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
     bool is_scope = loop->kind == SONDE__REPORT_STALL_SCOPE;
     /* the program may write here: load once, check what was loaded */
     const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
-    struct sonde__watch_ended ended = {
-        .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
-        .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
+    struct sonde__entry_ended ended = {
+        .images = s->sampler != NULL ? sonde__sampler_freeze(s->sampler) : NULL,
+        .way = s->sampler != NULL ? sonde__sampler_way(s->sampler) : 0,
         .loop = {.kind = wait->kind},
         .tid = loop->tid,
         .main = sonde__watch_is_main(s, loop->tid),
@@ -103,7 +102,7 @@ static struct sonde__watch_ended make_ended(struct sonde__watch_session *s,
 
 /* Keep what the program tells about itself now. If memory runs out, nothing is kept. */
 static void note_program(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                         struct sonde__watch_stall *stall)
+                         struct sonde__sampler_stall *stall)
 {
     if (s->annotate == NULL || stall->notes != NULL) {
         return;
@@ -118,13 +117,13 @@ static void note_program(struct sonde__watch_session *s, const struct sonde__wat
 /* Report the begin of the stall to the program, with the stack of the thread. */
 static void notify_begin(struct sonde__watch_session *s, const struct sonde__watch_loop *loop)
 {
-    struct sonde__watch_stall threads;
+    struct sonde__sampler_stall threads;
     struct sonde__sample sample;
     if (s->options.on_begin == NULL) {
         return;
     }
-    sonde__watch_stall_init(&threads);
-    if (s->sampler != NULL && sonde__watch_take(s->sampler, loop->tid, NULL, &sample)) {
+    sonde__sampler_stall_init(&threads);
+    if (s->sampler != NULL && sonde__sampler_take(s->sampler, loop->tid, NULL, &sample)) {
         threads.threads = calloc(1, sizeof sample);
         if (threads.threads == NULL || !sonde__watch_is_still_busy(loop)) {
             sonde__sample_done(&sample);
@@ -133,7 +132,7 @@ static void notify_begin(struct sonde__watch_session *s, const struct sonde__wat
             threads.thread_count = threads.thread_total = 1;
         }
     }
-    const struct sonde__watch_ended ended =
+    const struct sonde__entry_ended ended =
         make_ended(s, loop, NULL, loop->decision.counted_ns, true);
     sonde__watch_writer_begin(s->writer, &threads, &ended);
 }
@@ -148,15 +147,15 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
                            (unsigned long long)(loop->decision.counted_ns / MS));
     }
     if (s->sampler != NULL) {
-        sonde__watch_sampler_leave_out(s->sampler, sonde__watch_writer_tid(s->writer));
-        sonde__watch_stall_add_threads(&loop->stall, s->sampler, loop->tid);
+        sonde__sampler_leave_out(s->sampler, sonde__watch_writer_tid(s->writer));
+        sonde__sampler_stall_add_threads(&loop->stall, s->sampler, loop->tid);
         find_causes(s, loop);
     }
     notify_begin(s, loop);
 }
 
 /* Report why a stall has no stack or lacks samples, each reason once per watch. */
-static void print_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
+static void print_unread(struct sonde__watch_session *s, const struct sonde__sampler_stall *stall)
 {
     const char *note = NULL;
     bool seen = false;
@@ -186,10 +185,10 @@ static bool has_left(const struct sonde__watch_session *s, const struct sonde__w
 }
 
 static void push_stall(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                       struct sonde__watch_stall *stall, const struct sonde__probe_long *missed,
+                       struct sonde__sampler_stall *stall, const struct sonde__probe_long *missed,
                        uint64_t duration_ns, bool open)
 {
-    const struct sonde__watch_ended ended = make_ended(s, loop, missed, duration_ns, open);
+    const struct sonde__entry_ended ended = make_ended(s, loop, missed, duration_ns, open);
     s->stalls++;
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
@@ -200,7 +199,7 @@ static void push_stall(struct sonde__watch_session *s, const struct sonde__watch
 /* What the thread did with its time. Nothing is known if the counters were read last long before
  * the end: what is not counted would seem to be a wait. */
 static void note_account(const struct sonde__watch_loop *loop, uint64_t end_ns,
-                         struct sonde__watch_stall *stall)
+                         struct sonde__sampler_stall *stall)
 {
     uint64_t unread_ns = sonde__base_minus(end_ns, loop->account.at_ns);
     bool is_known = unread_ns <= loop->decision.counted_ns / UNREAD_PART;
@@ -211,13 +210,13 @@ static void note_account(const struct sonde__watch_loop *loop, uint64_t end_ns,
 static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                          uint64_t duration_ns, bool open)
 {
-    struct sonde__watch_stall *stall = &loop->stall;
-    const struct sonde__watch_decision *d = &loop->decision;
+    struct sonde__sampler_stall *stall = &loop->stall;
+    const struct sonde__decision *d = &loop->decision;
     bool replaced = loop->slot->loop_changes != loop->loop_changes;
     bool early = loop->early.is_turn;
     if (early && (open || !sonde__watch_early_has_end(loop))) {
         sonde__watch_early_tell(s, loop, duration_ns);
-        sonde__watch_stall_done(stall);
+        sonde__sampler_stall_done(stall);
         return;
     }
     if (replaced || has_left(s, loop, open)) {
@@ -228,12 +227,12 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
                            (unsigned long long)(duration_ns / MS),
                            replaced ? "may have been one, and is not reported" : "was none");
         sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(stall);
+        sonde__sampler_stall_done(stall);
         return;
     }
     if (loop->kind == SONDE__REPORT_STALL_SCOPE && !sonde__watch_scope_reports(loop, duration_ns)) {
         sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(stall);
+        sonde__sampler_stall_done(stall);
         return;
     }
     if (d->samples == 0) {
@@ -246,12 +245,12 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     }
     uint64_t end_ns = d->since_ns + d->counted_ns + d->excluded_ns;
     note_account(loop, end_ns, stall);
-    sonde__watch_load_end(&loop->load, s->pid, loop->tid, d->since_ns, end_ns,
-                          sonde__host_monotonic_ns(), &stall->load);
+    sonde__sampler_load_end(&loop->load, s->pid, loop->tid, d->since_ns, end_ns,
+                            sonde__host_monotonic_ns(), &stall->load);
     stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
     print_unread(s, stall);
     if (early) {
-        const struct sonde__watch_ended ended = make_ended(s, loop, NULL, duration_ns, false);
+        const struct sonde__entry_ended ended = make_ended(s, loop, NULL, duration_ns, false);
         sonde__watch_early_keep(s, loop, stall, &ended, d->since_ns, duration_ns + d->doubt_ns);
         return;
     }
@@ -262,49 +261,49 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
 
 void sonde__watch_report_missed(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                                 const struct sonde__probe_long *turn, uint64_t duration_ns,
-                                const struct sonde__watch_spent *spent)
+                                const struct sonde__decide_spent *spent)
 {
-    struct sonde__watch_stall stall;
-    const struct sonde__watch_gap gap = {.moved_ns = UINT64_MAX,
-                                         .reason = SONDE__REPORT_UNCOVERED_LATE,
-                                         .cpu_ns = spent->cpu_ns,
-                                         .runqueue_ns = spent->runqueue_ns,
-                                         .waits = ""};
-    sonde__watch_stall_init(&stall);
-    sonde__watch_stall_end(&stall, duration_ns, &gap);
+    struct sonde__sampler_stall stall;
+    const struct sonde__sampler_gap gap = {.moved_ns = UINT64_MAX,
+                                           .reason = SONDE__REPORT_UNCOVERED_LATE,
+                                           .cpu_ns = spent->cpu_ns,
+                                           .runqueue_ns = spent->runqueue_ns,
+                                           .waits = ""};
+    sonde__sampler_stall_init(&stall);
+    sonde__sampler_stall_end(&stall, duration_ns, &gap);
     stall.cpu_ns = spent->cpu_ns;
     stall.runqueue_ns = spent->runqueue_ns;
     note_program(s, loop, &stall);
     if (turn->early) {
-        const struct sonde__watch_ended ended = make_ended(s, loop, turn, duration_ns, false);
+        const struct sonde__entry_ended ended = make_ended(s, loop, turn, duration_ns, false);
         sonde__watch_early_keep(s, loop, &stall, &ended, turn->begin_ns,
                                 turn->end_ns - turn->begin_ns);
         return;
     }
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
-        sonde__watch_turns_add(&s->turns, duration_ns);
+        sonde__decide_turns_add(&s->turns, duration_ns);
     }
     push_stall(s, loop, &stall, turn, duration_ns, false);
 }
 
 void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
-                      enum sonde__watch_action action, uint64_t now_ns)
+                      enum sonde__decide_action action, uint64_t now_ns)
 {
-    struct sonde__watch_decision *d = &loop->decision;
+    struct sonde__decision *d = &loop->decision;
     switch (action) {
-    case SONDE__WATCH_NOTHING:
+    case SONDE__DECIDE_NOTHING:
         sonde__watch_live_doubt(s, loop);
         return;
-    case SONDE__WATCH_SAMPLE:
-    case SONDE__WATCH_BEGIN:
+    case SONDE__DECIDE_SAMPLE:
+    case SONDE__DECIDE_BEGIN:
         if (d->samples == 1) {
             sonde__watch_begin_sampling(s, loop, now_ns);
         }
         sonde__watch_take_sample(s, loop, now_ns);
         if (sonde__watch_is_still_busy(loop)) {
-            sonde__watch_load_look(&loop->load, s->pid, loop->tid, now_ns);
+            sonde__sampler_load_look(&loop->load, s->pid, loop->tid, now_ns);
         }
-        if (action == SONDE__WATCH_BEGIN) {
+        if (action == SONDE__DECIDE_BEGIN) {
             begin_stall(s, loop);
             if (!loop->early.is_turn) {
                 sonde__watch_live_begin(s, loop);
@@ -314,19 +313,19 @@ void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *
             sonde__watch_live_go_on(s, loop);
         }
         break;
-    case SONDE__WATCH_DROP:
+    case SONDE__DECIDE_DROP:
         sonde__watch_live_take_back(s, loop);
-        sonde__watch_stall_done(&loop->stall);
-        sonde__watch_trace_rest(&s->trace, loop);
+        sonde__sampler_stall_done(&loop->stall);
+        sonde__sampler_trace_rest(&s->trace, loop);
         break;
-    case SONDE__WATCH_END:
+    case SONDE__DECIDE_END:
         report_stall(s, loop, d->duration_ns, false);
         s->trace.stalled = loop->kind == SONDE__REPORT_STALL_LOOP ? loop : s->trace.stalled;
-        sonde__watch_trace_rest(&s->trace, loop);
+        sonde__sampler_trace_rest(&s->trace, loop);
         break;
     }
-    if (s->sampler != NULL && (action == SONDE__WATCH_DROP || action == SONDE__WATCH_END)) {
-        sonde__watch_sampler_pause(s->sampler);
+    if (s->sampler != NULL && (action == SONDE__DECIDE_DROP || action == SONDE__DECIDE_END)) {
+        sonde__sampler_pause(s->sampler);
     }
 }
 

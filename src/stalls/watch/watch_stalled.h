@@ -7,7 +7,7 @@
 #include "watch_session.h"
 
 void sonde__watch_act(struct sonde__watch_session *session, struct sonde__watch_loop *loop,
-                      enum sonde__watch_action action, uint64_t now_ns);
+                      enum sonde__decide_action action, uint64_t now_ns);
 /* The program has ended during a stall. */
 void sonde__watch_report_open(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 /* Report a turn that no look has seen, or keep an early one. All of it is uncovered. spent: by its
@@ -15,6 +15,6 @@ void sonde__watch_report_open(struct sonde__watch_session *session, struct sonde
 void sonde__watch_report_missed(struct sonde__watch_session *session,
                                 struct sonde__watch_loop *loop,
                                 const struct sonde__probe_long *turn, uint64_t duration_ns,
-                                const struct sonde__watch_spent *spent);
+                                const struct sonde__decide_spent *spent);
 
 #endif

@@ -84,10 +84,10 @@ static void print_watched(struct sonde__watch_session *s, const struct summary *
 /* Report turns that are long enough to be seen, and the frames that they cost. */
 static void print_lengths(struct sonde__watch_session *s)
 {
-    struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
+    struct sonde__report_turn_count counts[SONDE__DECIDE_TURN_BUCKETS];
     struct sonde__report_end end = {0};
     char text[400];
-    sonde__watch_turns_fill(&s->turns, &end, counts);
+    sonde__decide_turns_fill(&s->turns, &end, counts);
     sonde__report_turns_text(&end, text, sizeof text);
     if (text[0] != '\0') {
         sonde__watch_print(s->writer, "%s", text);

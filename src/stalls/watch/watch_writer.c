@@ -22,8 +22,8 @@ struct item {
     bool all;           /* LOOK */
     const void *memory; /* LOOK, PLUGIN */
     const char *why;    /* STACKS */
-    struct sonde__watch_stall stall;
-    struct sonde__watch_ended ended; /* STALL; STACKS: its images */
+    struct sonde__sampler_stall stall;
+    struct sonde__entry_ended ended; /* STALL; STACKS: its images */
     char line[LINE_BYTES];
 };
 
@@ -64,7 +64,7 @@ enum sonde_status sonde__watch_writer_create(const struct sonde__watch_options *
 
 static void drop_item(struct item *item)
 {
-    sonde__watch_stall_done(&item->stall);
+    sonde__sampler_stall_done(&item->stall);
     sonde__target_close(item->ended.images);
     free(item);
 }
@@ -244,47 +244,48 @@ void sonde__watch_print(struct sonde__watch_writer *writer, const char *format, 
 }
 
 static void push_ended(struct sonde__watch_writer *writer, enum item_kind kind,
-                       struct sonde__watch_stall *stall, const struct sonde__watch_ended *ended)
+                       struct sonde__sampler_stall *stall, const struct sonde__entry_ended *ended)
 {
     struct item *item = make_item(writer, kind);
     if (item == NULL) {
-        sonde__watch_stall_done(stall);
+        sonde__sampler_stall_done(stall);
         sonde__target_close(ended->images);
         return;
     }
     item->stall = *stall;
     item->ended = *ended;
-    sonde__watch_stall_init(stall);
+    sonde__sampler_stall_init(stall);
     push(writer, item);
 }
 
-void sonde__watch_writer_stall(struct sonde__watch_writer *writer, struct sonde__watch_stall *stall,
-                               const struct sonde__watch_ended *ended)
+void sonde__watch_writer_stall(struct sonde__watch_writer *writer,
+                               struct sonde__sampler_stall *stall,
+                               const struct sonde__entry_ended *ended)
 {
     push_ended(writer, STALL, stall, ended);
 }
 
 void sonde__watch_writer_begin(struct sonde__watch_writer *writer,
-                               struct sonde__watch_stall *threads,
-                               const struct sonde__watch_ended *ended)
+                               struct sonde__sampler_stall *threads,
+                               const struct sonde__entry_ended *ended)
 {
     push_ended(writer, BEGIN, threads, ended);
 }
 
 void sonde__watch_writer_stacks(struct sonde__watch_writer *writer,
-                                struct sonde__watch_stall *threads, struct sonde__target *images,
+                                struct sonde__sampler_stall *threads, struct sonde__target *images,
                                 const char *why)
 {
     struct item *item = make_item(writer, STACKS);
     if (item == NULL) {
-        sonde__watch_stall_done(threads);
+        sonde__sampler_stall_done(threads);
         sonde__target_close(images);
         return;
     }
     item->stall = *threads;
     item->ended.images = images;
     item->why = why;
-    sonde__watch_stall_init(threads);
+    sonde__sampler_stall_init(threads);
     push(writer, item);
 }
 
@@ -345,7 +346,7 @@ uint64_t sonde__watch_writer_tid(struct sonde__watch_writer *writer)
 }
 
 void sonde__watch_writer_finish(struct sonde__watch_writer *writer, uint64_t turns,
-                                uint64_t watched_ns, const struct sonde__watch_turns *lengths)
+                                uint64_t watched_ns, const struct sonde__decide_turns *lengths)
 {
     if (atomic_load(&writer->tid) != 0) {
         pthread_mutex_lock(&writer->lock);

@@ -7,7 +7,7 @@
  * cannot start, items are written at once. The queue is bounded: items that do not fit are dropped,
  * counted and reported.
  *
- * Samples are queued with the images of their time (sonde__watch_sampler_freeze()), so a library
+ * Samples are queued with the images of their time (sonde__sampler_freeze()), so a library
  * that is unloaded before the look-up still has its names. Context: the thread that samples. */
 #ifndef SONDE_WATCH_WRITER_H
 #define SONDE_WATCH_WRITER_H
@@ -27,7 +27,7 @@ sonde__watch_writer_create(const struct sonde__watch_options *options, int32_t p
                            struct sonde__watch_writer **ret_writer);
 /* Write the queue and the end of the report. Blocks until done. Frees the writer. */
 void sonde__watch_writer_finish(struct sonde__watch_writer *writer, uint64_t turns,
-                                uint64_t watched_ns, const struct sonde__watch_turns *lengths);
+                                uint64_t watched_ns, const struct sonde__decide_turns *lengths);
 
 /* Is the queue empty, and nothing being written? */
 bool sonde__watch_writer_is_idle(struct sonde__watch_writer *writer);
@@ -41,15 +41,16 @@ void sonde__watch_print(struct sonde__watch_writer *writer, const char *format, 
     __attribute__((format(printf, 2, 3)));
 /* Queue a stall; sets ended->stall. Ownership: takes over what `stall` holds, leaving it empty, and
  * ended->images. */
-void sonde__watch_writer_stall(struct sonde__watch_writer *writer, struct sonde__watch_stall *stall,
-                               const struct sonde__watch_ended *ended);
+void sonde__watch_writer_stall(struct sonde__watch_writer *writer,
+                               struct sonde__sampler_stall *stall,
+                               const struct sonde__entry_ended *ended);
 /* As sonde__watch_output_begin(). Ownership: likewise. */
 void sonde__watch_writer_begin(struct sonde__watch_writer *writer,
-                               struct sonde__watch_stall *threads,
-                               const struct sonde__watch_ended *ended);
+                               struct sonde__sampler_stall *threads,
+                               const struct sonde__entry_ended *ended);
 /* Ownership: likewise. why: a static string. */
 void sonde__watch_writer_stacks(struct sonde__watch_writer *writer,
-                                struct sonde__watch_stall *threads, struct sonde__target *images,
+                                struct sonde__sampler_stall *threads, struct sonde__target *images,
                                 const char *why);
 /* As sonde__watch_output_look() and _plugin(). */
 void sonde__watch_writer_look(struct sonde__watch_writer *writer, const void *memory, bool all);

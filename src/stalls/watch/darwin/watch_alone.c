@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A watch inside its program, on a system where it is the only kind: no supervisor, no look from
- * outside, no children that are watched, no launch before the first turn, no cause of a wait. What
- * the rounds ask of these answers that there is none. */
-#include "watch_cause.h"
-#include "watch_child.h"
+ * outside, no children that are watched, no launch before the first turn. What the rounds ask of
+ * these answers that there is none. */
 #include "watch_family.h"
 #include "watch_follow.h"
 #include "watch_launch.h"
@@ -11,43 +9,7 @@
 #include "watch_program.h"
 #include "watch_workers.h"
 
-/* --- causes --- */
-
-bool sonde__watch_cause_begin(struct sonde__watch_sampler *sampler,
-                              struct sonde__watch_stall *stall, bool search,
-                              struct sonde__cause_circle *ret_circle)
-{
-    (void)sampler, (void)stall, (void)search, (void)ret_circle;
-    return false;
-}
-
-bool sonde__watch_cause_again(struct sonde__watch_sampler *sampler,
-                              struct sonde__watch_stall *stall, uint64_t counted_ns,
-                              struct sonde__cause_circle *ret_circle)
-{
-    (void)sampler, (void)stall, (void)counted_ns, (void)ret_circle;
-    return false;
-}
-
-void sonde__watch_cause_change(struct sonde__watch_sampler *sampler,
-                               struct sonde__watch_stall *stall)
-{
-    (void)sampler, (void)stall;
-}
-
 /* --- other processes --- */
-
-struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf,
-                                                   struct sonde_error *ret_error)
-{
-    (void)pid, (void)perf, (void)ret_error;
-    return NULL;
-}
-
-void sonde__watch_child_done(struct sonde__watch_child *child)
-{
-    (void)child;
-}
 
 void sonde__watch_show_family(struct sonde__watch_session *session, const char *why)
 {

@@ -8,7 +8,7 @@
 #include "test.h"
 #include "watch_writer.h"
 
-static void ignore_stall(void *ctx, const struct sonde__watch_ended *ended,
+static void ignore_stall(void *ctx, const struct sonde__entry_ended *ended,
                          const struct sonde__report *report, const struct sonde__report_view *view,
                          uint32_t index)
 {

@@ -35,8 +35,8 @@ static uint64_t end(void)
 {
     sonde__watch_loop_finish(s, loop);
     sonde__watch_writer_finish(s->writer, 0, 0, &s->turns);
-    sonde__watch_clock_close(&loop->clock);
-    sonde__watch_trace_close(&s->trace);
+    sonde__sampler_clock_close(&loop->clock);
+    sonde__sampler_trace_close(&s->trace);
     uint64_t stalls = s->stalls;
     CHECK(loop->early.kept == NULL);
     free_session(s);

@@ -48,7 +48,7 @@ static void look_twice(struct sonde__watch_session *s)
 
 static void done(struct sonde__watch_session *s)
 {
-    sonde__watch_clock_close(&s->loops[0].clock);
+    sonde__sampler_clock_close(&s->loops[0].clock);
     free(s->page);
     free(s);
 }
@@ -60,7 +60,7 @@ TEST(a_turn_of_a_thread_that_could_run_stays_open)
     struct sonde__watch_session *s = make_session((uint32_t)syscall(SYS_gettid));
     struct sonde__watch_loop *loop = &s->loops[0];
     look_twice(s);
-    const struct sonde__watch_account *a = &loop->account;
+    const struct sonde__decide_account *a = &loop->account;
     CHECK_EQ(loop->look.state, 'R');
     CHECK_EQ(a->turn_cpu_ns + a->turn_runqueue_ns + a->open_ns, TURN_NS);
     done(s);

@@ -12,13 +12,13 @@
  * ends this many ms after the look was due. */
 static uint64_t missed_ms(uint64_t gap, uint64_t begin, uint64_t end, uint64_t halted, bool stops)
 {
-    const struct sonde__watch_missed missed = {.due_ns = 1000 * MS,
-                                               .begin_ns = (1000 + begin) * MS,
-                                               .end_ns = (1000 + end) * MS,
-                                               .now_ns = (1000 + gap) * MS,
-                                               .halted_ns = halted * MS,
-                                               .stops = stops};
-    return sonde__watch_missed_time(&missed, THRESHOLD) / MS;
+    const struct sonde__decide_missed missed = {.due_ns = 1000 * MS,
+                                                .begin_ns = (1000 + begin) * MS,
+                                                .end_ns = (1000 + end) * MS,
+                                                .now_ns = (1000 + gap) * MS,
+                                                .halted_ns = halted * MS,
+                                                .stops = stops};
+    return sonde__decide_missed_time(&missed, THRESHOLD) / MS;
 }
 
 TEST(a_missed_turn_lasts_what_its_stamps_say)
@@ -39,13 +39,13 @@ TEST(a_missed_turn_of_a_machine_that_stood_still_is_none)
 /* The watcher slept until the turn woke it: the time before does not count. */
 TEST(a_missed_turn_after_a_long_sleep)
 {
-    struct sonde__watch_missed missed = {.begin_ns = 60000 * MS,
-                                         .end_ns = 80000 * MS,
-                                         .now_ns = 80010 * MS,
-                                         .halted_ns = 19990 * MS};
-    CHECK(sonde__watch_missed_time(&missed, THRESHOLD) < THRESHOLD);
+    struct sonde__decide_missed missed = {.begin_ns = 60000 * MS,
+                                          .end_ns = 80000 * MS,
+                                          .now_ns = 80010 * MS,
+                                          .halted_ns = 19990 * MS};
+    CHECK(sonde__decide_missed_time(&missed, THRESHOLD) < THRESHOLD);
     missed.halted_ns = 0;
-    CHECK_EQ(sonde__watch_missed_time(&missed, THRESHOLD), 20000 * MS);
+    CHECK_EQ(sonde__decide_missed_time(&missed, THRESHOLD), 20000 * MS);
 }
 
 /* --- what the watch did between its looks --- */

@@ -75,7 +75,7 @@ TEST(the_stall_of_a_loop_that_is_handled_later)
 {
     struct pair p;
     make(&p);
-    p.culprit->decision.phase = SONDE__WATCH_STALL;
+    p.culprit->decision.phase = SONDE__DECIDE_STALL;
     p.culprit->decision.counted_ns = 100 * MS; /* at the last look */
     atomic_store(&p.slots[0].ended_ns, 1401 * MS);
     sonde__watch_note_release(p.session, p.victim);

@@ -55,7 +55,7 @@ TEST(a_thread_with_the_number_of_an_ended_one_is_watched)
     s->waiter = (struct sonde__host_waiter *)(void *)s; /* a supervisor: it keeps files open */
     loop->slot = &s->page->slots[0];
     loop->threshold_ns = s->options.threshold_ns;
-    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
+    sonde__decide_init(&loop->decision, loop->threshold_ns);
     for (unsigned round = 0; round < 2; round++) {
         pthread_t id = start(thread);
         uint64_t now_ns = sonde__host_monotonic_ns();
@@ -71,7 +71,7 @@ TEST(a_thread_with_the_number_of_an_ended_one_is_watched)
     }
     (void)sonde__watch_loop_inspect(s, loop, sonde__host_monotonic_ns(), &busy);
     CHECK_EQ(atomic_load(&loop->slot->tid), 0); /* the thread has ended */
-    sonde__watch_clock_close(&loop->clock);
+    sonde__sampler_clock_close(&loop->clock);
     sonde__watch_writer_finish(s->writer, 0, 0, &s->turns);
     free_session(s);
 }
@@ -163,8 +163,9 @@ struct executed {
     struct sonde__probe_slot *slot; /* in a turn */
     bool has_executed;
     unsigned stirs, waits;
-    enum sonde__watch_phase from;          /* the phase of the turn in which the program executes */
-    enum sonde__watch_phase before, after; /* of the turn: when the program executes, and at last */
+    enum sonde__decide_phase from; /* the phase of the turn in which the program executes */
+    enum sonde__decide_phase before,
+        after; /* of the turn: when the program executes, and at last */
 };
 
 static void start_program(struct executed *e)
@@ -222,9 +223,9 @@ static uint32_t wait_for_exec(struct sonde__watch_session *s, uint64_t timeout_n
 
 /* While the page changes, its program runs, and that is not checked. Returns how many turns may
  * have been stalls. */
-static uint64_t run_until_executed(enum sonde__watch_phase from)
+static uint64_t run_until_executed(enum sonde__decide_phase from)
 {
-    struct executed e = {.from = from, .stirs = from == SONDE__WATCH_STALL ? STIRS : 0};
+    struct executed e = {.from = from, .stirs = from == SONDE__DECIDE_STALL ? STIRS : 0};
     struct sonde__watch_session *s = make_session(&e);
     start_program(&e);
     s->pid = e.pid;
@@ -237,7 +238,7 @@ static uint64_t run_until_executed(enum sonde__watch_phase from)
     CHECK_EQ(e.stirs, STIRS);
     CHECK_EQ(s->stalls, 0);
     CHECK(e.before >= from);
-    CHECK_EQ(e.after, SONDE__WATCH_IDLE);
+    CHECK_EQ(e.after, SONDE__DECIDE_IDLE);
     CHECK_OK(kill(e.pid, SIGKILL));
     CHECK_EQ(waitpid(e.pid, NULL, 0), e.pid);
     close(e.go);
@@ -249,10 +250,10 @@ static uint64_t run_until_executed(enum sonde__watch_phase from)
 
 TEST(a_program_that_executes_another_one_is_in_no_turn)
 {
-    (void)run_until_executed(SONDE__WATCH_BUSY);
+    (void)run_until_executed(SONDE__DECIDE_BUSY);
 }
 
 TEST(a_stall_in_which_the_program_executes_another_one_is_told)
 {
-    CHECK_EQ(run_until_executed(SONDE__WATCH_STALL), 1);
+    CHECK_EQ(run_until_executed(SONDE__DECIDE_STALL), 1);
 }

@@ -92,9 +92,9 @@ static uint32_t wait_overspent(struct sonde__watch_session *s, uint64_t timeout_
     (void)sleeping;
     CHECK(!is_late || s->own_ns > 0); /* what the watch did may explain it */
     r->late += is_late;
-    s->budget.left_ns = -(int64_t)SONDE__WATCH_BUDGET_RESERVE;
+    s->budget.left_ns = -(int64_t)SONDE__DECIDE_BUDGET_RESERVE;
     s->stirred_ns = sonde__host_monotonic_ns(); /* else turns that begin would wake the watch */
-    if (s->means == SONDE__WATCH_POOR && s->loops[0].decision.phase >= SONDE__WATCH_SUSPECT) {
+    if (s->means == SONDE__DECIDE_POOR && s->loops[0].decision.phase >= SONDE__DECIDE_SUSPECT) {
         r->sampled++;
         r->longest_ns = timeout_ns > r->longest_ns ? timeout_ns : r->longest_ns;
     }
@@ -166,7 +166,7 @@ static void note_time(uint64_t expected_us)
     beside.left_ns = now_ns;
 }
 
-static void note_stall(void *ctx, const struct sonde__watch_ended *ended,
+static void note_stall(void *ctx, const struct sonde__entry_ended *ended,
                        const struct sonde__report *report, const struct sonde__report_view *view,
                        uint32_t index)
 {
@@ -177,7 +177,7 @@ static void note_stall(void *ctx, const struct sonde__watch_ended *ended,
     beside.exact += ended->duration_ns == beside.end_ns - beside.begin_ns;
 }
 
-static bool end_second(const struct sonde__probe_slot *slot, struct sonde__watch_notes *ret_notes)
+static bool end_second(const struct sonde__probe_slot *slot, struct sonde__sampler_notes *ret_notes)
 {
     (void)ret_notes;
     if (slot == beside.first && beside.end_ns == 0) {
@@ -249,10 +249,10 @@ static struct sonde__watch_session *exit_in_a_turn(uint64_t own_ms, uint64_t oth
     loop->kind = SONDE__REPORT_STALL_LOOP;
     loop->tid = sonde__os_tid();
     loop->threshold_ns = s->options.threshold_ns;
-    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
-    const struct sonde__watch_look look = {
+    sonde__decide_init(&loop->decision, loop->threshold_ns);
+    const struct sonde__decide_look look = {
         .now_ns = zero_ns + 100 * MS, .busy = true, .since_ns = zero_ns, .ran_ns = 100 * MS};
-    (void)sonde__watch_decide(&loop->decision, &look);
+    (void)sonde__decide(&loop->decision, &look);
     atomic_store(&slot->tid, sonde__os_tid());
     atomic_store(&slot->beat, sonde__probe_beat(zero_ns + other_ms * MS, SONDE__PROBE_BUSY));
     atomic_store(&s->page->exited_ns, exit_ms != UINT64_MAX ? zero_ns + exit_ms * MS : exit_ms);
@@ -305,7 +305,7 @@ static uint64_t find_missed(uint64_t own_ms)
     struct sonde__watch_loop *loop = &s->loops[0];
     uint64_t zero_ns = sonde__host_monotonic_ns() - 600 * MS;
     struct sonde__probe_slot *slot = loop->slot = &s->page->slots[0];
-    const struct sonde__watch_account before = {0};
+    const struct sonde__decide_account before = {0};
     slot->longs[0].begin_ns = zero_ns + 200 * MS;
     slot->longs[0].end_ns = zero_ns + 500 * MS;
     atomic_store(&slot->long_turns, 1);

@@ -14,8 +14,8 @@
 #include "host_clock.h"
 #include "host_run.h"
 #include "probe_turn.h"
+#include "sampler.h"
 #include "test.h"
-#include "watch_capture.h"
 #include "watch_loop.h"
 #include "watch_sampler.h"
 
@@ -105,9 +105,9 @@ static void start_burner(struct burner *b)
     loop->slot = &s->page->slots[0];
     loop->tid = (uint32_t)b->pid;
     atomic_store(&loop->slot->tid, loop->tid);
-    sonde__watch_decide_init(&loop->decision, loop->threshold_ns);
+    sonde__decide_init(&loop->decision, loop->threshold_ns);
     loop->decision.since_ns = sonde__host_monotonic_ns() & ~(uint64_t)SONDE__PROBE_STATE_MASK;
-    loop->decision.phase = SONDE__WATCH_SUSPECT;
+    loop->decision.phase = SONDE__DECIDE_SUSPECT;
     loop->decision.sample_ns = loop->decision.apart_ns = STEP_NS;
     atomic_store(&loop->slot->beat, sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_BUSY));
 }
@@ -115,12 +115,12 @@ static void start_burner(struct burner *b)
 static void end_burner(struct burner *b)
 {
     struct sonde__watch_session *s = b->session;
-    sonde__watch_stall_done(&b->loop->stall);
-    sonde__watch_clock_close(&b->loop->clock);
+    sonde__sampler_stall_done(&b->loop->stall);
+    sonde__sampler_clock_close(&b->loop->clock);
     sonde__host_load_close(&s->load_files);
-    sonde__watch_trace_close(&s->trace);
+    sonde__sampler_trace_close(&s->trace);
     if (s->sampler != NULL) {
-        sonde__watch_sampler_close(s->sampler);
+        sonde__sampler_close(s->sampler);
     }
     free(s->page);
     free(s);
@@ -150,7 +150,7 @@ static void let_burn(struct burner *b)
 /* A look that takes what there is. Returns when it began. */
 static uint64_t take(struct burner *b)
 {
-    struct sonde__watch_decision *d = &b->loop->decision;
+    struct sonde__decision *d = &b->loop->decision;
     look(b);
     uint64_t now_ns = sonde__host_monotonic_ns();
     d->counted_ns = now_ns - d->since_ns;
@@ -264,15 +264,14 @@ TEST(a_sample_with_its_script_takes_the_place_of_one_without)
     struct burner b = {0};
     unsigned read = 0;
     start_python(&b);
-    if (!take_first(&b) ||
-        !sonde__target_has_script(sonde__watch_sampler_target(b.session->sampler))) {
+    if (!take_first(&b) || !sonde__target_has_script(sonde__sampler_target(b.session->sampler))) {
         end_burner(&b);
         SKIP("the child cannot be read, or perf events are refused");
     }
-    const struct sonde__watch_stall *stall = &b.loop->stall;
+    const struct sonde__sampler_stall *stall = &b.loop->stall;
     for (unsigned i = 0; i < LOOKS; i++) {
         uint32_t count = stall->count;
-        sonde__watch_expect(b.session->sampler, b.loop->tid, MS, 1);
+        sonde__sampler_expect(b.session->sampler, b.loop->tid, MS, 1);
         let_burn(&b);
         (void)take(&b);
         const struct sonde__sample *last = &stall->samples[stall->count - 1].sample;
@@ -290,7 +289,7 @@ static void start_to_inspect(struct burner *b, bool awaited)
 {
     start_burner(b);
     if (awaited) {
-        sonde__watch_trace_await(&b->session->trace, b->loop, b->pid, b->loop->tid);
+        sonde__sampler_trace_await(&b->session->trace, b->loop, b->pid, b->loop->tid);
     }
     if (!take_first(b)) {
         end_burner(b);
@@ -358,7 +357,7 @@ TEST(a_trace_that_awaited_the_turn_tells_of_it)
         const char other = 0;
         start_to_inspect(&b, true);
         found = is_known_by_trace(&b);
-        sonde__watch_trace_begin(&b.session->trace, &other, b.pid, b.loop->tid, true);
+        sonde__sampler_trace_begin(&b.session->trace, &other, b.pid, b.loop->tid, true);
         CHECK(b.session->trace.who == b.loop); /* another one that begins leaves it alone */
         end_burner(&b);
     }
@@ -382,9 +381,9 @@ TEST(the_trace_does_not_replace_the_status_for_long)
 
 TEST(only_threads_that_could_run_are_left_out)
 {
-    CHECK(sonde__watch_has_time_for('R', 9, 10));
-    CHECK(!sonde__watch_has_time_for('R', 10, 10));
-    CHECK(sonde__watch_has_time_for('S', 10, 10));
-    CHECK(sonde__watch_has_time_for('T', 10, 10));
-    CHECK(sonde__watch_has_time_for('R', UINT64_MAX - 1, UINT64_MAX));
+    CHECK(sonde__sampler_has_time_for('R', 9, 10));
+    CHECK(!sonde__sampler_has_time_for('R', 10, 10));
+    CHECK(sonde__sampler_has_time_for('S', 10, 10));
+    CHECK(sonde__sampler_has_time_for('T', 10, 10));
+    CHECK(sonde__sampler_has_time_for('R', UINT64_MAX - 1, UINT64_MAX));
 }

@@ -19,7 +19,7 @@
 enum { STALLS_MAX = 16, LOOK_MS = 5 };
 
 struct told {
-    char scope[SONDE__WATCH_SCOPE_BYTES];
+    char scope[SONDE__ENTRY_SCOPE_BYTES];
     uint64_t ms;
     bool open;
 };
@@ -35,7 +35,7 @@ struct play {
     uint32_t count;
 };
 
-static void on_stall(void *ctx, const struct sonde__watch_ended *ended,
+static void on_stall(void *ctx, const struct sonde__entry_ended *ended,
                      const struct sonde__report *report, const struct sonde__report_view *view,
                      uint32_t index)
 {
@@ -71,7 +71,7 @@ static struct play *begin(void)
     s->pid = getpid();
     s->begin_ns = play->now_ns;
     s->sampler_retry_ns = UINT64_MAX; /* no samples */
-    s->means = SONDE__WATCH_RICH;
+    s->means = SONDE__DECIDE_RICH;
     CHECK_OK(sonde__watch_writer_create(&s->options, s->pid, &s->writer));
     play->page->late_ns = (int64_t)(60 * MS);
     atomic_store(&play->page->looked_ns, play->now_ns);
@@ -118,9 +118,9 @@ static void pass(struct play *play, uint64_t ms)
 
 static void end(struct play *play)
 {
-    struct sonde__watch_turns turns = {0};
+    struct sonde__decide_turns turns = {0};
     sonde__watch_scopes_finish(play->session);
-    sonde__watch_trace_close(&play->session->trace);
+    sonde__sampler_trace_close(&play->session->trace);
     sonde__watch_writer_finish(play->session->writer, 0, 0, &turns);
     free(play->session);
     free(play->scopes);

@@ -21,7 +21,7 @@ static struct told {
     uint64_t cpu_ns, runqueue_ns, uncovered_ns;
 } told;
 
-static void note_stall(void *ctx, const struct sonde__watch_ended *ended,
+static void note_stall(void *ctx, const struct sonde__entry_ended *ended,
                        const struct sonde__report *report, const struct sonde__report_view *view,
                        uint32_t index)
 {
@@ -37,14 +37,14 @@ static void note_stall(void *ctx, const struct sonde__watch_ended *ended,
     }
 }
 
-static void add_sample(struct sonde__watch_stall *stall, uint64_t at_ns)
+static void add_sample(struct sonde__sampler_stall *stall, uint64_t at_ns)
 {
-    const struct sonde__watch_gap gap = {.step_ns = 10 * MS, .still_ns = 0, .moved_ns = 1};
+    const struct sonde__sampler_gap gap = {.step_ns = 10 * MS, .still_ns = 0, .moved_ns = 1};
     uint64_t pc = 1;
     uint8_t how[1] = {0};
     struct sonde__sample sample = {.stack = {.pcs = &pc, .how = how, .count = 1, .capacity = 1}};
     CHECK(sonde__sample_keep(&sample));
-    sonde__watch_stall_add(stall, &sample, at_ns, &gap);
+    sonde__sampler_stall_add(stall, &sample, at_ns, &gap);
 }
 
 /* A loop in a turn of 600 ms, which has ended, that the watch looked at, and sampled, at 100 ms. It
@@ -52,7 +52,7 @@ static void add_sample(struct sonde__watch_stall *stall, uint64_t at_ns)
 static uint64_t make_turn(struct sonde__watch_session *s, uint64_t read_ms)
 {
     struct sonde__watch_loop *loop = &s->loops[0];
-    struct sonde__watch_decision *d = &loop->decision;
+    struct sonde__decision *d = &loop->decision;
     uint64_t zero_ns = (sonde__host_monotonic_ns() - 900 * MS) & ~(uint64_t)SONDE__PROBE_STATE_MASK;
     told = (struct told){0};
     s->options.on_stall = note_stall;
@@ -61,23 +61,23 @@ static uint64_t make_turn(struct sonde__watch_session *s, uint64_t read_ms)
     loop->kind = SONDE__REPORT_STALL_LOOP;
     loop->tid = sonde__os_tid();
     loop->threshold_ns = s->options.threshold_ns;
-    sonde__watch_decide_init(d, loop->threshold_ns);
-    const struct sonde__watch_look look = {.now_ns = zero_ns + LOOK_MS * MS,
-                                           .busy = true,
-                                           .since_ns = zero_ns,
-                                           .ran_ns = LOOK_MS * MS};
-    (void)sonde__watch_decide(d, &look);
+    sonde__decide_init(d, loop->threshold_ns);
+    const struct sonde__decide_look look = {.now_ns = zero_ns + LOOK_MS * MS,
+                                            .busy = true,
+                                            .since_ns = zero_ns,
+                                            .ran_ns = LOOK_MS * MS};
+    (void)sonde__decide(d, &look);
     d->sample_ns = 10 * MS;
     d->samples = 1;
     loop->seen_ns = LOOK_MS * MS;
     loop->sampled.state = loop->look.state = 'R';
     loop->sampled.cpu_ns = loop->look.cpu_ns = LOOK_MS * MS;
-    sonde__watch_stall_init(&loop->stall);
+    sonde__sampler_stall_init(&loop->stall);
     add_sample(&loop->stall, LOOK_MS * MS);
     loop->account =
-        (struct sonde__watch_account){.at_ns = zero_ns + read_ms * MS,
-                                      .cpu_ns = read_ms * MS,
-                                      .turn_cpu_ns = (read_ms < TURN_MS ? read_ms : TURN_MS) * MS};
+        (struct sonde__decide_account){.at_ns = zero_ns + read_ms * MS,
+                                       .cpu_ns = read_ms * MS,
+                                       .turn_cpu_ns = (read_ms < TURN_MS ? read_ms : TURN_MS) * MS};
     atomic_store(&loop->slot->tid, loop->tid);
     atomic_store(&loop->slot->ended_ns, zero_ns + TURN_MS * MS);
     atomic_store(&loop->slot->beat, sonde__probe_beat(zero_ns + TURN_MS * MS, SONDE__PROBE_IDLE));

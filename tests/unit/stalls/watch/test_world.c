@@ -2,10 +2,10 @@
 /* Durations and blamed phases of thousands of stalls in virtual time (world.h). */
 #include <stdio.h>
 
+#include "decide_turns.h"
 #include "report_model.h"
+#include "sampler_border.h"
 #include "test.h"
-#include "watch_border.h"
-#include "watch_turns.h"
 #include "world.h"
 
 enum { STALLS = 3000 };
@@ -49,7 +49,7 @@ static void check_whole(const struct world *w)
     }
     CHECK_EQ(sum, w->decision.duration_ns);
     for (uint32_t i = 0; i < w->stall.count; i++) {
-        const struct sonde__watch_sample *sample = &w->stall.samples[i];
+        const struct sonde__sampler_sample *sample = &w->stall.samples[i];
         CHECK(sample->time_ns >= end_ns);
         end_ns = sample->time_ns + sample->weight_ns;
     }
@@ -121,31 +121,31 @@ enum { LOOK_NS = 40000, SAMPLE_NS = 150000, STALL_NS = 2000000 };
 static double blamed_on_a_budget(uint64_t threshold_ns, unsigned phases, unsigned cost,
                                  double *ret_part)
 {
-    struct sonde__watch_budget budget;
-    struct sonde__watch_turns turns;
+    struct sonde__decide_budget budget;
+    struct sonde__decide_turns turns;
     uint64_t now_ns = 0, spent_ns = 0;
     unsigned right = 0, count = 0;
-    sonde__watch_budget_init(&budget, now_ns);
-    sonde__watch_turns_init(&turns, threshold_ns, 0);
-    for (enum sonde__watch_means means = SONDE__WATCH_RICH; now_ns < 600000 * MS; count++) {
+    sonde__decide_budget_init(&budget, now_ns);
+    sonde__decide_turns_init(&turns, threshold_ns, 0);
+    for (enum sonde__decide_means means = SONDE__DECIDE_RICH; now_ns < 600000 * MS; count++) {
         struct world w = make(count);
         unsigned longest = fill_phases(&w, phases, true);
         w.threshold_ns = threshold_ns;
         w.traced = true;
         w.means = means;
-        w.spread = sonde__watch_budget_spread(&budget);
+        w.spread = sonde__decide_budget_spread(&budget);
         w.turns = &turns;
         w.late_max_ns = MS;
         world_play(&w);
         uint64_t lasted_ns = w.decision.duration_ns, pause_ns = lasted_ns * 2 / 3;
-        uint64_t apart_ns = sonde__watch_turns_pause(&turns, means, UINT64_MAX, false);
+        uint64_t apart_ns = sonde__decide_turns_pause(&turns, means, UINT64_MAX, false);
         uint64_t cost_ns = (w.looks + pause_ns / apart_ns) * (uint64_t)LOOK_NS +
                            w.samples * (uint64_t)SAMPLE_NS + STALL_NS;
         cost_ns = cost_ns * cost / 100;
         right += world_blamed(&w) == longest;
         spent_ns += cost_ns;
         now_ns += lasted_ns + pause_ns;
-        means = sonde__watch_budget_spend(&budget, now_ns, cost_ns);
+        means = sonde__decide_budget_spend(&budget, now_ns, cost_ns);
         check_whole(&w);
         world_done(&w);
     }
@@ -195,7 +195,7 @@ TEST(the_longest_phase_is_blamed_when_the_budget_is_used_up)
             struct world w = make(i);
             unsigned longest = fill_phases(&w, phases, true);
             w.traced = true;
-            w.means = SONDE__WATCH_POOR;
+            w.means = SONDE__DECIDE_POOR;
             w.late_max_ns = MS;
             world_play(&w);
             check_whole(&w);
@@ -333,9 +333,9 @@ TEST(the_longest_phase_is_blamed_beside_busy_threads)
 {
     static const char *const what[] = {"phases that run", "phases of both kinds",
                                        "phases that wait"};
-    double coarse = blamed_in_a_crowd(60 * MS, 0, 20 * MS, SONDE__WATCH_TICK_NS);
+    double coarse = blamed_in_a_crowd(60 * MS, 0, 20 * MS, SONDE__SAMPLER_TICK_NS);
     for (unsigned waits = 0; waits < 3; waits++) {
-        double right = blamed_in_a_crowd(60 * MS, waits, 20 * MS, SONDE__WATCH_CROWDED_TICK_NS);
+        double right = blamed_in_a_crowd(60 * MS, waits, 20 * MS, SONDE__SAMPLER_CROWDED_TICK_NS);
         fprintf(stderr, "%s, without a processor for up to 60 ms: %.1f %%\n", what[waits], right);
         CHECK(right >= 97);
         CHECK(waits != 0 || (100 - right) * 2 <= 100 - coarse);

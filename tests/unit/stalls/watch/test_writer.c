@@ -27,7 +27,7 @@ struct gate {
     bool disorder;
 };
 
-static void tell(void *ctx, const struct sonde__watch_ended *ended,
+static void tell(void *ctx, const struct sonde__entry_ended *ended,
                  const struct sonde__report *report, const struct sonde__report_view *view,
                  uint32_t index)
 {
@@ -58,19 +58,19 @@ static struct sonde__watch_writer *make(struct gate *gate, struct sonde__watch_o
 
 static void push_stall(struct sonde__watch_writer *writer, uint64_t number, unsigned samples)
 {
-    struct sonde__watch_stall stall;
-    const struct sonde__watch_gap gap = {.step_ns = 10 * MS, .moved_ns = UINT64_MAX};
-    sonde__watch_stall_init(&stall);
+    struct sonde__sampler_stall stall;
+    const struct sonde__sampler_gap gap = {.step_ns = 10 * MS, .moved_ns = UINT64_MAX};
+    sonde__sampler_stall_init(&stall);
     for (unsigned i = 0; i < samples; i++) {
         uint64_t pc = i;
         uint8_t how = 0;
         struct sonde__sample sample = {
             .stack = {.pcs = &pc, .how = &how, .count = 1, .capacity = 1}};
         CHECK(sonde__sample_keep(&sample));
-        sonde__watch_stall_add(&stall, &sample, i * 10 * MS, &gap);
+        sonde__sampler_stall_add(&stall, &sample, i * 10 * MS, &gap);
     }
-    sonde__watch_stall_end(&stall, samples * 10 * MS, &gap);
-    const struct sonde__watch_ended ended = {
+    sonde__sampler_stall_end(&stall, samples * 10 * MS, &gap);
+    const struct sonde__entry_ended ended = {
         .tid = 1, .begin_ns = number, .duration_ns = 1000 * MS};
     sonde__watch_writer_stall(writer, &stall, &ended);
     CHECK_EQ(stall.count, 0); /* the writer owns it now */
@@ -102,7 +102,7 @@ TEST_TIMEOUT(all_that_is_queued_is_written, 60)
     CHECK(sonde__watch_writer_tid(writer) != 0);
     CHECK_EQ(gate.told, 0); /* nobody waited for the callback */
     pthread_mutex_unlock(&gate.lock);
-    sonde__watch_writer_finish(writer, 1, 1, &(struct sonde__watch_turns){0});
+    sonde__watch_writer_finish(writer, 1, 1, &(struct sonde__decide_turns){0});
     CHECK_EQ(gate.told, 100);
     CHECK(!gate.disorder);
     CHECK(file_has(path, "a line behind 100 stalls"));
@@ -141,7 +141,7 @@ TEST_TIMEOUT(what_does_not_fit_is_counted, 60)
         push_stall(writer, i, 1);
     }
     pthread_mutex_unlock(&gate.lock);
-    sonde__watch_writer_finish(writer, 1, 1, &(struct sonde__watch_turns){0});
+    sonde__watch_writer_finish(writer, 1, 1, &(struct sonde__decide_turns){0});
     CHECK_EQ(gate.told, SONDE__WATCH_QUEUE_ITEMS);
     CHECK_EQ(sum_of(path, " stalls were found and are not in the report"), pushed - gate.told);
     close(fd);
@@ -158,6 +158,6 @@ TEST_TIMEOUT(samples_in_the_queue_are_bounded, 60)
         push_stall(writer, i, SONDE__WATCH_QUEUE_SAMPLES / 4);
     }
     pthread_mutex_unlock(&gate.lock);
-    sonde__watch_writer_finish(writer, 1, 1, &(struct sonde__watch_turns){0});
+    sonde__watch_writer_finish(writer, 1, 1, &(struct sonde__decide_turns){0});
     CHECK_EQ(gate.told, 4);
 }

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base_math.h"
+#include "decide_turns.h"
 #include "report_model.h"
+#include "sampler_border.h"
 #include "test.h"
-#include "watch_border.h"
-#include "watch_turns.h"
 
 /* CPU time until a running thread is sampled; until one is that waited. */
 enum { SAMPLE_NS = 200000, MET_NS = 1000000 };
@@ -161,13 +161,13 @@ static uint64_t pc_of(unsigned phase)
 }
 
 static void tell_offs(const struct world *w, uint64_t from_ns, uint64_t to_ns,
-                      struct sonde__watch_border *border)
+                      struct sonde__sampler_border *border)
 {
     uint64_t from = 0;
     for (unsigned i = 0; i < w->slice_count; i++) {
         uint64_t to = from + w->slices[i].ns;
         if (w->slices[i].what == WORLD_READY && to > from_ns && to <= to_ns) {
-            sonde__watch_border_off(border, from, to);
+            sonde__sampler_border_off(border, from, to);
         }
         from = to;
     }
@@ -176,13 +176,13 @@ static void tell_offs(const struct world *w, uint64_t from_ns, uint64_t to_ns,
 /* Find the border between the phases of two samples, between which the thread ran on, by ticks of
  * its CPU time. */
 static void find_ticks(const struct world *w, uint64_t from_ns, uint64_t to_ns,
-                       struct sonde__watch_gap *gap)
+                       struct sonde__sampler_gap *gap)
 {
-    struct sonde__watch_border border;
+    struct sonde__sampler_border border;
     uint64_t from_pc = pc_of(phase_at(w, from_ns)), to_pc = pc_of(phase_at(w, to_ns));
     const struct sonde_stack from = {.pcs = &from_pc, .count = 1}, to = {.pcs = &to_pc, .count = 1};
-    sonde__watch_border_begin(&border, &from, &to, find_function, NULL);
-    uint64_t step_ns = w->tick_step_ns != 0 ? w->tick_step_ns : SONDE__WATCH_TICK_NS;
+    sonde__sampler_border_begin(&border, &from, &to, find_function, NULL);
+    uint64_t step_ns = w->tick_step_ns != 0 ? w->tick_step_ns : SONDE__SAMPLER_TICK_NS;
     uint64_t ran_ns = step_ns - (cpu_after(w, from_ns) + w->tick_ns) % step_ns;
     for (;; ran_ns += step_ns) {
         uint64_t at_ns = after_running(w, from_ns, to_ns, ran_ns);
@@ -190,11 +190,11 @@ static void find_ticks(const struct world *w, uint64_t from_ns, uint64_t to_ns,
         if (at_ns >= to_ns) {
             break;
         }
-        (void)sonde__watch_border_tick(&border, &tick);
+        (void)sonde__sampler_border_tick(&border, &tick);
     }
     tell_offs(w, from_ns, to_ns, &border);
     uint64_t left_ns, came_ns;
-    if (sonde__watch_border_find(&border, from_ns, to_ns, &left_ns, &came_ns)) {
+    if (sonde__sampler_border_find(&border, from_ns, to_ns, &left_ns, &came_ns)) {
         gap->left_ns = left_ns > from_ns ? left_ns : from_ns;
         gap->came_ns = came_ns < to_ns ? came_ns : to_ns;
     }
@@ -202,7 +202,7 @@ static void find_ticks(const struct world *w, uint64_t from_ns, uint64_t to_ns,
 
 /* The first and the last switch after a moment of the turn, until another one. */
 static void find_borders(const struct world *w, uint64_t from_ns, uint64_t to_ns,
-                         struct sonde__watch_gap *gap)
+                         struct sonde__sampler_gap *gap)
 {
     uint64_t border = 0;
     for (unsigned i = 0; w->traced && i < w->phase_count; i++) {
@@ -221,21 +221,21 @@ static void find_borders(const struct world *w, uint64_t from_ns, uint64_t to_ns
 }
 
 static void take(struct world *w, unsigned phase, uint64_t counted_ns,
-                 const struct sonde__watch_gap *gap)
+                 const struct sonde__sampler_gap *gap)
 {
     w->samples++;
     uint64_t pcs[1] = {pc_of(phase)};
     uint8_t how[1] = {0};
     struct sonde__sample sample = {.stack = {.pcs = pcs, .how = how, .count = 1, .capacity = 1}};
     CHECK(sonde__sample_keep(&sample));
-    sonde__watch_stall_add(&w->stall, &sample, counted_ns, gap);
+    sonde__sampler_stall_add(&w->stall, &sample, counted_ns, gap);
 }
 
 struct watcher {
     uint64_t done_ns, sampled_done_ns; /* of the turn, at the last look and sample */
     uint64_t now_ns, due_ns;
     uint64_t first_ns, seen_ns;
-    struct sonde__watch_head head;
+    struct sonde__sampler_head head;
     bool was_seen, still;
 };
 
@@ -279,9 +279,9 @@ static void meet(struct world *w, struct watcher *at, uint64_t done_ns, uint64_t
 {
     uint64_t from_ns = at->sampled_done_ns;
     uint64_t met_ns = after_running(w, from_ns, done_ns, MET_NS);
-    struct sonde__watch_gap gap = {.moved_ns = UINT64_MAX,
-                                   .step_ns = w->decision.sample_ns,
-                                   .reason = SONDE__REPORT_UNCOVERED_LATE};
+    struct sonde__sampler_gap gap = {.moved_ns = UINT64_MAX,
+                                     .step_ns = w->decision.sample_ns,
+                                     .reason = SONDE__REPORT_UNCOVERED_LATE};
     if (!w->traced || w->stop_count > 0 || w->stall.count == 0 || met_ns >= done_ns ||
         what_at(w, from_ns) != WORLD_WAITS) {
         return;
@@ -293,11 +293,11 @@ static void meet(struct world *w, struct watcher *at, uint64_t done_ns, uint64_t
 
 /* Take a sample if it shows anything new. Returns how long that took. */
 static uint64_t look_closely(struct world *w, struct watcher *at, uint64_t done_ns,
-                             struct sonde__watch_gap gap)
+                             struct sonde__sampler_gap gap)
 {
     uint64_t sampled_ns = sampled_at(w, done_ns), counted_ns = w->decision.counted_ns;
     if (w->stall.count > 0 && gap.moved_ns == 0) {
-        sonde__watch_stall_stay(&w->stall, counted_ns, gap.step_ns);
+        sonde__sampler_stall_stay(&w->stall, counted_ns, gap.step_ns);
         at->sampled_done_ns = done_ns;
         return 0;
     }
@@ -306,7 +306,7 @@ static uint64_t look_closely(struct world *w, struct watcher *at, uint64_t done_
         queued_after(w, done_ns) - queued_after(w, at->sampled_done_ns) > gap.step_ns) {
         meet(w, at, done_ns, counted_ns);
     }
-    if (!sonde__watch_stall_wants(&w->stall, counted_ns, &gap)) {
+    if (!sonde__sampler_stall_wants(&w->stall, counted_ns, &gap)) {
         return 0;
     }
     if (sampled_ns >= length(w)) {
@@ -318,28 +318,28 @@ static uint64_t look_closely(struct world *w, struct watcher *at, uint64_t done_
     }
     counted_ns += sampled_ns - done_ns;
     if (w->stall.count == 0 && at->head.state == 'R') {
-        const struct sonde__watch_head head = {counted_ns, cpu_after(w, sampled_ns),
-                                               queued_after(w, sampled_ns), 'R'};
-        gap.even = gap.even || sonde__watch_stall_is_even(&head, gap.step_ns);
+        const struct sonde__sampler_head head = {counted_ns, cpu_after(w, sampled_ns),
+                                                 queued_after(w, sampled_ns), 'R'};
+        gap.even = gap.even || sonde__sampler_stall_is_even(&head, gap.step_ns);
     }
     take(w, phase_at(w, sampled_ns), counted_ns, &gap);
     at->sampled_done_ns = sampled_ns;
     return sampled_ns - done_ns;
 }
 
-static struct sonde__watch_look make_look(const struct world *w, const struct watcher *at,
-                                          uint64_t now_ns, uint64_t late_ns)
+static struct sonde__decide_look make_look(const struct world *w, const struct watcher *at,
+                                           uint64_t now_ns, uint64_t late_ns)
 {
     uint64_t done = progress(w, now_ns);
     bool busy = now_ns >= w->begin_ns && done < length(w);
-    return (struct sonde__watch_look){
+    return (struct sonde__decide_look){
         .now_ns = now_ns,
         .busy = busy,
         .since_ns = w->begin_ns,
         .ended_ns = !busy && at->was_seen ? w->ended_at_ns : 0,
         .halted_ns =
-            sonde__watch_halted(sonde__base_max(at->now_ns, w->begin_ns), at->due_ns,
-                                busy ? now_ns : w->ended_at_ns, late_ns, w->threshold_ns, true),
+            sonde__decide_halted(sonde__base_max(at->now_ns, w->begin_ns), at->due_ns,
+                                 busy ? now_ns : w->ended_at_ns, late_ns, w->threshold_ns, true),
         .ran_ns = cpu_after(w, done) - cpu_after(w, at->done_ns) + queued_after(w, done) -
                   queued_after(w, at->done_ns),
         .held = busy && stopped_at(w, now_ns, false),
@@ -354,16 +354,17 @@ static void begin_turn(const struct world *w, struct watcher *at, uint64_t now_n
     uint64_t done = progress(w, now_ns);
     at->was_seen = true;
     at->first_ns = now_ns - w->begin_ns;
-    at->head = (struct sonde__watch_head){at->first_ns, cpu_after(w, done), queued_after(w, done),
-                                          what_at(w, done) == WORLD_WAITS ? 'S' : 'R'};
+    at->head = (struct sonde__sampler_head){at->first_ns, cpu_after(w, done), queued_after(w, done),
+                                            what_at(w, done) == WORLD_WAITS ? 'S' : 'R'};
     at->sampled_done_ns = done;
 }
 
-static void end(struct world *w, struct watcher *at, uint64_t done_ns, struct sonde__watch_gap gap)
+static void end(struct world *w, struct watcher *at, uint64_t done_ns,
+                struct sonde__sampler_gap gap)
 {
     uint64_t duration_ns = w->decision.duration_ns;
     if (at->still && w->stall.count > 0) {
-        sonde__watch_stall_stay(&w->stall, at->seen_ns, gap.step_ns);
+        sonde__sampler_stall_stay(&w->stall, at->seen_ns, gap.step_ns);
     }
     if (duration_ns > w->stall.last_ns + gap.step_ns) {
         meet(w, at, done_ns < duration_ns ? done_ns : duration_ns, duration_ns);
@@ -371,34 +372,34 @@ static void end(struct world *w, struct watcher *at, uint64_t done_ns, struct so
     if (w->stop_count == 0) {
         find_borders(w, at->sampled_done_ns, done_ns, &gap);
     }
-    sonde__watch_stall_end(&w->stall, duration_ns, &gap);
+    sonde__sampler_stall_end(&w->stall, duration_ns, &gap);
 }
 
 /* Returns how long a sample took. */
 static uint64_t look(struct world *w, struct watcher *at, uint64_t now_ns, uint64_t late_ns)
 {
     uint64_t done = progress(w, now_ns), took_ns = 0;
-    const struct sonde__watch_look seen = make_look(w, at, now_ns, late_ns);
+    const struct sonde__decide_look seen = make_look(w, at, now_ns, late_ns);
     if (seen.busy && !at->was_seen) {
         begin_turn(w, at, now_ns);
     }
-    enum sonde__watch_action action = sonde__watch_decide(&w->decision, &seen);
-    const struct sonde__watch_gap gap = {
+    enum sonde__decide_action action = sonde__decide(&w->decision, &seen);
+    const struct sonde__sampler_gap gap = {
         .moved_ns = moved(w, at->sampled_done_ns, done),
         .still_ns = at->first_ns,
-        .even = sonde__watch_stall_is_even(&at->head, w->decision.sample_ns),
+        .even = sonde__sampler_stall_is_even(&at->head, w->decision.sample_ns),
         .reason = SONDE__REPORT_UNCOVERED_LATE,
         .step_ns = w->decision.sample_ns,
         .apart_ns = w->decision.apart_ns};
     w->looks++;
-    w->begun += action == SONDE__WATCH_BEGIN;
-    w->ended += action == SONDE__WATCH_END;
-    if (action == SONDE__WATCH_SAMPLE || action == SONDE__WATCH_BEGIN) {
+    w->begun += action == SONDE__DECIDE_BEGIN;
+    w->ended += action == SONDE__DECIDE_END;
+    if (action == SONDE__DECIDE_SAMPLE || action == SONDE__DECIDE_BEGIN) {
         took_ns = look_closely(w, at, done, gap);
-    } else if (action == SONDE__WATCH_END) {
+    } else if (action == SONDE__DECIDE_END) {
         end(w, at, done, gap);
-    } else if (action == SONDE__WATCH_DROP) {
-        sonde__watch_stall_done(&w->stall);
+    } else if (action == SONDE__DECIDE_DROP) {
+        sonde__sampler_stall_done(&w->stall);
     }
     at->still = seen.busy && gap.moved_ns == 0;
     at->seen_ns = seen.busy ? w->decision.counted_ns : at->seen_ns;
@@ -422,9 +423,9 @@ static uint64_t when_awake(const struct world *w, uint64_t now_ns)
 void world_play(struct world *w)
 {
     struct watcher at = {0};
-    w->tick_ns = world_random(w, SONDE__WATCH_TICK_NS);
-    sonde__watch_decide_init(&w->decision, w->threshold_ns);
-    sonde__watch_stall_init(&w->stall);
+    w->tick_ns = world_random(w, SONDE__SAMPLER_TICK_NS);
+    sonde__decide_init(&w->decision, w->threshold_ns);
+    sonde__sampler_stall_init(&w->stall);
     w->begun = w->ended = w->looks = w->samples = w->slice_count = 0;
     slice(w);
     w->ended_at_ns = w->begin_ns + length(w);
@@ -432,13 +433,13 @@ void world_play(struct world *w)
         w->ended_at_ns += length(w) - progress(w, w->ended_at_ns);
     }
     uint64_t period =
-        sonde__watch_idle_period(w->threshold_ns) * (w->means == SONDE__WATCH_POOR ? 2 : 1);
+        sonde__decide_idle_period(w->threshold_ns) * (w->means == SONDE__DECIDE_POOR ? 2 : 1);
     uint64_t now_ns = world_random(w, period), late_ns = 0;
     while (now_ns < w->ended_at_ns + 1000 * MS && w->ended == 0) {
         now_ns += look(w, &at, now_ns, late_ns);
-        uint64_t wait = sonde__watch_next_tick(&w->decision, now_ns);
+        uint64_t wait = sonde__decide_next_tick(&w->decision, now_ns);
         if (w->turns != NULL && wait != UINT64_MAX) {
-            wait = sonde__watch_turns_pause(w->turns, w->means, wait, true);
+            wait = sonde__decide_turns_pause(w->turns, w->means, wait, true);
         }
         late_ns = world_random(w, w->late_max_ns + 1);
         at.due_ns = now_ns + (wait < period || wait != UINT64_MAX ? wait : period);
@@ -449,14 +450,14 @@ void world_play(struct world *w)
 
 void world_done(struct world *w)
 {
-    sonde__watch_stall_done(&w->stall);
+    sonde__sampler_stall_done(&w->stall);
 }
 
 uint64_t world_given(const struct world *w, unsigned phase)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < w->stall.count; i++) {
-        const struct sonde__watch_sample *sample = &w->stall.samples[i];
+        const struct sonde__sampler_sample *sample = &w->stall.samples[i];
         sum += sample->sample.stack.pcs[0] == pc_of(phase) ? sample->weight_ns : 0;
     }
     for (uint32_t i = 0; phase == PHASES_MAX && i < w->stall.uncovered_count; i++) {

@@ -5,9 +5,9 @@
 #ifndef TEST_WORLD_H
 #define TEST_WORLD_H
 
-#include "watch_budget.h"
-#include "watch_decide.h"
-#include "watch_stall.h"
+#include "decide.h"
+#include "decide_budget.h"
+#include "sampler_stall.h"
 
 #define MS 1000000ull
 
@@ -25,7 +25,7 @@ struct world {
      * on after a wait. That time is added to the phase. 0: the thread always has a processor. */
     uint64_t crowd_ns, slice_ns;
     bool traced;           /* the switches of the thread are known, and ticks of its CPU time, */
-    uint64_t tick_step_ns; /* which are so far apart; 0: SONDE__WATCH_TICK_NS */
+    uint64_t tick_step_ns; /* which are so far apart; 0: SONDE__SAMPLER_TICK_NS */
     uint64_t tick_ns;      /* since the last tick when the turn begins */
     unsigned phase_count;
     /* The program is stopped in these intervals, in which phases stand still. machine: the watcher
@@ -43,13 +43,13 @@ struct world {
     } slices[SLICES_MAX]; /* of the turn */
     unsigned slice_count;
     /* results */
-    struct sonde__watch_decision decision;
-    struct sonde__watch_stall stall;
+    struct sonde__decision decision;
+    struct sonde__sampler_stall stall;
     unsigned begun, ended, looks, samples;
-    enum sonde__watch_means means;    /* while the turn is played */
-    uint32_t spread;                  /* likewise */
-    struct sonde__watch_turns *turns; /* what decides on pauses; null: looks are made when due */
-    uint64_t ended_at_ns;             /* on the world's clock */
+    enum sonde__decide_means means;    /* while the turn is played */
+    uint32_t spread;                   /* likewise */
+    struct sonde__decide_turns *turns; /* what decides on pauses; null: looks are made when due */
+    uint64_t ended_at_ns;              /* on the world's clock */
 };
 
 uint64_t world_random(struct world *world, uint64_t below);
