@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "http_head.h"
 #include "http_questions.h"
 #include "http_route.h"
 #include "http_slow.h"
@@ -152,11 +153,13 @@ static enum MHD_Result refuse(struct http_request *request, unsigned status)
         unsigned status;
         const char *text;
     } texts[] = {
+        {400, "the head may be read in two ways: two lengths, hosts or codings, or a bad name"},
         {401, "a key is needed: Authorization: Bearer KEY"},
         {403, "the key may not do this"},
         {404, "there is no such thing here"},
         {405, "not with this method"},
         {413, "the body is too large"},
+        {501, "no transfer coding but chunked"},
         {507, "the collector's disk does not take it"},
         {503, "the database does not answer, too much is sent at once, or the collector ends"},
     };
@@ -191,7 +194,13 @@ static uint64_t body_max(const struct http_route *route)
 static unsigned look_at_head(const struct http *http, struct http_request *request,
                              const char *method, const char *path)
 {
-    unsigned status = http_find_route(request, http->routes, method, path);
+    unsigned status = http_look_at_head(request->connection);
+    status = status == 0 ? http_find_route(request, http->routes, method, path) : status;
+    if (status == 405) {
+        char allowed[64];
+        http_allowed(http->routes, path, allowed, sizeof allowed);
+        http_add_header(request, MHD_HTTP_HEADER_ALLOW, "%s", allowed);
+    }
     if (status == 0) {
         const struct http_credentials credentials = {
             .authorization = http_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
@@ -461,9 +470,10 @@ static struct MHD_Daemon *start_daemon(struct http *http, const struct http_opti
     const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_CONNECTION_LIMIT, options->connections,
-        MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end,
-        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_OPTION_UNESCAPE_CALLBACK, http_unescape, NULL, MHD_OPTION_SOCK_ADDR, address,
+        MHD_OPTION_CONNECTION_LIMIT, options->connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        options->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)16384, MHD_OPTION_ARRAY, options->certificate != NULL ? tls : none,
         MHD_OPTION_ARRAY, options->threads > 1 ? pool : none, MHD_OPTION_END);
 }

@@ -51,6 +51,20 @@ unsigned http_find_route(struct http_request *request, const struct http_route *
     return status;
 }
 
+void http_allowed(const struct http_route *routes, const char *path, char *ret_text, size_t size)
+{
+    struct http_request scratch;
+    size_t used = 0;
+    ret_text[0] = '\0';
+    for (const struct http_route *route = routes; route->path != NULL; route++) {
+        if (matches(route->path, path, &scratch) && used < size) {
+            used +=
+                (size_t)snprintf(ret_text + used, size - used, "%s%s%s", used != 0 ? ", " : "",
+                                 route->method, strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+        }
+    }
+}
+
 /* --- the key --- */
 
 /* Decode base64 (RFC 4648); returns the size, or 0. */

@@ -9,6 +9,8 @@
  * refuses: 404, or 405 for another method. */
 unsigned http_find_route(struct http_request *request, const struct http_route *routes,
                          const char *method, const char *path);
+/* The methods of a path, as "GET, HEAD, POST". */
+void http_allowed(const struct http_route *routes, const char *path, char *ret_text, size_t size);
 /* Where a caller's key may be; each may be null. */
 struct http_credentials {
     const char *authorization, *sentry_auth; /* the headers Authorization and X-Sentry-Auth */

@@ -112,6 +112,25 @@ TEST_TIMEOUT(nobody_gets_in, 90)
     collector_stop(&run);
 }
 
+/* What a proxy before the collector may read otherwise is refused, and nothing behind it is read.
+ */
+TEST_TIMEOUT(heads_with_two_meanings_are_refused, 60)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run, "python3 $(dirname $SENDERS)/heads.py $URL $INGEST",
+                 "422 200 one length\n422 200 one coding\n400 two lengths\n400 equal lengths\n"
+                 "400 length and coding\n400 two codings\n501 another coding\n"
+                 "501 list of codings\n400 space in the name\n400 two hosts\n"
+                 "200 /healthz\n200 /health%7a\n404 /healthz%00\n404 /%00\n404 /healthz%2500\n");
+    check_script(&run,
+                 "for path in /healthz /api/reports /api/projects/x/hooks /api/projects/x/hooks/1; "
+                 "do curl -s -D - -o /dev/null -X PATCH $URL$path | tr -d '\\r' | grep -E "
+                 "'^(HTTP|Allow)' | cut -d' ' -f2-; done",
+                 "405 Method Not Allowed\nGET, HEAD\n405 Method Not Allowed\nPOST\n"
+                 "405 Method Not Allowed\nGET, HEAD, POST\n405 Method Not Allowed\nDELETE\n");
+    collector_stop(&run);
+}
+
 TEST_TIMEOUT(bodies_that_are_no_reports_are_refused, 90)
 {
     struct collector_run run = collector_start(NULL);
