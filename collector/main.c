@@ -5,6 +5,8 @@
 
 #include "cmd.h"
 #include "converter.h"
+#include "demangle.h"
+#include "demangler.h"
 
 static const struct sonde__cli_command *const commands[] = {
     &collector_cmd_serve,  &collector_cmd_project, &collector_cmd_key,
@@ -23,8 +25,9 @@ int main(int argc, char **argv)
         strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0;
     collector_config_options = collector_cmd_serve.options;
     sonde__cli_hold_standard_files();
+    sonde__demangle_use(&sonde__cli_demangler);
     if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
-        puts("sonde-collector " SONDE_VERSION);
+        printf("sonde-collector %s\nnames: %s\n", SONDE_VERSION, sonde__cli_demangler_text());
         return sonde__cli_finish_output(NULL, SONDE__CLI_OK);
     }
     for (size_t i = 0; commands[i] != NULL; i++) {

@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "cause.h"
+#include "demangle.h"
 #include "digest_calls.h"
 #include "digest_own.h"
 #include "mem_heap.h"
 #include "report_fingerprint.h"
 #include "report_read.h"
 #include "report_summary.h"
+
+enum { FUNCTION_TEXT = 200 }; /* of a title */
 
 /* --- stalls --- */
 
@@ -38,17 +41,43 @@ static const char *last_line(const char *text, const char *word, size_t *ret_siz
     return found;
 }
 
+/* Append a function as in its source. Of a long one the begin, so that there is room for more. */
+static void add_function(struct digest_event *event, const char *name, size_t size)
+{
+    char bare[SONDE__DEMANGLE_INPUT_MAX + 1], decoded[SONDE__DEMANGLE_OUTPUT_MAX];
+    if (size >= sizeof bare) {
+        add(event, " in ", name, size);
+        return;
+    }
+    memcpy(bare, name, size);
+    bare[size] = '\0';
+    const char *text = sonde__demangle(bare, decoded);
+    size_t length = strlen(text), most = length;
+    if (length > FUNCTION_TEXT) {
+        most = FUNCTION_TEXT - 3;
+        for (unsigned i = 0; i < 3 && ((unsigned char)text[most] & 0xc0) == 0x80; i++) {
+            most--; /* not within a character */
+        }
+    }
+    add(event, " in ", text, most);
+    add(event, "", "...", most < length ? 3 : 0);
+}
+
 /* From the fingerprint's text, so that it is the same for all of the group. */
 static void set_title(struct digest_event *event)
 {
-    static const char *const words[] = {"function ", "library ", "thread "};
+    static const char *const words[] = {"library ", "thread "};
     const char *value = NULL;
     size_t size = 0;
     const char *error = last_line(event->why, "error ", &size);
     if (error != NULL) {
         add(event, "", error, size);
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words && value == NULL; i++) {
+    const char *function = last_line(event->why, "function ", &size);
+    if (function != NULL) {
+        add_function(event, function, size);
+    }
+    for (size_t i = 0; i < 2 && function == NULL && value == NULL; i++) {
         value = last_line(event->why, words[i], &size);
     }
     if (value != NULL) {

@@ -144,6 +144,38 @@ TEST_TIMEOUT(event_counts_once_in_any_coding, 60)
     collector_stop(&run);
 }
 
+/* Names of C++ and Rust are decoded where `sonde` decodes them: in titles, pages and exports. */
+TEST_TIMEOUT(names_are_those_of_the_source, 60)
+{
+    struct collector_run run = collector_start(NULL);
+    char *version = collector_script(&run, "$COLLECTOR version | grep 'C++ by' || true");
+    bool has_demangler = *version != '\0';
+    free(version);
+    if (!has_demangler) {
+        collector_stop(&run);
+        SKIP("built without a demangler");
+    }
+    check_script(
+        &run,
+        SEND
+        "[ \"$($COLLECTOR version | tail -1)\" = \"$($SONDE version | sed -n 2p)\" ] || exit 1; "
+        "envelope 0123456789abcdef0123456789abcdef \"$(printf %s \"$HANG\" | "
+        "sed s/save_all/_ZN4shop4Cart4saveEi/)\" >e; "
+        "send --data-binary @e \"$A?sentry_key=$INGEST\"",
+        "201 ");
+    collector_settle(&run);
+    check_script(&run,
+                 "P=/api/projects/default; get $P/groups | grep -c '\"shop::Cart::save(int)\"'; "
+                 "get /projects/default | grep -c '>shop::Cart::save(int)<'; "
+                 "ID=0123456789abcdef0123456789abcdef; get $P/reports/$ID >hang.sonde; "
+                 "for f in folded speedscope json text; do "
+                 "get \"$P/reports/$ID/export?format=$f\" >got; "
+                 "$SONDE export -f $f hang.sonde | cmp - got; "
+                 "grep -q 'shop::Cart::save(int)' got || echo \"$f\"; done",
+                 "1\n1\n");
+    collector_stop(&run);
+}
+
 /* Damaged envelopes are refused; damaged events are kept, with the reason. */
 TEST_TIMEOUT(events_that_cannot_be_read_are_kept_aside, 60)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench_collector.h"
+#include "demangle.h"
 #include "import_model.h"
 #include "mem_heap.h"
 #include "test.h"
@@ -141,6 +142,30 @@ TEST(error_is_no_stall_but_has_a_group)
     CHECK(read.digest.events[0].is_fatal);
     CHECK_STR(read.digest.events[0].title, "KeyError in handle");
     CHECK_STR(read.digest.events[0].why, "error KeyError\nfunction handle\n");
+    imports_done(&read);
+}
+
+static int decode_long(void *ctx, const char *name, char *text, size_t size)
+{
+    (void)ctx, (void)name;
+    snprintf(text, size, "%0*d\xc3\xa9 and more", 196, 0); /* of the two bytes one has room */
+    return 1;
+}
+
+/* As in the source; a long one is cut between characters, and what follows has room. */
+TEST(title_has_decoded_names)
+{
+    static const struct sonde_demangler demangler = {.decode = decode_long};
+    sonde__demangle_use(&demangler);
+    struct imported read = read_event(
+        "{\"exception\":{\"values\":[{\"type\":\"KeyError\",\"value\":\"x\",\"stacktrace\":{"
+        "\"frames\":[{\"module\":\"shop\",\"function\":\"_ZN4shop4Cart4saveEv\",\"in_app\":true}]}}"
+        "]}}");
+    const char *title = read.digest.events[0].title;
+    CHECK(strncmp(title, "KeyError in 000", 15) == 0);
+    CHECK_STR(title + 12 + 196, "...");
+    CHECK_CONTAINS(read.digest.events[0].why, "function _ZN4shop4Cart4saveEv");
+    sonde__demangle_use(NULL);
     imports_done(&read);
 }
 
