@@ -13,13 +13,16 @@ struct request {
 static const struct sonde__cli_option options[] = {
     COLLECTOR_OPTION_CONFIG, COLLECTOR_OPTION_DATA(struct request, data), {0}};
 
-/* Copy, and check the copy. */
+/* Copy, and check the copy. A backup has its files as links where it can. */
 static int copy(const struct sonde__cli_command *command, const char *from, const char *to,
-                bool can_link)
+                bool is_backup)
 {
     struct sonde_error error = {0};
     struct copy_counts counts;
-    enum sonde_status status = copy_data(from, to, can_link, &error);
+    enum sonde_status status = copy_data(from, to, is_backup, &error);
+    if (status == SONDE_OK && is_backup) {
+        status = copy_removed(from, to, &error);
+    }
     if (status == SONDE_OK) {
         status = copy_check(to, &counts, &error);
     }

@@ -161,6 +161,13 @@ int blob_get(const struct blobs *blobs, const struct hash *hash, void **ret_byte
     return 0;
 }
 
+bool blob_is_there(int folder, const struct hash *hash)
+{
+    char name[NAME_TEXT];
+    name_of(hash, "", name);
+    return faccessat(folder, name, F_OK, 0) == 0;
+}
+
 int blob_remove(const struct blobs *blobs, const struct hash *hash)
 {
     char name[NAME_TEXT];

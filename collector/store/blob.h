@@ -27,6 +27,8 @@ int blob_put(const struct blobs *blobs, const struct blob *blob, struct hash *re
 int blob_get(const struct blobs *blobs, const struct hash *hash, void **ret_bytes,
              size_t *ret_size);
 
+/* Is there such a file in a folder of blobs? */
+bool blob_is_there(int folder, const struct hash *hash);
 /* store_keep() does it in a database. Returns 0, ENOENT or another errno. */
 int blob_remove(const struct blobs *blobs, const struct hash *hash);
 

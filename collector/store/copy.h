@@ -22,5 +22,9 @@ struct copy_counts {
  * (ret_error says what is damaged). */
 SONDE_NODISCARD enum sonde_status copy_check(const char *folder, struct copy_counts *ret_counts,
                                              struct sonde_error *ret_error);
+/* Give up in the copy `to` the files that retention removed from `from` before they were copied.
+ * Returns OK | CORRUPT (a database does not answer). */
+SONDE_NODISCARD enum sonde_status copy_removed(const char *from, const char *to,
+                                               struct sonde_error *ret_error);
 
 #endif
