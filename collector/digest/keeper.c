@@ -33,7 +33,7 @@ struct keeper {
 
 struct store_keep keeper_rule(const struct keeper_options *options, uint64_t now_ns)
 {
-    struct store_keep keep = {.per_group = options->per_group};
+    struct store_keep keep = {.per_group = options->per_group, .now_ns = now_ns};
     uint64_t kept_ns = options->days * DAY_NS, ids_ns = KEEPER_ID_DAYS * DAY_NS;
     uint64_t forget_ns = kept_ns > ids_ns ? kept_ns : ids_ns;
     if (options->days != 0) {
@@ -65,28 +65,50 @@ static void drop(void *ctx, const struct hash *blob)
     }
 }
 
-/* The time by which ages are counted. */
-static uint64_t age_now(struct keeper *keeper)
+/* Say once that the clock is ahead. */
+static void tell_ahead(struct keeper *keeper, uint64_t ahead_ns, bool is_of_database)
 {
-    uint64_t wall_ns = collector_now_ns();
-    uint64_t now_ns = clock_age_now(&keeper->age, wall_ns, collector_steady_ns());
-    if (wall_ns - now_ns > AHEAD_NS && !keeper->is_ahead_told && keeper->options.days != 0) {
-        say_error("the clock was set forward by %llu s: what is old by it is kept until the next"
-                  " start",
-                  (unsigned long long)((wall_ns - now_ns) / SECOND_NS));
-        keeper->is_ahead_told = true;
+    if (ahead_ns <= AHEAD_NS || keeper->is_ahead_told || keeper->options.days == 0) {
+        return;
     }
-    return now_ns;
+    keeper->is_ahead_told = true;
+    if (is_of_database) {
+        say_error("the clock is ahead of the database's by %llu s: what is old by it is kept",
+                  (unsigned long long)(ahead_ns / SECOND_NS));
+        return;
+    }
+    say_error("the clock was set forward by %llu s: what is old by it is kept until the next"
+              " start",
+              (unsigned long long)(ahead_ns / SECOND_NS));
+}
+
+/* The time by which ages are counted. */
+static enum store_status age_now(struct keeper *keeper, uint64_t *ret_ns)
+{
+    uint64_t wall_ns = collector_now_ns(), earlier_ns;
+    enum store_status status = store_earlier(keeper->store, wall_ns, &earlier_ns);
+    if (status != STORE_OK) {
+        return status;
+    }
+    tell_ahead(keeper, wall_ns - earlier_ns, true);
+    *ret_ns = clock_age_now(&keeper->age, earlier_ns, collector_steady_ns());
+    tell_ahead(keeper, earlier_ns - *ret_ns, false);
+    return STORE_OK;
 }
 
 /* Look at all once. */
 static void make_round(struct keeper *keeper)
 {
     struct store_keep_cursor cursor = {0, 0};
-    const struct store_keep keep = keeper_rule(&keeper->options, age_now(keeper));
+    uint64_t now_ns = 0;
+    enum store_status status = age_now(keeper, &now_ns);
+    const struct store_keep keep = keeper_rule(&keeper->options, now_ns);
     do {
-        uint32_t count;
-        if (store_keep(keeper->store, &keep, &cursor, drop, keeper, &count) != STORE_OK) {
+        uint32_t count = 0;
+        status = status == STORE_OK
+                     ? store_keep(keeper->store, &keep, &cursor, drop, keeper, &count)
+                     : status;
+        if (status != STORE_OK) {
             say_error("what is not kept cannot be removed: %s", store_error());
             return;
         }

@@ -318,6 +318,7 @@ enum store_status store_apis(struct store *store, uint32_t project, const char *
 typedef void store_drop_blob(void *ctx, const struct hash *blob);
 
 struct store_keep {
+    uint64_t now_ns;           /* reports that came later are of a clock that was wrong */
     uint64_t before_ns;        /* files of reports that came before are removed */
     uint64_t forget_before_ns; /* and their ids: a report that comes again would count again */
     uint32_t per_group;        /* reports with a file that a group keeps (thin.h); 0: all */
@@ -326,6 +327,9 @@ struct store_keep {
 struct store_keep_cursor {
     int64_t cause, report;
 };
+/* The time by which reports get old: now_ns, or that of a shared database if it is earlier. The
+ * clock of one of its collectors removes nothing that others keep. FAILED: it does not answer. */
+enum store_status store_earlier(struct store *store, uint64_t now_ns, uint64_t *ret_ns);
 /* Take a step: look at some groups and reports, and remove what is not kept. Sums, machines and
  * tags stay. *ret_count: files that are not needed any more. */
 enum store_status store_keep(struct store *store, const struct store_keep *keep,

@@ -10,6 +10,8 @@
 #include "thin.h"
 
 #define DAY_NS ((uint64_t)86400 * 1000000000u)
+/* By more than this no clock drifts before it is noticed. */
+#define AHEAD_NS ((uint64_t)3600 * 1000000000u)
 enum { CAUSES = 20, REPORTS = 500, ROWS_MAX = 100000 }; /* of a step */
 
 struct keeping {
@@ -143,20 +145,40 @@ static void thin_some(struct keeping *k, struct store_keep_cursor *cursor)
 
 /* --- reports that are too old --- */
 
+/* Is it to be passed? Reports came in the order of their numbers, so those behind one that is kept
+ * are kept, too; but not behind one that a wrong clock dates later than now. */
+static bool is_passed(const struct keeping *k, uint64_t received_ns)
+{
+    return received_ns < k->keep->before_ns || received_ns > k->keep->now_ns + AHEAD_NS;
+}
+
+/* Forget reports whose files were removed, of those that were looked at. */
+static void forget(struct keeping *k, int64_t from, int64_t to)
+{
+    struct db_statement *statement =
+        prepare(k, "DELETE FROM report WHERE number > ?1 AND number <= ?2 AND received_ns < ?3"
+                   " AND length(blob) = 0");
+    if (statement != NULL) {
+        db_bind(statement, "iiu", from, to, k->keep->forget_before_ns);
+        k->status = db_run(statement);
+        db_end(statement);
+    }
+}
+
 static void expire_some(struct keeping *k, struct store_keep_cursor *cursor)
 {
-    int64_t reports[REPORTS];
-    unsigned count = 0;
+    int64_t reports[REPORTS], last = cursor->report;
+    unsigned count = 0, rows = 0, passed = 0;
     struct db_statement *statement =
         prepare(k, "SELECT number, received_ns, length(blob) FROM report WHERE number > ?1 ORDER BY"
                    " number LIMIT ?2");
     db_bind(statement, "iu", cursor->report, (uint64_t)REPORTS);
-    bool is_old = true;
-    int64_t last = 0;
-    while (is_old && next_row(k, statement)) { /* they came in this order */
-        is_old = db_uint(statement, 1) < k->keep->before_ns;
+    while (rows < REPORTS && next_row(k, statement)) {
+        uint64_t received_ns = db_uint(statement, 1);
         last = db_number(statement, 0);
-        if (is_old && db_number(statement, 2) != 0 && count < REPORTS) {
+        rows++;
+        passed += is_passed(k, received_ns);
+        if (received_ns < k->keep->before_ns && db_number(statement, 2) != 0) {
             reports[count++] = last;
         }
     }
@@ -164,11 +186,8 @@ static void expire_some(struct keeping *k, struct store_keep_cursor *cursor)
     for (unsigned i = 0; i < count; i++) {
         drop_file(k, reports[i]);
     }
-    cursor->report = is_old ? last : 0;
-    run(k,
-        "DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?2)"
-        " AND received_ns < ?1 AND length(blob) = 0",
-        (int64_t)k->keep->forget_before_ns, REPORTS);
+    forget(k, cursor->report, last);
+    cursor->report = rows == REPORTS && passed != 0 ? last : 0;
 }
 
 /* --- files --- */
@@ -223,6 +242,20 @@ static void drop_days(struct keeping *k)
     if (k->keep->before_ns / DAY_NS > 0) {
         run(k, "SELECT drop_days(?1)", (int64_t)(k->keep->before_ns / DAY_NS), 0);
     }
+}
+
+enum store_status store_earlier(struct store *store, uint64_t now_ns, uint64_t *ret_ns)
+{
+    *ret_ns = now_ns;
+    if (!store->is_shared) {
+        return STORE_OK;
+    }
+    struct store_asking asking =
+        store_ask(store, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT * 1000");
+    if (store_next(&asking) && db_uint(asking.statement, 0) < now_ns) {
+        *ret_ns = db_uint(asking.statement, 0);
+    }
+    return store_end(&asking);
 }
 
 enum store_status store_keep(struct store *store, const struct store_keep *keep,

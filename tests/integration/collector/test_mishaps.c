@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "collector.h"
+#ifdef SONDE_TEST_POSTGRES
+#    include "postgres.h"
+#endif
 
 /* Start a collector to whose machine things may happen, as files of the test's folder say. */
 static struct collector_run start_with_mishaps(const char *const options[])
@@ -150,6 +153,37 @@ TEST_TIMEOUT(clock_that_is_set_forward_removes_nothing, 120)
     CHECK(strstr(log, "the clock was set forward by 3153") != NULL); /* a year, in seconds */
     free(log);
 }
+
+#ifdef SONDE_TEST_POSTGRES
+/* A collector that starts with a clock that is a year ahead removes nothing of the others. */
+TEST_TIMEOUT(clock_of_one_collector_removes_nothing_of_others, 120)
+{
+    static const char *const options[] = {"--keep-days", "10", "--keep-every", "1", NULL};
+    char preload[512], folder[300];
+    const char *const before[] = {"env", preload, folder, NULL};
+    struct postgres_server server = postgres_start();
+    struct collector_run one = {.folder = "one", .database = server.where};
+    struct collector_run two = {.folder = "two", .database = server.where, .before = before};
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s",
+             program_built("collector/libcollector_mishap.so"));
+    snprintf(folder, sizeof folder, "MISHAP=%s", test_folder());
+    collector_begin(&one, NULL);
+    check_script(&one, "report 7; echo 31536000 >clock", "201\n");
+    collector_settle(&one);
+    collector_begin(&two, options);
+    memcpy(two.admin, one.admin, sizeof two.admin);
+    check_script(&two,
+                 "sleep 3; get /metrics | grep 'files_removed_total [0-9]'; "
+                 "get /api/projects/default/reports | grep -c '\"has_file\": true'",
+                 "sonde_collector_files_removed_total 0\n1\n");
+    collector_stop(&two);
+    char *log = program_output(&two.program);
+    CHECK(strstr(log, "the clock is ahead of the database's by 315") != NULL);
+    free(log);
+    collector_stop(&one);
+    postgres_stop(&server);
+}
+#endif
 
 /* A failure is tried again, and what is old is removed, after as long as before. */
 TEST_TIMEOUT(clock_that_is_set_back_stops_nothing, 120)

@@ -212,6 +212,42 @@ TEST_OF_STORES(old_reports_lose_their_files_then_their_rows)
     store_close(store);
 }
 
+/* Reports that a wrong clock dated later than now are kept, and keep no other. */
+TEST(reports_of_a_wrong_clock_keep_no_others)
+{
+    struct store *store = stores_open();
+    const struct keeper_options options = {.days = 10};
+    for (unsigned i = 1; i <= 501; i++) { /* more than a step looks at */
+        add(store, &(struct sent){i, 400 * DAY_NS, 1, "a", NULL, 200});
+    }
+    add(store, &(struct sent){502, 20 * DAY_NS, 1, "a", NULL, 201});
+    add(store, &(struct sent){503, 35 * DAY_NS, 1, "a", NULL, 202});
+    add(store, &(struct sent){504, 21 * DAY_NS, 1, "a", NULL, 203});
+    const struct store_keep rule = keeper_rule(&options, 41 * DAY_NS);
+    struct dropped dropped = keep(store, &rule);
+    CHECK_EQ(dropped.count, 2);
+    CHECK(dropped.is_gone[201] && dropped.is_gone[203]);
+    const struct store_keep later = keeper_rule(&options, 61 * DAY_NS);
+    dropped = keep(store, &later); /* and the rows of the two go */
+    CHECK_EQ(dropped.count, 1);
+    CHECK(dropped.is_gone[202]);
+    check_counts(store, 502, 501);
+    store_close(store);
+}
+
+/* The clock of one of several collectors is not believed if it is ahead of the database's. */
+TEST_OF_STORES(time_is_that_of_a_shared_database)
+{
+    struct store *store = stores_open();
+    uint64_t now_ns = collector_now_ns(), ahead_ns = now_ns + 365 * DAY_NS, earlier_ns;
+    CHECK_EQ(store_earlier(store, now_ns - DAY_NS, &earlier_ns), STORE_OK);
+    CHECK_EQ(earlier_ns, now_ns - DAY_NS);
+    CHECK_EQ(store_earlier(store, ahead_ns, &earlier_ns), STORE_OK);
+    CHECK(store_has_files(store) ? earlier_ns >= now_ns - DAY_NS && earlier_ns < now_ns + DAY_NS
+                                 : earlier_ns == ahead_ns);
+    store_close(store);
+}
+
 /* A clock that is set forward makes nothing old; one that goes on, or is set back, is followed. */
 TEST(ages_are_not_counted_by_a_clock_that_is_set_forward)
 {
