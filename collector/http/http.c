@@ -21,6 +21,8 @@
 #include "http_slow.h"
 #include "say.h"
 
+enum { SMALL_ANSWER = 64 << 10 };
+
 struct http {
     struct MHD_Daemon *daemon;
     struct collector *collector;
@@ -306,6 +308,26 @@ static void take(struct http_request *request, const char *bytes, size_t size)
     request->size += size;
 }
 
+/* A client may read a large answer for long, so all of them together are bounded. Small ones are
+ * always given. */
+static void bound_answer(struct http_request *request)
+{
+    struct http_answer *a = &request->answer;
+    _Atomic uint64_t *all = &request->collector->answer_bytes;
+    if (a->is_file || a->size <= SMALL_ANSWER) {
+        return;
+    }
+    request->held = a->size;
+    if (atomic_fetch_add(all, a->size) + a->size > COLLECTOR_ANSWERS_MAX) {
+        free(a->body);
+        a->header_count = 0;
+        http_add_header(request, "Retry-After", "10");
+        (void)http_refuse(request, 503, "too many large answers are read now: come back later");
+        atomic_fetch_sub(all, request->held);
+        request->held = 0;
+    }
+}
+
 static enum MHD_Result handle(struct http_request *request)
 {
     if (request->refused != 0) {
@@ -323,6 +345,7 @@ static enum MHD_Result handle(struct http_request *request)
         request->is_again = true; /* libmicrohttpd calls until there is an answer */
         return MHD_YES;
     }
+    bound_answer(request);
     return answer(request);
 }
 
@@ -386,6 +409,7 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **ret_requ
         }
         drop_body(request);
         drop_file(request);
+        atomic_fetch_sub(&request->collector->answer_bytes, request->held);
         if (request->answer.is_file) {
             close(request->answer.file);
         }

@@ -74,6 +74,7 @@ struct http_request {
     bool is_again, is_answered; /* is_answered: by a thread for questions */
     struct http_request *next;  /* that waits for such a thread */
     struct http_answer answer;
+    size_t held; /* bytes of the answer that count in the collector's answer_bytes */
     /* of a handler that is called again */
     void (*forget)(struct http_request *request); /* the request ends before that; or null */
     struct report_id id;

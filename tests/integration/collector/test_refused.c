@@ -169,3 +169,31 @@ TEST_TIMEOUT(bodies_in_memory_are_bounded, 90)
     free(out);
     collector_stop(&run);
 }
+
+/* Clients that read slowly hold large answers; then others get small ones only, until they end. */
+TEST_TIMEOUT(answers_in_memory_are_bounded, 90)
+{
+    struct collector_run run = collector_start(NULL);
+    check_script(&run,
+                 "python3 -c 'print(\"{\\\"usedImages\\\":[],\\\"bug_type\\\":\\\"309\\\"}\\n{\" + "
+                 "\" \" * (67108864 - 37))' | gzip -1 >large.gz; "
+                 "post -H \"Authorization: Bearer $INGEST\" -H 'Content-Encoding: gzip' "
+                 "--data-binary @large.gz",
+                 "201\n");
+    collector_settle(&run);
+    check_script(
+        &run,
+        "ID=$(grep -o '[0-9a-f]\\{32\\}' answer); P=/api/projects/default/reports; "
+        "for i in 1 2 3 4; do curl -s -m 60 --limit-rate 1K -o /dev/null -D head.$i "
+        "-H \"Authorization: Bearer $ADMIN\" $URL$P/$ID & echo $! >reader.$i; done; "
+        "for i in $(seq 400); do [ $(cat head.* 2>/dev/null | grep -c '^HTTP/1.1 200') = 4 ] && "
+        "break; sleep 0.05; done; "
+        "ask() { curl -s -m 20 -o /dev/null -D head -w '%{http_code} %{size_download}\\n' "
+        "-H \"Authorization: Bearer $ADMIN\" $URL$P$1; }; "
+        "ask /$ID | cut -c1-4; grep -c '^Retry-After' head; ask '' | cut -c1-4; "
+        "kill $(cat reader.*); wait; "
+        "for i in $(seq 400); do ask /$ID >asked; grep -q ^200 asked && break; sleep 0.05; done; "
+        "cat asked",
+        "503 \n1\n200 \n200 67108864\n");
+    collector_stop(&run);
+}
