@@ -93,6 +93,42 @@ static bool set_up(struct postgres_link *link)
            (link->number == 0 || postgres_claim(link) == STORE_OK);
 }
 
+/* Does a part begin in a password whose reserved characters are not written as %XX? */
+static bool is_of_password(const PQconninfoOption *o, bool is_uri)
+{
+    if (o->val == NULL) {
+        return false;
+    }
+    if (strcmp(o->keyword, "port") == 0) {
+        return o->val[strspn(o->val, "0123456789,")] != '\0';
+    }
+    bool is_name = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "dbname") == 0;
+    return is_uri && is_name && strchr(o->val, '@') != NULL;
+}
+
+/* What libpq says of a text that it cannot read, or reads otherwise than it was meant, quotes parts
+ * of it. Returns whether it was such a failure. */
+static bool fail_by_text(const char *where)
+{
+    static const char hint[] = "in a URI @ : / ? # and % of a name or password are written as %XX";
+    char *text = NULL;
+    PQconninfoOption *options = PQconninfoParse(where, &text);
+    bool is_failure = options == NULL, is_uri = strstr(where, "://") != NULL;
+    if (is_failure) {
+        (void)db_fail("%.*s: %s", text != NULL ? (int)strcspn(text, "\":\n") : 0,
+                      text != NULL ? text : "", hint);
+    }
+    for (PQconninfoOption *o = options; o != NULL && o->keyword != NULL && !is_failure; o++) {
+        is_failure = is_of_password(o, is_uri);
+        if (is_failure) {
+            (void)db_fail("not a %s: %s", o->keyword, hint);
+        }
+    }
+    PQfreemem(text);
+    PQconninfoFree(options);
+    return is_failure;
+}
+
 bool postgres_connect(struct postgres_link *link)
 {
     static const char *const names[] = {"application_name", "connect_timeout", "tcp_user_timeout",
@@ -111,7 +147,7 @@ bool postgres_connect(struct postgres_link *link)
         PQsetNoticeReceiver(link->connection, say_nothing, NULL);
     }
     bool is_there = link->connection != NULL && PQstatus(link->connection) == CONNECTION_OK;
-    if (!is_there) {
+    if (!is_there && !fail_by_text(link->where)) {
         (void)db_fail("%s",
                       link->connection != NULL ? PQerrorMessage(link->connection) : "no memory");
     }

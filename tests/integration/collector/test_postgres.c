@@ -168,6 +168,29 @@ TEST_TIMEOUT(database_that_cannot_be_used_is_named, 90)
     test_run_done(&run);
 }
 
+/* A password that is not written as a URI needs it is read as a host, a port or a name. */
+TEST_TIMEOUT(failures_show_no_password, 90)
+{
+    static const char *const passwords[] = {"tik@tak", "tik%tak", "tik/tak", "tik@tak/tok"};
+    char folder[300], where[100];
+    snprintf(folder, sizeof folder, "%s/data", test_folder());
+    for (unsigned i = 0; i < sizeof passwords / sizeof *passwords; i++) {
+        snprintf(where, sizeof where, "postgresql://nobody:%s@127.0.0.1:1/none", passwords[i]);
+        const char *const argv[] = {program_built("../../collector/sonde-collector"),
+                                    "serve",
+                                    "--data",
+                                    folder,
+                                    "--database",
+                                    where,
+                                    NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 30);
+        CHECK_EQ(run.status, 1);
+        CHECK_CONTAINS(run.err, "are written as %XX");
+        CHECK(strstr(run.err, "tik") == NULL && strstr(run.err, "tak") == NULL);
+        test_run_done(&run);
+    }
+}
+
 /* Both send, one is killed and comes again: each group is told, with one id. */
 TEST_TIMEOUT(each_group_is_told_by_one_collector, 180)
 {
