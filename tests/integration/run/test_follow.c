@@ -122,3 +122,31 @@ TEST(a_child_of_another_libc_runs)
     CHECK_CONTAINS(run.err, "its C library is not glibc");
     test_run_done(&run);
 }
+
+/* Each sonde would be followed by the probe of the other one, for ever. */
+static void check_within(const char *outer, const char *inner)
+{
+    char list[512], command[4096];
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    FILE *file = fopen(list, "w");
+    CHECK(file != NULL && fputs("getppid\n", file) >= 0 && fclose(file) == 0);
+    snprintf(command, sizeof command,
+             "%s/cli/sonde run --quiet %s -- %s/cli/sonde run --quiet %s -- sh -c 'cat; exit 7'",
+             test_build_dir(), outer, test_build_dir(), inner);
+    char *argv[] = {"/bin/sh", "-c", command, NULL};
+    struct test_run run = test_run((const char *const *)argv,
+                                   (const char *[]){"PATH=/usr/bin:/bin", NULL}, "in\n", 40);
+    CHECK_STR(run.out, "in\n");
+    CHECK_EQ(run.status, 7);
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(a_watch_within_a_watch, 180)
+{
+    char record[600];
+    snprintf(record, sizeof record, "--follow --record=%s/list", test_folder());
+    check_within("", "");
+    check_within("--follow", "--follow");
+    check_within(record, "");
+    check_within("", record);
+}
