@@ -21,6 +21,7 @@
 
 struct copying {
     const char *from, *to;
+    struct stat folder; /* `to` */
     struct sonde_error *error;
 };
 
@@ -94,6 +95,10 @@ static enum sonde_status copy_folder(const struct copying *c, const char *name, 
         }
         if (snprintf(below, sizeof below, "%s/%s", name, entry->d_name) >= (int)sizeof below) {
             continue; /* no name of ours is so long */
+        }
+        if (file.st_dev == c->folder.st_dev && file.st_ino == c->folder.st_ino) {
+            status = fail(c->error, SONDE_USAGE, 0, "%.160s: is in a folder that is copied", c->to);
+            continue;
         }
         if (S_ISDIR(file.st_mode)) {
             status = copy_folder(c, below, can_link);
@@ -173,7 +178,7 @@ enum sonde_status copy_data(const char *from, const char *to, bool can_link,
 {
     char path[PATH_MAX];
     struct stat file;
-    const struct copying c = {from, to, ret_error};
+    struct copying c = {.from = from, .to = to, .error = ret_error};
     snprintf(path, sizeof path, "%s/collector.db", from);
     int os_error = stat(path, &file) == 0 ? 0 : errno;
     snprintf(path, sizeof path, "%s/collector", from);
@@ -186,6 +191,9 @@ enum sonde_status copy_data(const char *from, const char *to, bool can_link,
         return fail(ret_error, SONDE_ABSENT, os_error, "%.160s", path);
     }
     enum sonde_status status = begin_folder(to, ret_error);
+    if (status == SONDE_OK && stat(to, &c.folder) != 0) {
+        status = fail(ret_error, SONDE_OS, errno, "%.160s", to);
+    }
     if (status == SONDE_OK) {
         status = copy_folder(&c, "journal", false);
     }

@@ -26,8 +26,11 @@ TEST_TIMEOUT(backup_has_all_that_was_acknowledged, 120)
         "$COLLECTOR backup --data data copy | "
         "grep -o 'all sound: copy'; [ $(wc -l <acknowledged) -gt $(wc -l <before) ] && "
         "echo meanwhile; kill %1; wait 2>/dev/null; "
-        "$COLLECTOR backup --data data copy 2>&1; echo $?",
-        "all sound: copy\nmeanwhile\nsonde-collector backup: copy: is not empty\n2\n");
+        "$COLLECTOR backup --data data copy 2>&1; echo $?; "
+        "timeout 20 $COLLECTOR backup --data copy copy/blobs/again 2>&1; echo $?; "
+        "rm -rf copy/blobs/again",
+        "all sound: copy\nmeanwhile\nsonde-collector backup: copy: is not empty\n2\n"
+        "sonde-collector backup: copy/blobs/again: is in a folder that is copied\n2\n");
     collector_stop(&run);
     check_script(&run,
                  "$COLLECTOR restore --data again copy | grep -o 'all sound: again'; "
