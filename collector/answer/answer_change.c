@@ -46,9 +46,11 @@ static bool parse_time(const char *text, uint64_t *ret_ns)
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct tm parts = {0};
         const char *end = strptime(text, formats[i], &parts);
+        int day = parts.tm_mday;
         time_t seconds = end != NULL ? timegm(&parts) : -1;
-        if (seconds > 0 && seconds < INT64_MAX / 1000000000 &&
-            (*end == '\0' || strcmp(end, "Z") == 0)) {
+        struct tm same; /* of the 30th of February it is another day */
+        if (seconds > 0 && seconds < INT64_MAX / 1000000000 && gmtime_r(&seconds, &same) != NULL &&
+            same.tm_mday == day && (*end == '\0' || strcmp(end, "Z") == 0)) {
             *ret_ns = (uint64_t)seconds * 1000000000u;
             return true;
         }
@@ -65,6 +67,10 @@ static bool read_until(struct http_request *request, struct state_mark *mark)
     }
     if (time[0] != '\0' && !parse_time(time, &mark->until_ns)) {
         (void)http_refuse(request, 400, "until: a time is expected, as 2026-12-01T08:00Z");
+        return false;
+    }
+    if (time[0] != '\0' && mark->until_ns <= mark->since_ns) {
+        (void)http_refuse(request, 400, "until: a time to come is expected");
         return false;
     }
     mark->until_count = count[0] != '\0' ? (uint64_t)answer_number(count) : 0;

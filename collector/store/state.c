@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- versions --- */
+
+enum { VERSION_TEXT = 256 }; /* of longer ones the begin is compared */
 
 struct version {
     const char *numbers, *rest; /* rest: the text after the numbers */
@@ -40,9 +43,42 @@ static uint64_t next_number(const struct version *version, const char **at)
     return number;
 }
 
+/* The part behind "app@", as Sentry's SDKs name a release, if both are of one app. */
+static void skip_app(const char **one, const char **other)
+{
+    size_t size = strcspn(*one, "@");
+    if ((*one)[size] == '@' && strncmp(*one, *other, size + 1) == 0) {
+        *one += size + 1;
+        *other += size + 1;
+    }
+}
+
+/* Of one version, by the numbers behind "+". False: they have others there, which have no order. */
+static bool compare_builds(const struct version *a, const struct version *b, int *ret_order)
+{
+    static const char numbers[] = "0123456789.";
+    const char *one = strchr(a->rest, '+'), *other = strchr(b->rest, '+');
+    if (one == NULL || other == NULL || strcmp(one, other) == 0) {
+        return true;
+    }
+    *ret_order = strverscmp(one + 1, other + 1);
+    return one[1 + strspn(one + 1, numbers)] == '\0' &&
+           other[1 + strspn(other + 1, numbers)] == '\0';
+}
+
+/* By what is behind "-", up to a "+". */
+static int compare_before(const char *one, const char *other)
+{
+    char a[VERSION_TEXT], b[VERSION_TEXT];
+    snprintf(a, sizeof a, "%.*s", (int)strcspn(one, "+"), one);
+    snprintf(b, sizeof b, "%.*s", (int)strcspn(other, "+"), other);
+    return strverscmp(a, b);
+}
+
 bool state_compare_versions(const char *one, const char *other, int *ret_order)
 {
     struct version a, b;
+    skip_app(&one, &other);
     if (!parse_version(one, &a) || !parse_version(other, &b)) {
         return false;
     }
@@ -54,9 +90,9 @@ bool state_compare_versions(const char *one, const char *other, int *ret_order)
         }
     }
     bool is_before_a = *a.rest == '-', is_before_b = *b.rest == '-';
-    *ret_order = is_before_a && is_before_b ? strverscmp(a.rest, b.rest)
+    *ret_order = is_before_a && is_before_b ? compare_before(a.rest, b.rest)
                                             : (int)is_before_b - (int)is_before_a;
-    return true;
+    return *ret_order != 0 || compare_builds(&a, &b, ret_order);
 }
 
 /* --- states --- */

@@ -36,7 +36,8 @@ struct state_event {
 enum state state_after(const struct state_mark *mark, const struct state_event *event);
 
 /* Compare two versions, "1.10.2" after "1.9" and after "1.10.2-rc1" (semver.org 2.0.0, 11, with any
- * count of numbers and an optional "v"). Returns false if one of them is no version. */
+ * count of numbers and an optional "v"), "app@1.10" after "app@1.9", and "1.9+11" after "1.9+2".
+ * Returns false if one of them is no version, or they differ by a text behind "+" only. */
 bool state_compare_versions(const char *one, const char *other, int *ret_order);
 
 #endif

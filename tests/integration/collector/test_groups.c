@@ -84,6 +84,9 @@ TEST_TIMEOUT(fields_that_do_not_fit_change_nothing, 90)
                         "change 1 -d state=resolved -d assignee=$long; "
                         "change 1 -d state=resolved -d next=1%00; "
                         "change 1 -d state=ignored -d until=2262-04-12; "
+                        "change 1 -d state=ignored -d until=2026-02-30; "
+                        "change 1 -d state=ignored -d until=2031-02-29; cat answer; "
+                        "change 1 -d state=ignored -d until=2020-01-02; cat answer; "
                         "change 1 -d state=ignored -d until_count=-1; "
                         "change 1 -d state=ignored -d until_count=1x; "
                         "change 1 -d assignee=a%0akey; change 1 -d assignee=a%1b; "
@@ -93,7 +96,9 @@ TEST_TIMEOUT(fields_that_do_not_fit_change_nothing, 90)
                         "member assignee; get /api/projects/default/groups/1x | cut -d: -f1; "
                         "change 1 -d state=ignored -d until=2262-04-11 -d assignee=%c3%bc; "
                         "member assignee; member until",
-                 "400\n400\n400\n400\n400\n400\n400\n400\n400\n{\"error\": \"assignee: at most 199 "
+                 "400\n400\n400\n400\n400\n400\n{\"error\": \"until: a time is expected, as "
+                 "2026-12-01T08:00Z\"}\n400\n{\"error\": \"until: a time to come is expected\"}\n"
+                 "400\n400\n400\n400\n400\n{\"error\": \"assignee: at most 199 "
                  "bytes of UTF-8 without control characters are expected\"}\n404\n404\n400\n"
                  "\"state\":\"open\"\n\"assignee\":\"\"\n{\"error\"\n200\n\"assignee\":\"\u00fc\"\n"
                  "\"until\":\"2262-04-11T00:00:00.000000000Z\"\n");

@@ -25,6 +25,12 @@ TEST(versions_have_an_order)
     }
     CHECK_EQ(order_of("1.2.0", "1.2"), 0);
     CHECK_EQ(order_of("1.2+linux", "1.2"), 0);
+    CHECK_EQ(order_of("1.2+9", "1.2+10"), -1);
+    CHECK_EQ(order_of("1.2-rc.2+9", "1.2-rc.10+1"), -1);
+    CHECK_EQ(order_of("1.2-rc.2+1.9", "1.2-rc.2+1.10"), -1);
+    CHECK_EQ(order_of("shop@1.9", "shop@1.10"), -1);
+    CHECK(!state_compare_versions("shop@1.9", "cart@1.10", &order));
+    CHECK(!state_compare_versions("1.2+cafe", "1.2+beef", &order));
     CHECK(!state_compare_versions("1.2", "deadbeef", &order));
     CHECK(!state_compare_versions("1..2", "1.2", &order));
     CHECK(!state_compare_versions("", "1.2", &order));
@@ -61,6 +67,8 @@ TEST(resolved_in_a_build_regresses_by_it_and_later_ones)
     CHECK_EQ(after(STATE_RESOLVED_IN, "1.10", event_of("1.9", 199)), STATE_RESOLVED_IN);
     CHECK_EQ(after(STATE_RESOLVED_IN, "1.10", event_of("1.10", 10)), STATE_REGRESSED);
     CHECK_EQ(after(STATE_RESOLVED_IN, "1.10", event_of("1.11", 10)), STATE_REGRESSED);
+    CHECK_EQ(after(STATE_RESOLVED_IN, "1.9+6", event_of("1.9+5", 199)), STATE_RESOLVED_IN);
+    CHECK_EQ(after(STATE_RESOLVED_IN, "1.9+cafe", event_of("1.9+beef", 140)), STATE_RESOLVED_IN);
     /* no versions: the one that was first seen later is later */
     struct state_event event = event_of("cafe", 140);
     CHECK_EQ(after(STATE_RESOLVED_IN, "beef", event), STATE_RESOLVED_IN);
