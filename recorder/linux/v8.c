@@ -59,15 +59,18 @@ void recorder_look_for_v8(void)
 {
     static bool is_found;
     uint64_t start = 0, end = 0;
-    const void *stated = is_found ? NULL : dlsym(RTLD_DEFAULT, "v8dbg_off_fp_function");
     if (is_found) {
         return;
     }
+    const void *stated = dlsym(RTLD_DEFAULT, "v8dbg_off_fp_function");
+    const void *other = stated == NULL ? dlsym(RTLD_DEFAULT, "napi_create_function") : NULL;
+    is_found = stated != NULL || other != NULL;
     if (stated != NULL) {
-        is_found = true;
         find_own_code(&start, &end);
         sonde__capture_expect_records(start, end);
         begin((uint64_t)(uintptr_t)stated);
+    } else if (other != NULL) { /* an engine that is not read (runtime.c) */
+        begin((uint64_t)(uintptr_t)other);
     }
     (void)dlerror(); /* not the program's error */
 }

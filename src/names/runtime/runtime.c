@@ -281,7 +281,7 @@ struct found {
     uint64_t runtime, loop, loop_bytes;
     bool has_runtime, has_loop;
     uint32_t version; /* PY_VERSION_HEX, or that of the oldest release with all symbols found */
-    bool is_old, is_2, is_pypy;
+    bool is_old, is_2, is_pypy, is_node_like, is_bun;
     struct v8_stated v8;
 };
 
@@ -295,13 +295,27 @@ static void note_other(const char *name, struct found *found)
     found->is_pypy |= strcmp(name, "PyPyType_Ready") == 0;
 }
 
-/* There is no _PyRuntime. Returns UNSUPPORTED: another interpreter; ABSENT: none. */
+/* What defines Node-API runs JavaScript, by whatever engine. */
+static bool is_node_api(const char *name)
+{
+    return name[0] == 'n' && strcmp(name, "napi_create_function") == 0;
+}
+
+static const char *name_unread(const struct found *found)
+{
+    return found->is_pypy ? "PyPy is not known"
+           : found->is_old
+               ? (found->is_2 ? "Python 2 is not known" : "Python 3.6 and older are not known")
+           : found->is_bun ? "Bun is not known"
+           : found->is_node_like && !found->v8.is_v8
+               ? "no symbol tells the layout of its JavaScript engine"
+               : NULL;
+}
+
+/* There is no runtime that can be read. Returns UNSUPPORTED: another interpreter; ABSENT: none. */
 static enum sonde_status refuse(const struct found *found, struct sonde_error *ret_error)
 {
-    const char *what = found->is_pypy   ? "PyPy is not known"
-                       : !found->is_old ? NULL
-                       : found->is_2    ? "Python 2 is not known"
-                                        : "Python 3.6 and older are not known";
+    const char *what = name_unread(found);
     return what != NULL ? sonde__base_fail(ret_error, SONDE_UNSUPPORTED, what, NULL, 0, 0)
                         : SONDE_ABSENT;
 }
@@ -350,6 +364,7 @@ static void note_symbols(const struct sonde__elf *elf, const struct sonde__elf_s
         } else if (v8_is_near(name) && symbol.section != SONDE__SHN_UNDEF) {
             v8_note(&found->v8, elf, &symbol);
         }
+        found->is_node_like |= symbol.section != SONDE__SHN_UNDEF && is_node_api(name);
     }
 }
 
@@ -360,6 +375,7 @@ static bool find_symbols(const struct sonde__elf *elf, struct found *found)
     if (sonde__elf_dynamic_symbols(elf, &table)) {
         note_symbols(elf, &table, found);
     }
+    found->is_bun = found->is_node_like && sonde__elf_section_by_name(elf, ".bun", &section);
     bool has_section = sonde__elf_section_by_name(elf, ".PyRuntime", &section);
     if (!found->has_runtime && has_section) {
         found->runtime = section.vaddr;
@@ -481,7 +497,8 @@ enum sonde_status sonde__runtime_plan_v8(const struct sonde__elf *elf, struct v8
 {
     struct found found = {0};
     (void)find_symbols(elf, &found);
-    return found.v8.is_v8 ? v8_layout_of(&found.v8, ret_layout, ret_error) : SONDE_ABSENT;
+    return found.v8.is_v8 ? v8_layout_of(&found.v8, ret_layout, ret_error)
+                          : refuse(&found, ret_error);
 }
 
 enum sonde_status sonde__runtime_open(const struct sonde__elf *elf, uint64_t bias,

@@ -29,6 +29,7 @@ set(sources
     watch_stalled.c
     watch_summary.c
     watch_supervise.c
+    watch_unread.c
     watch_watchdog.c
     watch_workers.c
     watch_writer.c

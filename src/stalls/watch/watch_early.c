@@ -9,6 +9,7 @@
 #include "target.h"
 #include "watch_most.h"
 #include "watch_shared.h"
+#include "watch_unread.h"
 
 #define MS 1000000ull
 
@@ -110,6 +111,7 @@ static void report(struct sonde__watch_session *s, struct sonde__watch_loop *loo
     s->stalls++;
     s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
     sonde__decide_turns_add(&s->turns, duration_ns);
+    sonde__watch_print_scripts(s, &kept->stall);
     sonde__watch_writer_stall(s->writer, &kept->stall, &kept->ended);
     sonde__watch_print_most(s, kept->ended.tid, duration_ns, kept->most_ns);
 }

@@ -129,6 +129,7 @@ struct sonde__watch_session {
     uint64_t sampler_retry_ns; /* when to try again to read the program */
     bool sampler_printed;
     bool debugger_printed; /* it was said that one is attached */
+    bool scripts_printed;  /* it was said that the program's interpreter is not read */
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     uint64_t marked_ns;    /* stirred_ns at the last check of it that was left out */
     bool replaced;         /* the program has executed another one */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_stalled.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +18,7 @@
 #include "watch_sampler.h"
 #include "watch_sampling.h"
 #include "watch_scopes.h"
+#include "watch_unread.h"
 
 #define MS 1000000ull
 /* The counters tell of a stall if they were read at most this part of it before its end. */
@@ -154,25 +154,6 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
     notify_begin(s, loop);
 }
 
-/* Report why a stall has no stack or lacks samples, each reason once per watch. */
-static void print_unread(struct sonde__watch_session *s, const struct sonde__sampler_stall *stall)
-{
-    const char *note = NULL;
-    bool seen = false;
-    for (uint32_t n = 0; n < stall->count; n++) {
-        const struct sonde__sample *sample = &stall->samples[n].sample;
-        const char *why = sample->capture.note;
-        seen = seen || sample->stack.count > 0;
-        note = sample->stack.count == 0 && why[0] != '\0' ? why : note;
-    }
-    if (note != NULL && !seen) {
-        sonde__watch_print(s->writer, "stacks cannot be read: %s", note);
-    } else if (note != NULL && strcmp(note, s->unread) != 0) {
-        snprintf(s->unread, sizeof s->unread, "%s", note);
-        sonde__watch_print(s->writer, "a part of the samples is missing: %s", note);
-    }
-}
-
 /* Code that is no loop may wait on a condition or sleep repeatedly, and then go on with something
  * else. Only a return to the same wait proves that it was a loop. A thread that hangs until it is
  * killed is reported, too; if the program exits by itself, the thread has left its loop. */
@@ -193,6 +174,7 @@ static void push_stall(struct sonde__watch_session *s, const struct sonde__watch
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
     }
+    sonde__watch_print_scripts(s, stall);
     sonde__watch_writer_stall(s->writer, stall, &ended);
 }
 
@@ -248,7 +230,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     sonde__sampler_load_end(&loop->load, s->pid, loop->tid, d->since_ns, end_ns,
                             sonde__host_monotonic_ns(), &stall->load);
     stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
-    print_unread(s, stall);
+    sonde__watch_print_unread(s, stall);
     if (early) {
         const struct sonde__entry_ended ended = make_ended(s, loop, NULL, duration_ns, false);
         sonde__watch_early_keep(s, loop, stall, &ended, d->since_ns, duration_ns + d->doubt_ns);
