@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base_text.h"
+#include "clock.h"
 #include "linux/linux_syscall.h"
 #include "os.h"
 
@@ -97,7 +98,7 @@ static bool supervisor_is_gone(const struct sonde__probe_page *page)
 
 static void begin_wait(const struct sonde__probe_page *page, bool confined, struct timespec *limit)
 {
-    clock_gettime(CLOCK_MONOTONIC, limit);
+    (void)preload_clock(CLOCK_MONOTONIC, limit);
     if (!confined) {
         limit->tv_sec += page->plugin != 0 ? EXIT_WAIT_RECORD_S : EXIT_WAIT_S;
         return;
@@ -112,7 +113,7 @@ static void begin_wait(const struct sonde__probe_page *page, bool confined, stru
 static bool is_over(const struct timespec *limit)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)preload_clock(CLOCK_MONOTONIC, &now);
     return now.tv_sec > limit->tv_sec ||
            (now.tv_sec == limit->tv_sec && now.tv_nsec >= limit->tv_nsec);
 }
@@ -127,7 +128,7 @@ static void wait_for_report(int status, void *unused)
     if (page == NULL) {
         return;
     }
-    clock_gettime(CLOCK_MONOTONIC, &limit);
+    (void)preload_clock(CLOCK_MONOTONIC, &limit);
     atomic_store_explicit(&page->exited_ns,
                           (uint64_t)limit.tv_sec * 1000000000u + (uint64_t)limit.tv_nsec,
                           memory_order_seq_cst);

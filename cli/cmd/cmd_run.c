@@ -16,6 +16,7 @@
 #include "cli_upload.h"
 #include "cmd.h"
 #include "entry_equal.h"
+#include "host_clock.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_self.h"
@@ -327,6 +328,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
                                         .equal_max = SONDE__ENTRY_EQUAL_DEFAULT}};
     struct sonde__watch_options *o = &request.watch;
     struct sonde__cli_operands operands;
+    sonde__host_use_kernels_clock();
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = take_program(command, &operands, o->root != 0 || request.join != NULL, o);

@@ -12,6 +12,7 @@
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "entry_equal.h"
+#include "host_clock.h"
 #include "watch_each.h"
 #include "watch_options.h"
 
@@ -162,6 +163,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct sonde__cli_operands operands;
     static struct sonde__cli_symbols symbols;
     int32_t pids[SONDE__CLI_WATCHES_MAX] = {0};
+    sonde__host_use_kernels_clock();
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = check(command, &request);

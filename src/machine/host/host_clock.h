@@ -15,6 +15,11 @@
 
 uint64_t sonde__host_unix_ns(void); /* since 1970 */
 uint64_t sonde__host_monotonic_ns(void);
+/* Read the monotonic clock by the kernel: a library that is preloaded may give another time for
+ * libc's (libfaketime), and a supervisor compares its clock with that of its program's probe, which
+ * is the kernel's. Not in a program that is watched from inside: its stamps are by libc's clock.
+ * Context: start-up, one thread. */
+void sonde__host_use_kernels_clock(void);
 uint64_t sonde__host_cpu_ns(void); /* CPU time of this thread */
 
 /* How often this thread has waited, in all: each stop of its process adds a wait. All 0: unknown.

@@ -537,3 +537,45 @@ TIMED_TEST(stalls_are_fitted_to_a_terminal, 120)
     }
     test_run_done(&run);
 }
+
+/* libfaketime gives libc's clocks another time, also those of sonde. */
+TEST(clocks_that_a_library_changed)
+{
+    char library[600];
+#ifdef SONDE_SANITIZED
+    SKIP("a sanitizer's runtime must be the first library");
+#endif
+    set_paths();
+    snprintf(library, sizeof library, "LD_PRELOAD=%s/tests/integration/run/librun_other_clock.so",
+             test_build_dir());
+    const char *argv[] = {sonde_path, "run",     stall_option(), "--",
+                          loop_path,  "idle:20", "idle:20",      "idle:20",
+                          "idle:20",  "idle:20", "idle:20",      turn_with_slack("sleep:600"),
+                          "idle:20",  NULL};
+    const char *env[] = {library, NULL};
+    struct test_run run = test_run(argv, env, NULL, 60);
+    CHECK_EQ(count(run.err, "\nstall "), 1);
+    CHECK_CONTAINS(run.err,
+                   test_slack() == 1 ? "long turns: 1 of 500 ms to 1.00 s\n" : ", 1 stall");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    const char *inside[] = {sonde_path,
+                            "run",
+                            stall_option(),
+                            "--",
+                            "env",
+                            library,
+                            loop_path,
+                            "idle:20",
+                            "idle:20",
+                            "idle:20",
+                            "idle:20",
+                            "idle:20",
+                            "idle:20",
+                            turn_with_slack("exit:600"),
+                            NULL};
+    run = test_run(inside, NULL, NULL, 60);
+    CHECK_CONTAINS(run.err, ", 1 stall");
+    CHECK_CONTAINS(run.err, "until the program ended");
+    test_run_done(&run);
+}

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_clock.h"
 
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <time.h>
+
+#include "os.h"
+
+static bool is_kernels;
+
+void sonde__host_use_kernels_clock(void)
+{
+    is_kernels = true;
+}
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -13,7 +23,7 @@ static uint64_t read_clock(clockid_t clock)
 
 uint64_t sonde__host_monotonic_ns(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return is_kernels ? sonde__os_now_ns() : read_clock(CLOCK_MONOTONIC);
 }
 
 uint64_t sonde__host_cpu_ns(void)
