@@ -81,7 +81,7 @@ struct sonde__probe_candidate {
     uint32_t seen;    /* number of the last wait among the thread's */
     uint64_t turns;   /* of the loop at that wait */
     uint64_t first_ns; /* the first wait */
-    uint64_t paths[2]; /* of the last waits, different ones */
+    uint64_t paths[2]; /* of the last waits, different ones; of an epoll descriptor: their places */
     uint32_t alike;    /* waits in a row of one of these */
     bool varied;       /* was taken for the loop, but is called from too many places */
     bool waited;       /* it has not only asked (timeout 0) */

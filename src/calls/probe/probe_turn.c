@@ -132,6 +132,24 @@ static void note_path(struct sonde__probe_candidate *c, uint64_t path)
     }
 }
 
+/* An epoll descriptor is the loop's own, and may be waited on from a few places, which come again:
+ * asyncio.run() waits for its task in one, and in another one closes what is left. So three places,
+ * the outermost and the last others, are no movement; more are: callers everywhere. */
+static bool comes_back(struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
+{
+    if (wait->kind != SONDE__PROBE_EPOLL) {
+        return false;
+    }
+    bool known = sonde__probe_is_near(c->sp, wait->sp) ||
+                 sonde__probe_is_near(c->paths[0], wait->sp) ||
+                 sonde__probe_is_near(c->paths[1], wait->sp);
+    if (!known) {
+        c->paths[1] = c->paths[0];
+        c->paths[0] = wait->sp;
+    }
+    return known;
+}
+
 /* One more wait of `c`, perhaps further out. */
 static void note_place(struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
 {
@@ -140,7 +158,7 @@ static void note_place(struct sonde__probe_candidate *c, const struct sonde__pro
     c->kind = wait->kind;
     c->waited = c->waited || !wait->instant;
     if (c->last_sp != 0 && !sonde__probe_is_near(c->last_sp, wait->sp)) {
-        c->moves++;
+        c->moves += !comes_back(c, wait);
         c->steady = 0;
     }
     c->last_sp = wait->sp;

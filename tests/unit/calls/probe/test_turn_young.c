@@ -260,3 +260,33 @@ TEST(a_pause_inside_what_only_asks_is_not_the_loop)
     }
     CHECK_EQ(slot->loop.kind, POLL);
 }
+
+/* --- a loop that is made again and again --- */
+
+static void wait_in_turn(uint32_t kind, uint64_t places, unsigned waits)
+{
+    for (uint64_t i = 0; i < waits; i++) {
+        struct sonde__probe_wait wait = wait_of(kind, 3, 0x400500, 0x7000 - i % places * 0x400);
+        (void)wait_for(&wait, 1000000);
+    }
+}
+
+/* asyncio.run() over and over: each waits for its task, then further in for what it closes. */
+TEST(epoll_loop_that_comes_back_to_its_places_is_kept)
+{
+    wait_in_turn(SONDE__PROBE_EPOLL, 1, 3);
+    wait_in_turn(SONDE__PROBE_EPOLL, 3, 180);
+    CHECK_EQ(slot->loop.kind, SONDE__PROBE_EPOLL);
+    CHECK_EQ(slot->loop_changes, 0);
+    wait_in_turn(SONDE__PROBE_EPOLL, 5, 400); /* and from everywhere */
+    CHECK_EQ(slot->loop.kind, SONDE__PROBE_NONE);
+}
+
+/* What polls one descriptor from two places may be a library that others call. */
+TEST(poll_loop_that_comes_back_to_its_places_is_forgotten)
+{
+    wait_in_turn(POLL, 1, 3);
+    CHECK_EQ(slot->loop.kind, POLL);
+    wait_in_turn(POLL, 2, 12);
+    CHECK_EQ(slot->loop.kind, SONDE__PROBE_NONE);
+}
