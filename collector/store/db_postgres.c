@@ -82,18 +82,20 @@ static PGresult *run_once(struct postgres *p, struct statement *s)
         return postgres_copy_send(&s->copy, connection, s->text);
     }
     if (s->name[0] == '\0') {
-        return PQexecParams(connection, s->text, v->count, v->types, v->texts, v->sizes, v->formats,
-                            0);
+        return postgres_wait(&p->link, PQsendQueryParams(connection, s->text, v->count, v->types,
+                                                         v->texts, v->sizes, v->formats, 0));
     }
     if (s->epoch != p->link.epoch) {
-        PGresult *result = PQprepare(connection, s->name, s->text, v->count, v->types);
+        PGresult *result = postgres_wait(
+            &p->link, PQsendPrepare(connection, s->name, s->text, v->count, v->types));
         if (PQresultStatus(result) != PGRES_COMMAND_OK) {
             return result;
         }
         PQclear(result);
         s->epoch = p->link.epoch;
     }
-    return PQexecPrepared(connection, s->name, v->count, v->texts, v->sizes, v->formats, 0);
+    return postgres_wait(&p->link, PQsendQueryPrepared(connection, s->name, v->count, v->texts,
+                                                       v->sizes, v->formats, 0));
 }
 
 /* Send it. Beside transactions, again if the connection was lost. */
@@ -104,6 +106,12 @@ static enum db_result run(struct postgres *p, struct statement *s)
     }
     s->row = -1;
     s->result = run_once(p, s);
+    if (p->link.has_hung) {
+        PQclear(s->result);
+        s->result = NULL;
+        postgres_give_up(&p->link);
+        return DB_FAILED;
+    }
     if (!p->is_in_transaction && PQstatus(p->link.connection) != CONNECTION_OK &&
         postgres_connect(&p->link)) {
         PQclear(s->result);

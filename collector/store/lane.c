@@ -13,6 +13,9 @@ void store_limit_steps(struct store *store, uint64_t steps)
     for (unsigned i = 1; i < STORE_LANES; i++) {
         store->lanes[i].db->kind->bound(store->lanes[i].db, steps);
     }
+    if (store->is_shared) { /* threads for HTTP wait for it, too */
+        store->lanes[0].db->kind->bound(store->lanes[0].db, 0);
+    }
 }
 
 struct store_asking store_ask(struct store *store, const char *text)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "postgres_link.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define SECOND_NS      1000000000u
+#define MS_NS          1000000u
 #define OLDEST_VERSION 150000 /* as libpq has it: 15.0 */
 
 /* What each connection needs, also if the server's configuration says something else. A collector
@@ -45,9 +48,61 @@ enum db_result postgres_look(struct postgres_link *link, const PGresult *result)
     return state != NULL && strcmp(state, "57014") == 0 ? DB_LONG : DB_FAILED; /* query_canceled */
 }
 
+/* The server ends a question by itself; one that cannot is not waited for. */
+enum { PATIENCE_MS = 2000, BOUND_MS = 8000 };
+
+/* Wait until there is something to read. False: the time is over. */
+static bool await(PGconn *connection, uint64_t until_ns)
+{
+    struct pollfd one = {.fd = PQsocket(connection), .events = POLLIN};
+    for (;;) {
+        uint64_t at_ns = now_ns();
+        if (at_ns >= until_ns) {
+            return false;
+        }
+        uint64_t left_ms = (until_ns - at_ns) / MS_NS + 1;
+        if (poll(&one, 1, left_ms < 60000 ? (int)left_ms : 60000) > 0) {
+            return true;
+        }
+    }
+}
+
+PGresult *postgres_wait(struct postgres_link *link, int is_sent)
+{
+    PGconn *c = link->connection;
+    PGresult *last = NULL;
+    uint64_t until_ns = link->wait_ms != 0 ? now_ns() + link->wait_ms * MS_NS : UINT64_MAX;
+    while (is_sent == 1) {
+        while (!link->has_hung && PQisBusy(c) != 0) {
+            link->has_hung = !await(c, until_ns);
+            if (link->has_hung) {
+                (void)shutdown(PQsocket(c), SHUT_RDWR); /* libpq finds it closed */
+            } else if (PQconsumeInput(c) == 0) {
+                break;
+            }
+        }
+        PGresult *result = PQgetResult(c);
+        if (result == NULL) {
+            break;
+        }
+        PQclear(last);
+        last = result;
+    }
+    return last;
+}
+
+void postgres_give_up(struct postgres_link *link)
+{
+    postgres_disconnect(link);
+    link->has_hung = false;
+    link->failed_ns = now_ns();
+    link->rest_ns = 3 * link->wait_ms * MS_NS;
+    (void)db_fail("the database does not answer");
+}
+
 static enum store_status run(struct postgres_link *link, const char *text)
 {
-    PGresult *result = PQexec(link->connection, text);
+    PGresult *result = postgres_wait(link, PQsendQuery(link->connection, text));
     enum db_result done = postgres_look(link, result);
     PQclear(result);
     return done == DB_ROW ? STORE_OK : STORE_FAILED;
@@ -137,7 +192,8 @@ bool postgres_connect(struct postgres_link *link)
     if (link->connection != NULL && PQstatus(link->connection) == CONNECTION_OK) {
         return true;
     }
-    if (link->failed_ns != 0 && now_ns() - link->failed_ns < SECOND_NS) {
+    uint64_t from_ns = now_ns();
+    if (link->failed_ns != 0 && from_ns - link->failed_ns < link->rest_ns) {
         (void)db_fail("the database does not answer");
         return false;
     }
@@ -153,7 +209,9 @@ bool postgres_connect(struct postgres_link *link)
     }
     if (!is_there || !set_up(link)) {
         postgres_disconnect(link);
+        link->has_hung = false;
         link->failed_ns = now_ns();
+        link->rest_ns = SECOND_NS + 3 * (link->failed_ns - from_ns);
         return false;
     }
     link->failed_ns = 0;
@@ -204,6 +262,7 @@ void postgres_bound(struct postgres_link *link, uint64_t most_ms)
 {
     char set[64];
     link->most_ms = most_ms;
+    link->wait_ms = (most_ms != 0 ? most_ms : BOUND_MS) + PATIENCE_MS;
     snprintf(set, sizeof set, "SET statement_timeout = %llu", (unsigned long long)most_ms);
     (void)run(link, set);
 }

@@ -168,6 +168,24 @@ TEST_TIMEOUT(database_that_cannot_be_used_is_named, 90)
     test_run_done(&run);
 }
 
+/* A server that is stopped closes no connection. Who asks is told so after a while, and what needs
+ * no database is answered. */
+TEST_TIMEOUT(server_that_hangs_holds_up_nothing, 120)
+{
+    struct postgres_server server = postgres_start();
+    struct collector_run run = {.folder = "one", .database = server.where};
+    char script[512];
+    collector_begin(&run, NULL);
+    snprintf(script, sizeof script,
+             "PIDS=\"%d $(pgrep -P %d | tr '\\n' ' ')\"; kill -STOP $PIDS; "
+             "post -H \"Authorization: Bearer $INGEST\" --data-binary @$REPORT; "
+             "curl -s -m 5 -o /dev/null -w '%%{http_code}\\n' $URL/healthz; kill -CONT $PIDS",
+             (int)server.pid, (int)server.pid);
+    check_script(&run, script, "503\n200\n");
+    collector_stop(&run);
+    postgres_stop(&server);
+}
+
 /* A password that is not written as a URI needs it is read as a host, a port or a name. */
 TEST_TIMEOUT(failures_show_no_password, 90)
 {
