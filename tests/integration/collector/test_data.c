@@ -22,7 +22,9 @@ TEST_TIMEOUT(backup_has_all_that_was_acknowledged, 120)
         &run,
         "timeout 100 python3 $SENDERS $URL $INGEST $REPORT acknowledged >>out 2>&1 & "
         "for i in $(seq 1000); do [ $(cat acknowledged 2>/dev/null | wc -l) -ge 200 ] && break; "
-        "sleep 0.02; done; grep -x '[0-9a-f]\\{32\\}' acknowledged >before; "
+        "sleep 0.02; done; for i in $(seq 1000); do get /metrics | "
+        "grep -q '^sonde_collector_reports_stored_total [1-9]' && break; sleep 0.02; done; "
+        "grep -x '[0-9a-f]\\{32\\}' acknowledged >before; "
         "$COLLECTOR backup --data data copy | "
         "grep -o 'all sound: copy'; [ $(wc -l <acknowledged) -gt $(wc -l <before) ] && "
         "echo meanwhile; kill %1; wait 2>/dev/null; "
