@@ -101,6 +101,13 @@ static const char *make_command(const char *command, struct text *t)
     return command;
 }
 
+static void count_command(const char *command)
+{
+    if (command != NULL) {
+        preload_count_stranger();
+    }
+}
+
 PRELOAD_EXPORT int system(const char *command)
 {
     static struct preload_cell cell
@@ -113,6 +120,7 @@ PRELOAD_EXPORT int system(const char *command)
         return -1;
     }
     if (!preload_follow_all) {
+        count_command(command);
         return real(command);
     }
     int saved = errno;
@@ -139,6 +147,7 @@ PRELOAD_EXPORT FILE *popen(const char *command, const char *mode)
         return NULL;
     }
     if (!preload_follow_all) {
+        count_command(command);
         return real(command, mode);
     }
     int saved = errno;

@@ -64,7 +64,9 @@ static int execute(const char *path, char *const argv[], char *const envp[])
     if (preload_follows_exec()) {
         follow(path, argv, envp);
     }
+    bool stranger = preload_begin_stranger();
     int result = real(path, argv, envp);
+    preload_end_stranger(stranger);
     preload_stay_in_program();
     return result;
 }
@@ -80,7 +82,9 @@ static int execute_by_name(const char *name, char *const argv[], char *const env
     if (preload_follows_exec()) {
         follow_by_name(name, argv, envp);
     }
+    bool stranger = preload_begin_stranger();
     int result = real(name, argv, envp);
+    preload_end_stranger(stranger);
     preload_stay_in_program();
     return result;
 }
@@ -224,6 +228,14 @@ static __attribute__((noinline)) int follow_spawn(spawn_function plain, pid_t *p
     return plain(pid, path, actions, attributes, argv, envp);
 }
 
+static int count_spawned(int error)
+{
+    if (error == 0) {
+        preload_count_stranger();
+    }
+    return error;
+}
+
 PRELOAD_EXPORT int posix_spawn(pid_t *pid, const char *path,
                                const posix_spawn_file_actions_t *actions,
                                const posix_spawnattr_t *attributes, char *const argv[],
@@ -235,7 +247,7 @@ PRELOAD_EXPORT int posix_spawn(pid_t *pid, const char *path,
         return ENOSYS;
     }
     return preload_follow_all ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
-                              : real(pid, path, actions, attributes, argv, envp);
+                              : count_spawned(real(pid, path, actions, attributes, argv, envp));
 }
 
 PRELOAD_EXPORT int posix_spawnp(pid_t *pid, const char *name,
@@ -251,5 +263,5 @@ PRELOAD_EXPORT int posix_spawnp(pid_t *pid, const char *name,
     }
     return preload_follow_all && preload_find(name, path)
                ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
-               : real(pid, name, actions, attributes, argv, envp);
+               : count_spawned(real(pid, name, actions, attributes, argv, envp));
 }

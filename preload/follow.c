@@ -187,6 +187,29 @@ void preload_count_missed(enum sonde__probe_missed reason)
     atomic_fetch_or_explicit(&preload_follow->reasons, (uint32_t)reason, memory_order_relaxed);
 }
 
+void preload_count_stranger(void)
+{
+    if (preload_follow != NULL && !preload_follow_all) {
+        atomic_fetch_add_explicit(&preload_follow->strangers, 1, memory_order_relaxed);
+    }
+}
+
+bool preload_begin_stranger(void)
+{
+    if (preload_follow == NULL || preload_follow_all || is_own_process()) {
+        return false;
+    }
+    preload_count_stranger();
+    return true;
+}
+
+void preload_end_stranger(bool begun)
+{
+    if (begun) {
+        atomic_fetch_sub_explicit(&preload_follow->strangers, 1, memory_order_relaxed);
+    }
+}
+
 bool preload_may_follow(char *const envp[])
 {
     if (is_newly_confined()) {

@@ -156,6 +156,13 @@ bool preload_make_command(const char *path, char *const argv[], char *const envp
 /* May a program with this `envp` be followed now? If not, it is counted. */
 bool preload_may_follow(char *const envp[]);
 void preload_count_missed(enum sonde__probe_missed reason);
+/* Does a child that is not followed execute a program? Then count it: afterwards there is nobody
+ * left to. */
+bool preload_begin_stranger(void);
+/* The call has failed. */
+void preload_end_stranger(bool begun);
+/* This process has made a child that executes a program and is not followed. */
+void preload_count_stranger(void);
 /* Find the file that execvp() would execute first, if it can be followed. Preserves errno. */
 #define PRELOAD_PATH_MAX 4096u
 bool preload_find(const char *name, char *ret_path);

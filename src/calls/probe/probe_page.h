@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 20u
+#define SONDE__PROBE_VERSION 21u
 /* Threads that wait in poll, epoll and the like at the same time. The largest program of our
  * tests has a quarter of this. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -225,8 +225,9 @@ struct sonde__probe_follow {
     _Atomic uint32_t workers_lost; /* children that found no free entry */
     uint32_t worker_count;         /* places: SONDE__PROBE_WORKERS, or 0 where memory is limited */
     struct sonde__probe_worker workers[SONDE__PROBE_WORKERS];
-    _Atomic uint32_t missed;  /* programs that were executed without being followed */
-    _Atomic uint32_t reasons; /* SONDE__PROBE_ bits: why */
+    _Atomic uint32_t missed;    /* programs that were executed without being followed */
+    _Atomic uint32_t reasons;   /* SONDE__PROBE_ bits: why */
+    _Atomic uint32_t strangers; /* programs of children, which only FOLLOWS_ALL follows */
     uint32_t words;
     char text[SONDE__PROBE_FOLLOW_BYTES]; /* the first arguments, each NUL-terminated */
 };

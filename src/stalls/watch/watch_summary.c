@@ -200,10 +200,16 @@ static void print_nothing_found(struct sonde__watch_session *s, const struct sum
         s->outside == NULL ? "; threads that wait only for work or for time are "
                              "no loops, except the main one"
                            : "");
-    if (sum->most->candidates[0].kind == SONDE__PROBE_CHILD && s->outside == NULL &&
-        !s->options.follow && s->options.root == 0) {
+}
+
+/* A launcher has a loop, too, and the program that matters may be its child. */
+static void print_strangers(struct sonde__watch_session *s)
+{
+    uint32_t count = s->follow != NULL ? atomic_load(&s->follow->strangers) : 0;
+    if (count > 0) {
         sonde__watch_print(s->writer,
-                           "programs that its children execute are watched with --follow");
+                           "its children executed %u program%s, which --follow would watch",
+                           (unsigned)count, sonde__base_plural(count));
     }
 }
 
@@ -274,6 +280,7 @@ void sonde__watch_print_summary(struct sonde__watch_session *s)
     } else if (!replaced) {
         print_nothing_found(s, &sum);
     }
+    print_strangers(s);
     if (s->outside != NULL) {
         print_outside(s);
     }

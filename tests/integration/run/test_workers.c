@@ -112,7 +112,34 @@ TIMED_TEST(what_a_child_executes_is_not, 60)
     struct test_run run = run_script("$SONDE run --stall $STALL -- "
                                      "sh -c '$LOOP idle:20 burn:$((600 * SLACK)) idle:20; true'");
     CHECK_EQ(count(run.err, "\nstall 1: "), 0);
-    CHECK_CONTAINS(run.err, "programs that its children execute are watched with --follow");
+    CHECK_CONTAINS(run.err, "its children executed 1 program, which --follow would watch");
+    test_run_done(&run);
+}
+
+/* Also where the program has a loop of its own, as launchers have. */
+TIMED_TEST(what_children_of_a_launcher_execute_is_counted, 60)
+{
+    static const char launcher[] =
+        "LAUNCH='import asyncio, os, subprocess\n"
+        "async def main():\n"
+        "    for i in range(20): await asyncio.sleep(0.01)\n"
+        "    await (await asyncio.create_subprocess_exec(\"true\")).wait()\n"
+        "    os.system(\"true\")\n"
+        "    os.popen(\"true\").close()\n"
+        "    os.waitpid(os.posix_spawn(\"/bin/true\", [\"true\"], {}), 0)\n"
+        "    try: subprocess.run([\"/nonexistent\"])\n"
+        "    except OSError: pass\n"
+        "asyncio.run(main())'\n";
+    char script[2048];
+    snprintf(script, sizeof script, "%s$SONDE run -- /usr/bin/python3 -c \"$LAUNCH\"", launcher);
+    struct test_run run = run_script(script);
+    CHECK_CONTAINS(run.err, "watched 1 loop");
+    CHECK_CONTAINS(run.err, "its children executed 4 programs, which --follow would watch");
+    test_run_done(&run);
+    snprintf(script, sizeof script, "%s$SONDE run --follow -- /usr/bin/python3 -c \"$LAUNCH\"",
+             launcher);
+    run = run_script(script);
+    CHECK(strstr(run.err, "its children executed") == NULL);
     test_run_done(&run);
 }
 
