@@ -89,6 +89,28 @@ uint32_t hook_kinds_default(void)
     return 1u << DIGEST_STALL | 1u << DIGEST_FINDING | 1u << DIGEST_ERROR;
 }
 
+/* A host, in brackets if it has colons, and perhaps a port. RFC 3986, 3.2. */
+static bool is_host(const char *host, size_t size)
+{
+    const char *end = host + size;
+    bool is_in_brackets = *host == '[';
+    const char *after = memchr(host, is_in_brackets ? ']' : ':', size);
+    if (is_in_brackets && after != NULL) {
+        after++;
+    }
+    if (after == NULL || after == end) {
+        return after != NULL || !is_in_brackets;
+    }
+    uint32_t port = 0;
+    for (const char *digit = after + 1; digit < end && port < 65536; digit++) {
+        if (*digit < '0' || *digit > '9') {
+            return false;
+        }
+        port = 10 * port + (uint32_t)(*digit - '0');
+    }
+    return *after == ':' && port != 0 && port < 65536;
+}
+
 bool hook_is_url(const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -99,7 +121,7 @@ bool hook_is_url(const char *text)
     const char *host = text + scheme;
     size_t size = strcspn(host, "/?");
     return scheme != 0 && size != 0 && strchr(":/?", *host) == NULL &&
-           memchr(host, '@', size) == NULL && strlen(text) <= HOOK_URL_MAX &&
+           memchr(host, '@', size) == NULL && is_host(host, size) && strlen(text) <= HOOK_URL_MAX &&
            text[strspn(text, allowed)] == '\0';
 }
 

@@ -101,8 +101,9 @@ TEST(words_and_addresses_are_checked)
     CHECK(hook_parse_kinds("call", &bits) && bits == 1u << DIGEST_CALL);
     hook_kinds_text(hook_kinds_default(), text);
     CHECK_STR(text, "stall,finding,error");
-    static const char *const good[] = {"http://a", "https://a.example:8443/x/y?z=1&q=%20@",
-                                       "http://[::1]:80/", "http://127.0.0.1/@"};
+    static const char *const good[] = {"http://a",         "https://a.example:8443/x/y?z=1&q=%20@",
+                                       "http://[::1]:80/", "http://127.0.0.1/@",
+                                       "http://[::1]",     "http://a:65535?x"};
     static const char *const bad[] = {"",
                                       "ftp://a",
                                       "file:///etc/passwd",
@@ -116,6 +117,13 @@ TEST(words_and_addresses_are_checked)
                                       "//a",
                                       "HTTP://a",
                                       "http://:80/",
+                                      "http://a:65536/",
+                                      "http://a:0",
+                                      "http://a:",
+                                      "http://a:8x/",
+                                      "http://::1/",
+                                      "http://[::1",
+                                      "http://[::1]80",
                                       "http://?"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         CHECK_STR(hook_is_url(good[i]) ? "good" : good[i], "good");
