@@ -77,7 +77,7 @@ static void set_title(struct digest_event *event)
     if (function != NULL) {
         add_function(event, function, size);
     }
-    for (size_t i = 0; i < 2 && function == NULL && value == NULL; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words && function == NULL && value == NULL; i++) {
         value = last_line(event->why, words[i], &size);
     }
     if (value != NULL) {

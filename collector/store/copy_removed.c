@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Retention goes on while a backup is made: files that the copy of the database has may be removed
  * before they are copied. The database says so before a file goes, so the original is asked: what
- * it has given up is given up in the copy, by the same statements as in store_retain.c. */
+ * it has given up is given up in the copy, of the same tables. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +12,7 @@
 
 #include "blob.h"
 #include "copy.h"
+#include "store_parts.h"
 
 struct removing {
     sqlite3 *original, *copy;
@@ -29,12 +30,11 @@ static int ask(struct removing *r, const void *hash)
 
 static int give_up(struct removing *r, const void *hash)
 {
+#define DROP(table)                                                                                \
+    "DELETE FROM " table " WHERE report IN (SELECT number FROM report WHERE blob = ?1)",
     static const char *const texts[] = {
-        "DELETE FROM event WHERE report IN (SELECT number FROM report WHERE blob = ?1)",
-        "DELETE FROM want WHERE report IN (SELECT number FROM report WHERE blob = ?1)",
-        "DELETE FROM part WHERE report IN (SELECT number FROM report WHERE blob = ?1)",
-        "DELETE FROM sifted WHERE report IN (SELECT number FROM report WHERE blob = ?1)",
-        "UPDATE report SET blob = x'' WHERE blob = ?1"};
+        STORE_OF_FILES(DROP) "UPDATE report SET blob = x'' WHERE blob = ?1"};
+#undef DROP
     int result = SQLITE_DONE;
     for (size_t i = 0; i < sizeof texts / sizeof *texts && result == SQLITE_DONE; i++) {
         sqlite3_stmt *statement = NULL;

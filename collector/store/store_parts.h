@@ -109,6 +109,11 @@ enum store_status store_end_change(struct store *store, enum store_status status
                                    const struct store_actor *actor, uint32_t project,
                                    const char *what);
 
+/* The tables that have rows by the number of a report as long as its file is kept: of events, of
+ * symbols that it waits for (it cannot be read again), of its parts, and of what filters dropped.
+ */
+#define STORE_OF_FILES(each) each("event") each("want") each("part") each("sifted")
+
 /* Count a report for its build, which is then known. time_ns: when it was. */
 enum store_status store_add_build(struct store *store, const struct store_report *report,
                                   uint64_t time_ns);

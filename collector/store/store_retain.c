@@ -74,10 +74,9 @@ static void drop_file(struct keeping *k, int64_t report)
         k->status = db_run(statement);
         db_end(statement);
     }
-    run(k, "DELETE FROM event WHERE report = ?1", report, 0);
-    run(k, "DELETE FROM want WHERE report = ?1", report, 0); /* it cannot be read again */
-    run(k, "DELETE FROM part WHERE report = ?1", report, 0);
-    run(k, "DELETE FROM sifted WHERE report = ?1", report, 0);
+#define DROP(table) run(k, "DELETE FROM " table " WHERE report = ?1", report, 0);
+    STORE_OF_FILES(DROP)
+#undef DROP
 }
 
 /* --- groups that have too many --- */

@@ -23,6 +23,20 @@ struct store *stores_open_in(const char *folder, const char *database);
 extern const char *stores_where;
 extern unsigned stores_number;
 
+/* What a report without a name of its own is about. */
+static inline struct digest stores_digest(struct digest_event *events, uint32_t count)
+{
+    static char text[] = "x";
+    return (struct digest){.kind = 2,
+                           .program = text,
+                           .build = text,
+                           .device = text,
+                           .os = text,
+                           .arch = text,
+                           .events = events,
+                           .event_count = count};
+}
+
 #define TEST_OF_STORES(name)                                                                       \
     static void name##_in_a_store(void);                                                           \
     static __attribute__((constructor)) void name##_is_added(void)                                 \

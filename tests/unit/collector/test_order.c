@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store.h"
-#include "test.h"
+#include "stores.h"
 
 enum { ROWS = 30000, STEPS = 100000 /* a look at each row takes more */ };
 
@@ -19,15 +18,7 @@ static struct store *fill(void)
     for (unsigned i = 0; i < ROWS; i++) {
         struct digest_event event = {
             .kind = DIGEST_STALL, .count = 1, .total_ns = 1000 + (i * 7919) % ROWS};
-        char text[] = "x";
-        const struct digest digest = {.kind = 2,
-                                      .program = text,
-                                      .build = text,
-                                      .device = text,
-                                      .os = text,
-                                      .arch = text,
-                                      .events = &event,
-                                      .event_count = 1};
+        const struct digest digest = stores_digest(&event, 1);
         struct store_report report = {.project = 1, .received_ns = 1, .digest = &digest};
         memcpy(report.id.bytes, &i, sizeof i);
         snprintf(event.group, sizeof event.group, "g%u", i);
